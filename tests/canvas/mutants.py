@@ -21,7 +21,7 @@ from sedano.engine.worker.pipeline import Worker
 from sedano.errors import SedanoError
 from sedano.model.canvas.continuation import Spot
 from sedano.model.canvas.page_reader import Item
-from sedano.model.canvas.tree import Step
+from sedano.model.canvas.tree import TaskNode
 from sedano.model.ledger.records import ErrorRecord, TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import Lineage
@@ -227,7 +227,7 @@ def maps_one_item(worker: Worker) -> None:
 def member_by_member(shop: Workshop) -> Any:
     """Publish each member of a group by itself, as sedano did with plain groups before they were launched."""
     members = shop.form.members if isinstance(shop.form, group) else ()
-    if len(members) < 2 or any(not isinstance(member, Step) for member in members) or shop.form.tree.links or shop.form.tree.watch:
+    if len(members) < 2 or any(not isinstance(member, TaskNode) for member in members) or shop.form.tree.links or shop.form.tree.watch:
         return shop.publish()
     result = shop.form.freeze()
     for number, member in enumerate(members):

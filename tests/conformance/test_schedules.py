@@ -3,7 +3,7 @@
 import pytest
 
 from sedano.errors import TooLarge, Unavailable
-from sedano.model.schedules.agenda import AGENDAS, MOST_BYTES, Agenda, AgendaChanged, Call, Periodic
+from sedano.model.schedules.agenda import AGENDAS, MOST_BYTES, Agenda, AgendaChanged, Periodic, ScheduledCall
 from sedano.model.schedules.schedule import Schedule, State
 from sedano.model.schedules.timetable import at, cron, every
 from sedano.model.schedules.timetable import upcoming as shown
@@ -11,12 +11,12 @@ from tests.conformance.worlds import World
 
 NIGHTLY = Periodic(
     Schedule("nightly ä", cron("30 2 * * *", tz="Europe/Berlin", on_gap="skip"), 5, 600, False, True, 3),
-    Call("report", "bulk", '{"args":["\\u00e4"],"kwargs":{}}', 2.5, True, "acme", "team=core", "when"),
+    ScheduledCall("report", "bulk", '{"args":["\\u00e4"],"kwargs":{}}', 2.5, True, "acme", "team=core", "when"),
     State(1_767_225_600, (1_767_225_660,), 7, (1_767_225_600,)),
     "0123456789abcdef",
 )
-OFTEN = Periodic(Schedule("often", every(10)), Call("tick", "default"), State(1_767_225_600))
-ONCE = Periodic(Schedule("once", at(*shown(every(3_600), 1_767_225_600, 3))), Call("tick", "default"), State(0))
+OFTEN = Periodic(Schedule("often", every(10)), ScheduledCall("tick", "default"), State(1_767_225_600))
+ONCE = Periodic(Schedule("once", at(*shown(every(3_600), 1_767_225_600, 3))), ScheduledCall("tick", "default"), State(0))
 FIRST = Agenda(3, {"nightly ä": NIGHTLY, "often": OFTEN}, "n1", 1_767_225_620)
 SECOND = Agenda(3, {"once": ONCE}, "n2")
 EMPTY = Agenda(3)
@@ -53,7 +53,7 @@ def test_a_change_whose_answer_was_lost_is_recognised_as_ones_own(world: World) 
 
 def test_more_than_an_item_holds_is_refused_before_it_is_sent(world: World) -> None:
     world.schedules.change(FIRST, EMPTY)
-    long = OFTEN._replace(call=Call("tick", "default", "x" * MOST_BYTES))
+    long = OFTEN._replace(call=ScheduledCall("tick", "default", "x" * MOST_BYTES))
     with pytest.raises(TooLarge, match="remove some, or give shorter arguments"):
         world.schedules.change(Agenda(3, {"often": long}, "n2"), FIRST)
     assert world.schedules.read()[3] == FIRST

@@ -41,7 +41,7 @@ from sedano.ports import (
     PARKED,
     RECORDS,
     Blobs,
-    Control,
+    ControlStore,
     Elections,
     Events,
     FlowRuns,
@@ -51,7 +51,7 @@ from sedano.ports import (
     Memos,
     Ports,
     Queues,
-    Schedules,
+    ScheduleStore,
     Timers,
     command_queue,
 )
@@ -79,14 +79,14 @@ class World:
     events: Events
     members: Members
     leases: Leases
-    control: Control
+    control: ControlStore
     elections: Elections
     flow_runs: FlowRuns
     memos: Memos
     limits: Limits
     consumers: Consumers
     timers: Timers
-    schedules: Schedules
+    schedules: ScheduleStore
     losing: Callable[[str], AbstractContextManager[None]]
     damage: Callable[[BlobRef, bytes | None], None]
     concurrent: bool

@@ -19,7 +19,7 @@ from infra.prices import LIST, MILLION
 from sedano.app import Sedano
 from sedano.aws.client.session import Session
 from sedano.aws.deployment import ports_of
-from sedano.aws.settings import Settings
+from sedano.aws.settings import DeploymentSettings
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
@@ -94,7 +94,7 @@ class Deployed:
             )  # fmt: skip
         for bucket in ("blobs", "history"):
             s3.create_bucket(Bucket=bucket)
-        settings = Settings(queues, "ledger", "control", "blobs", "history")
+        settings = DeploymentSettings(queues, "ledger", "control", "blobs", "history")
         self.meter = Meter(session)
         self.ports = ports_of(settings, "worker", session)
         self.worker = Worker(app.registry, self.ports, Host("w.1.00000000", 1), WorkerSettings(lanes=0), app.run_loop())

@@ -20,7 +20,7 @@ from sedano.model import refusals
 from sedano.model.messages import codec
 from sedano.model.messages.message import TIMER_OPENING, Command, Event
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, agenda_or_refusal
-from sedano.model.sources.webhooks import Arrived
+from sedano.model.sources.webhooks import ReceivedRequest
 from sedano.model.timers import opened
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, Outgoing
 from tests.fuzz import seeds, stall, words
@@ -151,7 +151,7 @@ def post(data: bytes) -> None:
     if not 200 <= answer.status < 600:
         raise Broken(f"a status that is none: {answer.status}")
     place.world.queues._queues[EVENTS].kept.clear()
-    good = hooks.answer(Arrived("POST", "/open", {}, json.dumps({"sold": [{"item": which, "amount": 1}]}).encode()))
+    good = hooks.answer(ReceivedRequest("POST", "/open", {}, json.dumps({"sold": [{"item": which, "amount": 1}]}).encode()))
     events = place.world.queues.peek(EVENTS)
     if good.status != 202 or len(events) != 1 or f'"{which}"' not in events[0].body:
         raise Broken(f"a good request was answered {good.status} and made {len(events)} events")
@@ -160,7 +160,7 @@ def post(data: bytes) -> None:
     place.settle()
 
 
-def _arrived(data: bytes) -> Arrived:
+def _arrived(data: bytes) -> ReceivedRequest:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -170,7 +170,7 @@ def _arrived(data: bytes) -> Arrived:
     headers = {str(name): value for name, value in headers.items() if isinstance(value, str)} if isinstance(headers, dict) else {}
     body = found.get("body", "")
     text = body if isinstance(body, str) else json.dumps(body)
-    return Arrived("POST", f"/{found.get('path', 'open')!s:.100}", headers, text.encode("utf-8", "surrogatepass"))
+    return ReceivedRequest("POST", f"/{found.get('path', 'open')!s:.100}", headers, text.encode("utf-8", "surrogatepass"))
 
 
 def stream(data: bytes) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sedano.model.history.snapshot import Part, Pointer, Snapshot, write_pointer, write_snapshot
 from sedano.model.messages import attributes as wire
-from sedano.model.schedules.agenda import Agenda, Call, Periodic, write_agenda
+from sedano.model.schedules.agenda import Agenda, Periodic, ScheduledCall, write_agenda
 from sedano.model.schedules.schedule import Schedule, State
 from sedano.model.schedules.timetable import read_timetable
 from sedano.model.workflow.definition import encode
@@ -138,6 +138,6 @@ def workflows() -> tuple[bytes, ...]:
 def agendas() -> tuple[bytes, ...]:
     """Return agendas as they lie in the table."""
     tables = [read_timetable(kind, values) for kind, values in map(json.loads, TIMETABLES)]
-    made = {f"p{n}": Periodic(Schedule(f"p{n}", table), Call("add", "default"), State(1767225600, (1767225660,)), "d" * n) for n,
+    made = {f"p{n}": Periodic(Schedule(f"p{n}", table), ScheduledCall("add", "default"), State(1767225600, (1767225660,)), "d" * n) for n,
         table in enumerate(tables)}
     return (write_agenda(Agenda(3, made)).encode(), b"{}")

@@ -106,14 +106,6 @@ MACHINERY: dict[str, dict[str, str]] = {
     },
 }
 """Each file or folder of a floor that is not a word of the glossary, and its subject."""
-SHARED = {
-    "Answers", "Arrived", "Call", "Change", "Check", "Control", "Deployment", "Entry", "Exit", "Input", "Kept", "Leases", "Line",
-    "Member", "Pause", "Plan", "Progress", "Published", "Publishes", "Reads", "Run", "Schedules", "Settings", "Step",
-    "Value", "Watch",
-}  # fmt: skip
-"""Public class names that still name several classes. Take a name out when it names one; no name may be added."""
-
-
 class Word(NamedTuple):
     """One row of the glossary."""
 
@@ -184,9 +176,7 @@ def test_listed_machinery_exists_and_is_not_a_word(floor: str) -> None:
 
 def test_a_public_class_name_names_one_class() -> None:
     twice = repeated(tree.library())
-    new = {name: paths for name, paths in twice.items() if name not in SHARED}
-    assert not new, f"give one of the two another name: {new}"
-    assert set(twice) == SHARED, f"take {SHARED - set(twice)} out of SHARED in {__name__}"
+    assert not twice, f"give one of the two another name: {twice}"
 
 
 def test_a_second_class_of_one_name_is_found_and_a_private_one_is_not() -> None:

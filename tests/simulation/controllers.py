@@ -20,7 +20,7 @@ from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.memos import DynamoMemos
 from sedano.engine.cluster.controller import Controller
-from sedano.engine.health import Check
+from sedano.engine.health import RegisteredCheck
 from sedano.errors import SedanoError
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import ACTIVE, MemberRecord
@@ -174,7 +174,7 @@ class ControllerWorld(ClaimWorld):
         return process
 
     def _round(self, process: Process) -> None:
-        ports, check = self.ports(process), Check(CHECK)
+        ports, check = self.ports(process), RegisteredCheck(CHECK)
         lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         announce = self.judge.announced(process)
         controller = self.fault.controller(ports, lamport, (QUEUE,), {QUEUE: RULE}, {CHECK.name: check}, announce)

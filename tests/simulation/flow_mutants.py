@@ -14,10 +14,10 @@ from sedano.engine.context import TaskContext
 from sedano.model.canvas import tree as canvas
 from sedano.model.tasks.signature import Options
 from sedano.model.workflow import next_actions as shipped
-from sedano.model.workflow.definition import Call
+from sedano.model.workflow.definition import TaskCall
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.model.workflow.next_actions import Action, Compensate, Publish, Stop
-from sedano.model.workflow.progress import Progress
+from sedano.model.workflow.progress import FlowProgress
 from sedano.workflow import FlowResult
 from sedano.workflow.orchestration import Directing
 from sedano.workflow.run_records import progress_of
@@ -45,15 +45,15 @@ class ByRule(Directing):
         super().__init__(app)
         self._rule = rule
 
-    def _publish(self, progress: Progress, actions: Sequence[Action], context: TaskContext) -> Sequence[Action | dict[str, str]]:
+    def _publish(self, progress: FlowProgress, actions: Sequence[Action], context: TaskContext) -> Sequence[Action | dict[str, str]]:
         return super()._publish(progress, self._rule(progress, None), context)
 
 
 class ByItsOwnVersion(Directing):
     """Directs a run by the definition that its code has now, whatever the run began with."""
 
-    def _publish(self, progress: Progress, actions: Sequence[Action], context: TaskContext) -> Sequence[Action | dict[str, str]]:
-        newer = Progress(_NEWER.definition, progress.run, progress.inputs, progress.records, progress._value)
+    def _publish(self, progress: FlowProgress, actions: Sequence[Action], context: TaskContext) -> Sequence[Action | dict[str, str]]:
+        newer = FlowProgress(_NEWER.definition, progress.run, progress.inputs, progress.records, progress._value)
         return super()._publish(newer, shipped.advance(newer, None), context)
 
 
@@ -65,7 +65,7 @@ class Anew(Directing):
         super().__init__(app)
         self._kind, self._asked = kind, 0
 
-    def _send(self, progress: Progress, action: Publish | Compensate) -> None:
+    def _send(self, progress: FlowProgress, action: Publish | Compensate) -> None:
         self._asked += 1
         fresh = f"{action.task_id[:-12]}{self._app.outlet.drafting.fresh_id()[-12:]}"
         super()._send(progress, action._replace(task_id=fresh) if isinstance(action, self._kind) else action)
@@ -89,7 +89,9 @@ class NeverRevokes(Directing):
 class UndoesTheWholeMap(Directing):
     """Undoes every call of a map again, also those that an earlier begin of its compensation undid."""
 
-    def _whole(self, progress: Progress, action: Publish | Compensate, call: Call, options: Options, follows: canvas.Step) -> canvas.Tree:
+    def _whole(
+        self, progress: FlowProgress, action: Publish | Compensate, call: TaskCall, options: Options, follows: canvas.TaskNode
+    ) -> canvas.Tree:
         if isinstance(action, Compensate):
             progress = copy(progress)
             progress.run = progress.run._replace(undoing={})
@@ -99,7 +101,7 @@ class UndoesTheWholeMap(Directing):
 class GivesUp(Directing):
     """Takes a step whose time has not come for one that cannot be published."""
 
-    def _options(self, progress: Progress, action: Publish | Compensate) -> Options:
+    def _options(self, progress: FlowProgress, action: Publish | Compensate) -> Options:
         before = [progress.status(name).state for name in progress.definition.needs()[action.step.name]]
         if before and isinstance(action, Publish):
             raise ValueError("not now")

@@ -98,7 +98,7 @@ class Watched(Execution):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The control record (`sedano.ports.Control`) of one process; the referee learns what it learned."""
+    """The control record (`sedano.ports.ControlStore`) of one process; the referee learns what it learned."""
 
     inner: Any
     process: Process

@@ -22,7 +22,7 @@ from sedano.aws.schedules import DynamoSchedules
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.errors import SedanoError
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.schedules.agenda import Call, Periodic, agenda_of, declaration, read_agenda
+from sedano.model.schedules.agenda import Periodic, ScheduledCall, agenda_of, declaration, read_agenda
 from sedano.model.schedules.schedule import Schedule, State, occurrence
 from sedano.model.schedules.timetable import At, Every, Timetable, between
 from sedano.ports import Ports
@@ -39,7 +39,7 @@ NAME = "comes round"
 FIRST = int(START)
 LENGTH_S = 240
 SCHEDULERS, FIRST_NUMBER = 3, 500
-CALL = Call("plain", "default", '{"args":[1],"kwargs":{}}')
+CALL = ScheduledCall("plain", "default", '{"args":[1],"kwargs":{}}')
 EDITED = CALL._replace(stamps="edited=yes")
 SKEW_S = 1.0
 """By how much a scheduler's clock may be wrong without being found out."""

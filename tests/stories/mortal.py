@@ -5,7 +5,7 @@ from typing import Any
 
 from sedano import DomainEvent, Sedano, chain, every, testing
 from sedano.testing import World
-from sedano.testing.crash_points import Point, Watch
+from sedano.testing.crash_points import CrashWatch, Point
 
 app = Sedano("mortal")
 SAID: list[str] = []
@@ -71,10 +71,10 @@ STORIES: Mapping[str, Callable[[World], Any]] = {
 }
 
 
-def play(name: str, point: Point | None = None) -> tuple[set[str], Watch]:
+def play(name: str, point: Point | None = None) -> tuple[set[str], CrashWatch]:
     """Play a story to its end; return what its bodies said, once or more often, and what was seen of its calls."""
     SAID.clear()
-    watch = Watch(point)
+    watch = CrashWatch(point)
     with testing.world(app, watch=watch) as world:
         STORIES[name](world)
         world.drain()

@@ -10,7 +10,7 @@ from sedano.errors import CanvasError, RemoteError
 from sedano.model import states
 from sedano.model.canvas import pages as plan
 from sedano.model.canvas.page_reader import MOST_MEMBERS, PAGE_MEMBERS
-from sedano.model.canvas.tree import Group, Step, normal
+from sedano.model.canvas.tree import Group, TaskNode, normal
 from sedano.model.messages import codec
 from sedano.model.messages.message import LAUNCH, BlobRef, Command, Place
 from sedano.model.tasks.signature import Signature
@@ -87,7 +87,7 @@ def test_arguments_that_are_lost_before_their_step_end_the_chain_and_are_told(g:
 def test_pages_of_pages_are_all_launched_once(g: Guide) -> None:
     """With pages of one member each, three levels of launches come to a group of a few hundred."""
     texts = [f'{{"task":"same","queue":"default","args":[{n}]}}' for n in range(700)]
-    made = plan.Plan(g.app.outlet.drafting.entry, g.stage.ports.blobs.put)
+    made = plan.PageWriter(g.app.outlet.drafting.entry, g.stage.ports.blobs.put)
     pages: list[list[object]] = [[made._named(plan._page(f'{{"group":[{text}]}}', ()), inline=False), 1] for text in texts]
     item = f'{{"item":{{"chain":[{{"group":700,"pages":{made._index(pages)}}}]}}}}'
     name = plan.refer(g.stage.ports.blobs.put(item.encode()))
@@ -112,4 +112,4 @@ def test_values_that_are_too_long_for_a_message_are_handed_on_by_claim_check(g: 
 
 def test_a_group_has_an_end() -> None:
     with pytest.raises(CanvasError, match="chunks"):
-        normal(Group((Step(Signature("add")),) * (MOST_MEMBERS + 1)))
+        normal(Group((TaskNode(Signature("add")),) * (MOST_MEMBERS + 1)))

@@ -4,7 +4,7 @@ import pytest
 
 from sedano import testing
 from sedano.errors import OptionError
-from sedano.testing.crash_points import Call, Point, Watch, place, points, ran_again, sampled
+from sedano.testing.crash_points import CrashWatch, Point, PortCall, place, points, ran_again, sampled
 from tests.stories.mortal import SAID, STORIES, app, plain, play, unclaimed
 
 every_story = pytest.mark.parametrize("name", STORIES)
@@ -44,7 +44,7 @@ def test_of_a_claimed_task_only_the_death_between_its_body_and_its_record_runs_t
 
 
 def test_a_copy_runs_a_task_again_that_claims_nothing() -> None:
-    with testing.world(app, watch=Watch(Point(None))) as world:
+    with testing.world(app, watch=CrashWatch(Point(None))) as world:
         unclaimed.delay("a")
         world.drain()
         assert len(world.sent("unclaimed")) == 1
@@ -57,23 +57,23 @@ def test_every_process_and_the_calls_of_bodies_are_among_the_points() -> None:
 
 
 def test_what_the_program_itself_calls_is_no_point() -> None:
-    watch = Watch()
+    watch = CrashWatch()
     with testing.world(app, watch=watch) as world:
         plain.delay("a")
         assert (watch.calls, SAID) == ([], [])
         world.drain()
-        assert watch.calls[0] == Call("worker", "queues.receive", sides=("after",))
+        assert watch.calls[0] == PortCall("worker", "queues.receive", sides=("after",))
 
 
 def test_a_timer_that_is_forgotten_is_forgotten_with_its_copy() -> None:
-    with testing.world(app, watch=Watch(Point(None))) as world:
+    with testing.world(app, watch=CrashWatch(Point(None))) as world:
         plain.apply_async(args=("a",), countdown=5_000).revoke()
         world.drain()
     assert SAID == []
 
 
 def test_points_are_sampled_from_the_first_to_the_last() -> None:
-    every_point = points([Call("worker", "ledger.claim")] * 50)
+    every_point = points([PortCall("worker", "ledger.claim")] * 50)
     assert len(every_point) == 100
     assert sampled(every_point, 100) == every_point
     some = sampled(every_point, 4)
@@ -90,10 +90,10 @@ def test_a_point_is_read_as_it_is_written() -> None:
 
 
 def test_a_place_names_the_neighbours_of_the_same_process() -> None:
-    calls = [Call("worker", "ledger.claim"), Call("router", "events.read"), Call("worker", "leases.take", "shop.pay")]
+    calls = [PortCall("worker", "ledger.claim"), PortCall("router", "events.read"), PortCall("worker", "leases.take", "shop.pay")]
     assert place(Point(0, "after"), calls) == "the worker died after ledger.claim, before leases.take"
     assert place(Point(0), calls) == "the worker died before ledger.claim"
     assert place(Point(2), calls) == "the worker died before leases.take (after ledger.claim), in the body of shop.pay"
     assert place(Point(1, "after"), calls) == "the router died after events.read"
     assert place(Point(None), calls) == "every message was delivered twice"
-    assert ran_again(Watch().runs, Watch().runs) == "no body ran again"
+    assert ran_again(CrashWatch().runs, CrashWatch().runs) == "no body ran again"

@@ -13,7 +13,7 @@ from sedano import Ignore, Retry, Sedano, current, testing
 from sedano.engine.worker.failure_log import FAILED, IGNORED, TRIED_AGAIN, UNDECIDED
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import Unavailable
-from sedano.memory.telemetry import Line
+from sedano.memory.telemetry import LoggedLine
 from sedano.model.ledger.records import Outcome, RecordAnswer
 from sedano.testing import World
 from tests.stories.mutants import Delegating
@@ -60,7 +60,7 @@ class Away(Delegating):
         raise Unavailable("the ledger is away")
 
 
-def failures(world: World) -> list[Line]:
+def failures(world: World) -> list[LoggedLine]:
     """The lines about failed bodies."""
     return [line for line in world.telemetry.lines if line.message in (FAILED, TRIED_AGAIN, UNDECIDED, IGNORED)]
 

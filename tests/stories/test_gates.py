@@ -10,7 +10,7 @@ from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Later, Ran,
 from sedano.engine.gate import Gate
 from sedano.engine.redelivery import hold_back
 from sedano.engine.registry import WorkerSettings
-from sedano.engine.worker.admission import Entry
+from sedano.engine.worker.admission import GateEntry
 from sedano.engine.worker.gates import GATES
 from sedano.engine.worker.pipeline import Worker
 from sedano.engine.worker_events import Host
@@ -27,7 +27,7 @@ class Street:
     def __init__(self, *gates: Gate) -> None:
         self.app, self.ran = Sedano("street", retry=Retry(max_retries=0)), list[int]()
         self.walk: Any = self.app.task(name="walk")(self.ran.append)
-        self.entries = [Entry(f"added {number}", lambda _: True, _handing(gate)) for number, gate in enumerate(gates)]
+        self.entries = [GateEntry(f"added {number}", lambda _: True, _handing(gate)) for number, gate in enumerate(gates)]
 
     def worked_off(self, world: testing.World, count: int = 3) -> list[Any]:
         """Publish *count* tasks, let the worker with the added gates work off one batch, and return their results."""

@@ -11,7 +11,7 @@ from sedano.engine.context import TaskContext
 from sedano.errors import ArgumentError, RemoteError, SedanoError
 from sedano.model import states
 from sedano.model.limits.rate import Pace
-from sedano.model.limits.task_limits import Change, read
+from sedano.model.limits.task_limits import LimitChange, read
 from sedano.ports import Delivery, command_queue
 
 app = Sedano("limits", queues=("default", "default-high"))
@@ -170,7 +170,7 @@ def test_a_time_limit_changes_at_run_time_and_leaves_the_other_limits_alone(worl
     app.control.rate_limit("spin", "1/s")
     app.control.time_limit("spin", hard=0.1)
     changed = app.control.concurrency("spin", 5)
-    assert read(changed["spin"]) == Change((Pace(1_000_000),), 5, (None, 0.1))
+    assert read(changed["spin"]) == LimitChange((Pace(1_000_000),), 5, (None, 0.1))
     result = spin.delay()
     world.drain()
     with pytest.raises(RemoteError, match=r"hard time limit of 0\.1 s"):
@@ -184,7 +184,7 @@ def test_a_time_limit_changes_at_run_time_and_leaves_the_other_limits_alone(worl
 
 
 def test_a_change_that_an_older_version_wrote_is_read() -> None:
-    assert read('{"paces": [[1000000, 1]], "concurrency": null}') == Change((Pace(1_000_000),))
+    assert read('{"paces": [[1000000, 1]], "concurrency": null}') == LimitChange((Pace(1_000_000),))
 
 
 def test_a_task_without_limits_reads_and_writes_nothing_for_them(world: testing.World) -> None:

@@ -15,7 +15,7 @@ from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
 from sedano.ports import Ledger
 from sedano.result import event_loop as awaiting
-from sedano.result.waits import FIRST_PAUSE_S, GROWTH, MOST_PAUSE_S, Broken, Line
+from sedano.result.waits import FIRST_PAUSE_S, GROWTH, MOST_PAUSE_S, Broken, EarlierTasks
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory
@@ -240,7 +240,7 @@ def test_what_follows_from_a_task_is_collected_in_an_async_for(shop: Shop, proce
 
 
 def test_two_who_look_along_one_line_at_once_pass_over_no_task_of_it() -> None:
-    line = Line(["first", "second", "third"])
+    line = EarlierTasks(["first", "second", "third"])
     ended, failed = TaskRecord("first", states.SUCCESS, 0), TaskRecord("second", states.FAILURE, 0)
 
     class Meanwhile(dict[str, TaskRecord]):

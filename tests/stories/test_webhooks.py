@@ -20,7 +20,7 @@ from sedano.errors import OptionError, SedanoError, Unavailable
 from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts
 from sedano.model.queues import SQS
-from sedano.model.sources.webhooks import MAX_BODY_BYTES, Answer, Arrived
+from sedano.model.sources.webhooks import MAX_BODY_BYTES, Answer, ReceivedRequest
 from sedano.ports import EVENTS, PARKED, Outgoing
 from sedano.webhooks import WebhookRequest, unsigned
 from tests.stories.forge import SECRET, IssueClosed, app, closed, github, standard, told
@@ -204,7 +204,7 @@ def test_when_the_queue_is_away_the_sender_is_asked_to_come_again(world: worlds.
     ports, secrets = replace(world.ports, queues=away), MemorySecretTexts(world.secrets)
     without = Webhooks(app.webhooks, ports, Host("away", 1), app.outlet.lamport, secrets)
     for body in (closed(5), BAD):
-        answer = without.answer(Arrived("POST", "/github", github(body, "72d3162e"), body))
+        answer = without.answer(ReceivedRequest("POST", "/github", github(body, "72d3162e"), body))
         assert (answer.status, answer.headers["retry-after"]) == (503, "30")
     assert world.telemetry.counted("WebhooksUnanswered") == 2
     assert post(world, closed(5)).status == 202

@@ -15,7 +15,7 @@ from sedano.engine.worker_events import Host
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
 from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts
-from sedano.model.sources.webhooks import Answer, Arrived, delivery_id
+from sedano.model.sources.webhooks import Answer, ReceivedRequest, delivery_id
 from sedano.ports import EVENTS, Outgoing, Queues
 from sedano.webhooks import WebhookRequest, unsigned
 from tests.stories.forge import SECRET, app, closed, github, standard, told
@@ -110,7 +110,7 @@ def asked_of(world: worlds.World, store: Store) -> Webhooks:
 
 def knock(webhooks: Webhooks, secret: str = SECRET, delivery: str = "1") -> int:
     """The status that is told to who signs with *secret*."""
-    return webhooks.answer(Arrived("POST", "/github", github(closed(5), delivery, secret), closed(5))).status
+    return webhooks.answer(ReceivedRequest("POST", "/github", github(closed(5), delivery, secret), closed(5))).status
 
 
 def test_an_empty_secret_of_standard_webhooks_lets_nobody_in(world: worlds.World) -> None:
@@ -128,7 +128,7 @@ def test_strangers_cannot_have_a_secret_that_is_not_to_be_had_asked_for_without_
     store = Store()
     store.away, webhooks = why, asked_of(world, store)
     for _ in range(100):
-        assert [knock(webhooks, "wrong"), webhooks.answer(Arrived("POST", "/bare", {}, b"")).status] == [503, 503]
+        assert [knock(webhooks, "wrong"), webhooks.answer(ReceivedRequest("POST", "/bare", {}, b"")).status] == [503, 503]
         world.clock.advance(0.5)
     assert 10 <= store.asked <= 14
     assert len(world.telemetry.lines) == store.asked, "a line for each time it was asked"
@@ -184,7 +184,7 @@ class Filling:
 @pytest.mark.parametrize("room", [0, 1, 24, 25])
 def test_what_was_published_in_part_is_published_whole_when_it_comes_again_and_nothing_twice(world: worlds.World, room: int) -> None:
     body = closed(0, "many", numbers=list(range(25)))
-    arrived = Arrived("POST", "/github", github(body, "72d3162e"), body)
+    arrived = ReceivedRequest("POST", "/github", github(body, "72d3162e"), body)
     queues: Any = Filling(world.ports.queues, room)  # of queues, publishing asks this and the bounds
     filling = Webhooks(
         app.webhooks, replace(world.ports, queues=queues), Host("x", 1), app.outlet.lamport, MemorySecretTexts(world.secrets)

@@ -11,7 +11,7 @@ from uuid import uuid4
 from sedano.aws.client import keys
 from sedano.model.cluster.members import ACTIVE, LOST
 from sedano.model.ledger.records import Claim
-from sedano.model.schedules.agenda import Call, Periodic, agenda_of, with_periodic
+from sedano.model.schedules.agenda import Periodic, ScheduledCall, agenda_of, with_periodic
 from sedano.model.schedules.schedule import Schedule, State, occurrence
 from sedano.model.schedules.timetable import every
 from sedano.ports import MemberRecord
@@ -35,7 +35,7 @@ def scheduled(walks: Any, schedule: Schedule, state: State) -> None:
     """Have a periodic task of which so much was decided."""
     store = walks.app.outlet.ports.schedules
     seen = store.read()[agenda_of(schedule.name)]
-    one = Periodic(schedule, Call("walks.echo", "default", '{"args":["comes round"],"kwargs":{}}'), state)
+    one = Periodic(schedule, ScheduledCall("walks.echo", "default", '{"args":["comes round"],"kwargs":{}}'), state)
     assert store.change(with_periodic(seen, schedule.name, one)._replace(nonce=uuid4().hex), seen).done
 
 

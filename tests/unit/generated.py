@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from sedano.model.messages.attributes import MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
 from sedano.model.messages.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage
-from sedano.model.messages.message import BlobRef, Command, Document, Event, Gather, Member, Place, Section, TimeLimits
+from sedano.model.messages.message import BlobRef, Command, Document, Event, Gather, JoinMember, Place, Section, TimeLimits
 from sedano.model.messages.stamps import HEADERS, LONGEST, write
 from sedano.model.states import TERMINAL
 
@@ -68,7 +68,7 @@ places = st.builds(Place, ids, st.from_regex(r"[0-9]{1,9}(\.([0-9]{1,9}|links|fo
 def members(draw):
     """Draw a member of a join: its index lies below the size."""
     size = draw(st.integers(1, MAX_INT32))
-    return Member(draw(ids), draw(st.integers(0, size - 1)), size)
+    return JoinMember(draw(ids), draw(st.integers(0, size - 1)), size)
 
 
 @st.composite

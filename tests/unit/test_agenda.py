@@ -14,8 +14,8 @@ from sedano.model.schedules.agenda import (
     HOLD_S,
     MOST_BYTES,
     Agenda,
-    Call,
     Periodic,
+    ScheduledCall,
     agenda_of,
     begun,
     changed,
@@ -31,7 +31,7 @@ from sedano.model.schedules.schedule import Schedule, State, decided, published,
 from sedano.model.schedules.timetable import At, Cron, Every, Timetable, between
 
 NOW = 1_767_225_600
-CALL = Call("report", "default")
+CALL = ScheduledCall("report", "default")
 TABLES: list[Timetable] = [Every(10), Every(3_600, 7), Cron("30 2 * * *", "Europe/Berlin", "skip", "both"), At((NOW, NOW + 9))]
 LATEST = 253_402_300_799
 moments = st.tuples() | st.lists(st.integers(0, LATEST), max_size=3).map(tuple)
@@ -43,7 +43,7 @@ schedules = st.builds(
     st.booleans(), st.none() | st.integers(1, 100),
 )  # fmt: skip
 calls = st.builds(
-    Call, names, names, data, st.none() | st.floats(0.5, 1e6), st.booleans(), st.none() | names.map(lambda name: name[:128]),
+    ScheduledCall, names, names, data, st.none() | st.floats(0.5, 1e6), st.booleans(), st.none() | names.map(lambda name: name[:128]),
     st.none() | st.sampled_from(["batch=7", "a=1,b=2"]), st.none() | texts,
 )  # fmt: skip
 periodics = st.builds(Periodic, schedules, calls, st.builds(State, st.integers(0, LATEST), moments, st.integers(0, 99), moments), texts)

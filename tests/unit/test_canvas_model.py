@@ -14,13 +14,13 @@ from sedano.errors import CanvasError, MessageRefused, OptionError
 from sedano.model.canvas import pages as plan
 from sedano.model.canvas.continuation import Ask, begin, branches, errbacks, find, following, members, size_of
 from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item, parse
-from sedano.model.canvas.pages import Entry, Plan, refuse_options
-from sedano.model.canvas.tree import DEEPEST, Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
+from sedano.model.canvas.pages import Entry, PageWriter, refuse_options
+from sedano.model.canvas.tree import DEEPEST, Chain, Fork, Group, TaskNode, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.messages.message import COLLECT, LAUNCH, BlobRef, Place
 from sedano.model.tasks.signature import Signature
 from tests.unit.canvases import signatures, trees
 
-ADD, TOTAL = Step(Signature("add")), Step(Signature("total"))
+ADD, TOTAL = TaskNode(Signature("add")), TaskNode(Signature("total"))
 
 
 class Shelf:
@@ -47,7 +47,7 @@ def entry(signature: Signature, handed: int, queue: str) -> Entry:
 
 def written(tree: Tree, shelf: Shelf) -> tuple[Ask, int]:
     """Return how a canvas begins and how many tasks it comes to."""
-    made, name = Plan(entry, shelf.keep).page(normal(tree))
+    made, name = PageWriter(entry, shelf.keep).page(normal(tree))
     item = shelf.load(name)["item"]
     return begin(item, Place("canvas", "", name), (), shelf.load, watched=False), made.tasks
 
@@ -91,7 +91,7 @@ def _launched(item: Item, at: Place, first: int, shelf: Shelf) -> list[Ask]:
 
 def expected(tree: Tree | Fork) -> Counter[str]:
     """Return which tasks of the users' a canvas consists of, counted on the tree that they wrote."""
-    if isinstance(tree, Step):
+    if isinstance(tree, TaskNode):
         return Counter([tree.signature.task]) + sum(map(expected, (*tree.links, *tree.forks)), Counter[str]())
     if isinstance(tree, Fork):
         return sum(map(expected, tree.branches), Counter[str]())
@@ -120,12 +120,12 @@ def test_the_normal_shape_is_normal(tree: Tree) -> None:
 @given(trees)
 def test_what_has_to_be_one_result_ends_in_one_task(tree: Tree) -> None:
     made = normal(tree, joined=True)
-    assert isinstance(made, Step) or (isinstance(made, Chain) and isinstance(made.steps[-1], Step))
+    assert isinstance(made, TaskNode) or (isinstance(made, Chain) and isinstance(made.steps[-1], TaskNode))
 
 
 @given(st.lists(signatures, min_size=1, max_size=60), st.integers(1, 4))
 def test_a_long_canvas_is_cut_into_pages_and_nothing_is_lost(some: list[Signature], times: int) -> None:
-    steps = [Step(Signature(s.task, (*s.args, "x" * 700), immutable=s.immutable)) for s in some] * times
+    steps = [TaskNode(Signature(s.task, (*s.args, "x" * 700), immutable=s.immutable)) for s in some] * times
     shelf = Shelf()
     assert users(walked(Chain(tuple(steps)), shelf)) == Counter(s.signature.task for s in steps)
     assert users(walked(Chain((Group(tuple(steps)), TOTAL)), shelf)) == Counter(s.signature.task for s in [*steps, TOTAL])
@@ -145,10 +145,10 @@ def test_a_hundred_thousand_members_stand_on_pages_of_pages() -> None:
 
 
 def test_chains_in_chains_are_one_chain_and_keep_who_watches_them() -> None:
-    watched = Chain((ADD, TOTAL), (Step(Signature("alarm")),))
+    watched = Chain((ADD, TOTAL), (TaskNode(Signature("alarm")),))
     made = normal(Chain((ADD, watched, Chain((Chain((TOTAL,)),)))))
     assert isinstance(made, Chain)
-    assert [isinstance(s, Step) and bool(s.watch) for s in made.steps] == [False, True, True, False]
+    assert [isinstance(s, TaskNode) and bool(s.watch) for s in made.steps] == [False, True, True, False]
 
 
 def test_a_group_within_a_group_is_collected() -> None:
@@ -156,13 +156,13 @@ def test_a_group_within_a_group_is_collected() -> None:
     assert isinstance(made, Group)
     inner = made.members[1]
     assert isinstance(inner, Chain)
-    assert inner.steps[-1] == Step(Signature(COLLECT))
+    assert inner.steps[-1] == TaskNode(Signature(COLLECT))
 
 
 def test_a_fork_hangs_on_the_step_before_it() -> None:
     made = normal(Chain((ADD, Fork((TOTAL,)), Group((ADD,)), Fork((ADD,)), TOTAL)))
     assert isinstance(made, Chain)
-    assert [s.forks for s in made.steps if isinstance(s, Step)] == [(TOTAL,), (ADD,), ()]
+    assert [s.forks for s in made.steps if isinstance(s, TaskNode)] == [(TOTAL,), (ADD,), ()]
 
 
 @pytest.mark.parametrize("wrong", [Chain(()), Chain((Fork((ADD,)), ADD)), Group((Chain(()),))])
@@ -185,29 +185,30 @@ def test_options_hold_for_every_task_and_the_beginning_for_the_first() -> None:
     made = optioned(Chain((ADD, Group((TOTAL, TOTAL)), Fork((ADD,)))), {"tenant": "a", "countdown": 5})
     assert isinstance(made, Chain)
     first, group, side = made.steps
-    assert isinstance(first, Step)
+    assert isinstance(first, TaskNode)
     assert isinstance(group, Group)
     assert (first.signature.options.tenant, first.signature.options.countdown) == ("a", 5)
-    assert [(m.signature.options.tenant, m.signature.options.countdown) for m in group.members if isinstance(m, Step)] == [("a", None)] * 2
-    assert side == Fork((Step(Signature("add").set(tenant="a")),))
+    set_on = [m.signature.options for m in group.members if isinstance(m, TaskNode)]
+    assert [(options.tenant, options.countdown) for options in set_on] == [("a", None)] * 2
+    assert side == Fork((TaskNode(Signature("add").set(tenant="a")),))
 
 
 def test_arguments_go_to_what_begins_it_but_not_to_what_is_immutable() -> None:
-    still = Step(Signature("add", (1,), immutable=True))
+    still = TaskNode(Signature("add", (1,), immutable=True))
     made = applied(Group((ADD, still)), (7,), {"k": 1})
-    assert made == Group((Step(Signature("add", (7,), {"k": 1})), still))
+    assert made == Group((TaskNode(Signature("add", (7,), {"k": 1})), still))
 
 
 def test_the_same_callback_is_linked_once() -> None:
     tree = linked(linked(Chain((ADD, TOTAL)), ADD), ADD)
-    assert tree == Chain((ADD, Step(TOTAL.signature, links=(ADD,))))
+    assert tree == Chain((ADD, TaskNode(TOTAL.signature, links=(ADD,))))
     assert guarded(guarded(tree, ADD), ADD) == Chain(tree.steps, (ADD,))  # type: ignore[union-attr]
 
 
 def test_error_callbacks_are_told_once_and_of_derived_failures_only_when_they_are_ones_own() -> None:
-    own, outer = Step(Signature("own")), Step(Signature("outer"))
+    own, outer = TaskNode(Signature("own")), TaskNode(Signature("outer"))
     shelf = Shelf()
-    ask, _ = written(Chain((Step(Signature("add"), errors=(own, outer)), TOTAL), (outer,)), shelf)
+    ask, _ = written(Chain((TaskNode(Signature("add"), errors=(own, outer)), TOTAL), (outer,)), shelf)
     assert ask.place is not None
     spot = find(ask.place, shelf.load)
     assert [e["task"] for e in errbacks(spot, derived=False)] == ["own", "outer"]

@@ -10,7 +10,7 @@ from sedano.model import refusals
 from sedano.model.messages.attributes import LONGEST_FOREIGN, MAX_CLOCK, MAX_INT32, MOST_FOREIGN
 from sedano.model.messages.codec import decode, decode_data, decode_event_data
 from sedano.model.messages.lineage import ROOT, Lineage
-from sedano.model.messages.message import Gather, Member, Section, TimeLimits
+from sedano.model.messages.message import Gather, JoinMember, Section, TimeLimits
 from tests.unit.wrong_attributes import BESIDE, REF, TRACE, WRONG
 
 COMMAND = {"specversion": "1.0", "id": "m", "source": "me", "type": "sedano.command.v1", "subject": "shop.add"}
@@ -129,7 +129,7 @@ def test_more_than_128_hops_have_a_code_of_their_own():
 
 def test_membership_of_a_join_is_told_completely_or_not_at_all():
     whole = {"joinid": "j", "joinindex": 1, "joinsize": 2}
-    assert read(COMMAND, **whole).member == Member("j", 1, 2)
+    assert read(COMMAND, **whole).member == JoinMember("j", 1, 2)
     for missing in whole:
         assert refused(COMMAND, **{k: v for k, v in whole.items() if k != missing}) == (refusals.SCHEMA, missing)
     assert refused(COMMAND, **whole | {"joinindex": 2}) == (refusals.SCHEMA, "joinindex")

@@ -10,11 +10,11 @@ from sedano.errors import MessageRefused
 from sedano.model.messages import fast_decoder as canonical
 from sedano.model.messages.codec import decode, encode
 from sedano.model.messages.lineage import Lineage
-from sedano.model.messages.message import Command, Member, Place
+from sedano.model.messages.message import Command, JoinMember, Place
 from tests.unit.generated import usual_commands
 
 ADD = Command("0b7e2c1a", "f3d1c5e7", "shop.add", "me", 1_795_172_400.123456, 1_795_172_400_123_457, (1, "a"), {"b": [{}]})
-STEP = ADD._replace(lineage=Lineage("r", "p"), member=Member("j", 1, 2), place=Place("c", "17.2", f"blob:{'0a' * 32}:2048"))
+STEP = ADD._replace(lineage=Lineage("r", "p"), member=JoinMember("j", 1, 2), place=Place("c", "17.2", f"blob:{'0a' * 32}:2048"))
 
 
 def long_way(text):
@@ -31,9 +31,9 @@ def long_way(text):
         ADD,
         ADD._replace(task_id=ADD.id),
         ADD._replace(lineage=Lineage("r", "p", 128, 0)),
-        ADD._replace(member=Member("j", 299, 300)),
-        ADD._replace(lineage=Lineage("r", "p", 1, 99), member=Member("j", 0, 1)),
-        ADD._replace(lineage=Lineage("r", "p"), member=Member("j", 0, 1)),
+        ADD._replace(member=JoinMember("j", 299, 300)),
+        ADD._replace(lineage=Lineage("r", "p", 1, 99), member=JoinMember("j", 0, 1)),
+        ADD._replace(lineage=Lineage("r", "p"), member=JoinMember("j", 0, 1)),
         ADD._replace(lineage=Lineage("r", "p", 2)),
         STEP,
     ],
@@ -50,7 +50,7 @@ def test_the_short_way_reads_what_the_long_way_reads(command):
 
 @settings(max_examples=200)
 @given(
-    usual_commands() | st.sampled_from([ADD, STEP, ADD._replace(lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2))]),
+    usual_commands() | st.sampled_from([ADD, STEP, ADD._replace(lineage=Lineage("r", "p", 3, 4), member=JoinMember("j", 1, 2))]),
     st.data(),
 )
 def test_of_a_damaged_command_the_short_way_reads_nothing_that_the_long_way_would_not(command, data):
@@ -91,7 +91,7 @@ def test_of_a_damaged_command_the_short_way_reads_nothing_that_the_long_way_woul
     ],
 )
 def test_what_needs_a_closer_look_is_left_to_the_long_way(old, new):
-    text = encode(ADD._replace(lineage=Lineage("r", "p", 3, 4), member=Member("j", 1, 2)))
+    text = encode(ADD._replace(lineage=Lineage("r", "p", 3, 4), member=JoinMember("j", 1, 2)))
     assert old in text
     assert canonical.read(text) is not None
     assert canonical.read(text.replace(old, new, 1)) is None

@@ -18,7 +18,7 @@ from sedano.model.messages.codec import (
     encode_value,
 )
 from sedano.model.messages.lineage import ROOT, Lineage
-from sedano.model.messages.message import BlobRef, Command, Event, Member
+from sedano.model.messages.message import BlobRef, Command, Event, JoinMember
 from tests.unit.generated import ADD, events, fields, messages, plain
 
 
@@ -130,8 +130,8 @@ def test_data_behind_a_claim_check_is_not_in_the_message():
         ("traceparent", {"traceparent": "00-zz"}),
         ("budget", {"lineage": Lineage(budget=-1)}),
         ("hops", {"lineage": Lineage(hops=129)}),
-        ("joinindex", {"member": Member("j", -1, 2)}),
-        ("joinindex", {"member": Member("j", 2, 2)}),
+        ("joinindex", {"member": JoinMember("j", -1, 2)}),
+        ("joinindex", {"member": JoinMember("j", 2, 2)}),
         ("dataref", {"data_ref": BlobRef("../../etc/passwd", 1)}),
     ],
 )

@@ -11,7 +11,7 @@ from sedano import Sedano, chain, testing
 from sedano.aws.glue import GlueRuns
 from sedano.errors import OptionError, RemoteError, Unavailable
 from sedano.local.spark_runs import LocalRuns
-from sedano.model.history.spark_run import Run
+from sedano.model.history.spark_run import SparkRun
 from sedano.spark import spark_stop, spark_task
 from tests.ended import until_ended
 
@@ -27,13 +27,13 @@ class Cluster:
         self.seen: list[int] = []
         self.stopped: list[str] = []
 
-    def of(self, job: str, task_id: str) -> Sequence[Run]:
+    def of(self, job: str, task_id: str) -> Sequence[SparkRun]:
         found = []
         for number, (task, _) in enumerate(self.started):
             if task == task_id:
                 self.seen[number] += 1
                 over = self.seen[number] > self.looks
-                found.append(Run(f"run-{number}", self.ends[number] if over else "RUNNING", 60.0, "Job aborted: out of disk"))
+                found.append(SparkRun(f"run-{number}", self.ends[number] if over else "RUNNING", 60.0, "Job aborted: out of disk"))
         return found
 
     def start(self, job: str, arguments: dict[str, str], task_id: str) -> None:
@@ -185,7 +185,7 @@ def test_more_retries_than_can_be_honoured_are_refused(retries):
         spark_task(Sedano("spark"), JOB, Cluster, retries=retries)
 
 
-def ended(runs: LocalRuns, folder: Path, task_id: str) -> Run:
+def ended(runs: LocalRuns, folder: Path, task_id: str) -> SparkRun:
     until_ended(int((folder / JOB / runs.of(JOB, task_id)[-1].id).read_text()))
     return runs.of(JOB, task_id)[-1]
 
@@ -212,7 +212,7 @@ def test_a_job_on_this_machine_can_be_stopped(tmp_path):
     (run,) = runs.of(JOB, "t")
     assert run.state == "RUNNING"
     runs.stop(JOB, run.id)
-    assert ended(runs, tmp_path, "t") == Run("t/000.pid", "FAILED", 0.0, "its process was killed")
+    assert ended(runs, tmp_path, "t") == SparkRun("t/000.pid", "FAILED", 0.0, "its process was killed")
 
 
 def test_a_job_that_this_machine_does_not_have_is_refused(tmp_path):
@@ -239,7 +239,7 @@ def test_a_run_on_glue_bears_its_task_and_is_found_by_it(glue):
     ]
     stub.add_response("get_job_runs", {"JobRuns": found}, {"JobName": JOB, "MaxResults": 200})
     runs.start(JOB, {"--day": "1"}, "t")
-    assert runs.of(JOB, "t") == [Run("jr_1", "SUCCEEDED", 61.0, "SUCCEEDED"), Run("jr_3", "FAILED", 0.0, "TIMEOUT")]
+    assert runs.of(JOB, "t") == [SparkRun("jr_1", "SUCCEEDED", 61.0, "SUCCEEDED"), SparkRun("jr_3", "FAILED", 0.0, "TIMEOUT")]
 
 
 def test_a_glue_job_that_is_at_work_for_somebody_else_is_busy(glue):

@@ -2,7 +2,7 @@
 
 import json
 
-from sedano.deploy.changes import Change, StackChanges, is_empty, lines, of_change_set, of_templates
+from sedano.deploy.changes import ResourceChange, StackChanges, is_empty, lines, of_change_set, of_templates
 
 QUEUE, FUNCTION = "AWS::SQS::Queue", "AWS::Lambda::Function"
 
@@ -21,10 +21,10 @@ def test_a_change_set_is_read_with_what_it_replaces() -> None:
         _said("Modify", QUEUE, "Slow", Replacement="Conditional"), {"Type": "Hook"},
     ]  # fmt: skip
     assert of_change_set(described) == (
-        Change("add", QUEUE, "Mail"),
-        Change("modify", FUNCTION, "Worker", "False"),
-        Change("remove", QUEUE, "Old"),
-        Change("modify", QUEUE, "Slow", "Conditional"),
+        ResourceChange("add", QUEUE, "Mail"),
+        ResourceChange("modify", FUNCTION, "Worker", "False"),
+        ResourceChange("remove", QUEUE, "Old"),
+        ResourceChange("modify", QUEUE, "Slow", "Conditional"),
     )
 
 
@@ -35,16 +35,17 @@ def test_two_templates_differ_by_their_resources_alone() -> None:
         Kept={"Type": QUEUE, "Metadata": {"path": 2}}, New={"Type": QUEUE}, Other={"Type": FUNCTION, "Properties": {"a": 2}},
         CDKMetadata={"Type": "AWS::CDK::Metadata"},
     )  # fmt: skip
-    expected = (Change("add", QUEUE, "New"), Change("modify", FUNCTION, "Other"), Change("remove", QUEUE, "Gone"))
+    expected = (ResourceChange("add", QUEUE, "New"), ResourceChange("modify", FUNCTION, "Other"), ResourceChange("remove", QUEUE, "Gone"))
     assert of_templates(before, after) == expected
     assert [change.name for change in of_templates("", before) if change.action == "add"] == ["Kept", "Gone", "Other"]
     assert of_templates(after, after) == ()
 
 
 def test_a_stack_is_a_line_and_so_is_each_resource_that_takes_its_content_with_it() -> None:
-    code = [Change("modify", FUNCTION, f"F{n}", "False") for n in range(7)]
-    version = Change("add", "AWS::Lambda::Version", "V")
-    lost = (Change("remove", QUEUE, "Old"), Change("modify", QUEUE, "Slow", "True"), Change("remove", FUNCTION, "F9"))
+    code = [ResourceChange("modify", FUNCTION, f"F{n}", "False") for n in range(7)]
+    version = ResourceChange("add", "AWS::Lambda::Version", "V")
+    slow = ResourceChange("modify", QUEUE, "Slow", "True")
+    lost = (ResourceChange("remove", QUEUE, "Old"), slow, ResourceChange("remove", FUNCTION, "F9"))
     plan = [StackChanges("sedano-dev-state", ()), StackChanges("sedano-dev-core", (*code, version, *lost))]
     assert list(lines(plan)) == [
         "sedano-dev-state  no change",
@@ -56,7 +57,8 @@ def test_a_stack_is_a_line_and_so_is_each_resource_that_takes_its_content_with_i
 
 
 def test_a_new_stack_and_an_estimate_are_marked() -> None:
-    plan = [StackChanges("a", (Change("add", QUEUE, "Q"),), new=True), StackChanges("b", (Change("add", QUEUE, "Q"),), estimated=True)]
+    added = (ResourceChange("add", QUEUE, "Q"),)
+    plan = [StackChanges("a", added, new=True), StackChanges("b", added, estimated=True)]
     first, second = lines(plan)
     assert first == "a  +1 (new stack)"
     assert second.startswith("b  +1 (from the templates: CloudFormation")
@@ -65,4 +67,4 @@ def test_a_new_stack_and_an_estimate_are_marked() -> None:
 def test_only_a_plan_without_any_change_is_empty() -> None:
     assert is_empty([StackChanges("a", ()), StackChanges("b", ())])
     assert not is_empty([StackChanges("a", ()), StackChanges("b", (), new=True)])
-    assert not is_empty([StackChanges("a", (Change("add", QUEUE, "Q"),))])
+    assert not is_empty([StackChanges("a", (ResourceChange("add", QUEUE, "Q"),))])

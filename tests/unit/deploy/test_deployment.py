@@ -13,7 +13,7 @@ from moto import mock_aws
 
 from sedano.deploy.account import Target
 from sedano.deploy.assembly import BOOTSTRAPPED, stacks
-from sedano.deploy.changes import Change
+from sedano.deploy.changes import ResourceChange
 from sedano.deploy.clients import Clients
 from sedano.deploy.deployment import Deployment, Planned, is_prepared
 from sedano.deploy.failure import DeployError
@@ -61,13 +61,13 @@ def account(tmp_path: Path) -> Iterator[Account]:
         yield Account(tmp_path)
 
 
-def _changes(plan: list[Planned]) -> list[tuple[Change, ...]]:
+def _changes(plan: list[Planned]) -> list[tuple[ResourceChange, ...]]:
     return [one.found.changes for one in plan]
 
 
 def test_a_plan_of_a_new_stage_makes_no_stack(account: Account) -> None:
     plan = account.deployment(("a",), ("b", "c")).plan()
-    assert _changes(plan) == [(Change("add", TOPIC, "a"),), (Change("add", TOPIC, "b"), Change("add", TOPIC, "c"))]
+    assert _changes(plan) == [(ResourceChange("add", TOPIC, "a"),), (ResourceChange("add", TOPIC, "b"), ResourceChange("add", TOPIC, "c"))]
     assert all(one.found.new for one in plan)
     assert account.stacks() == {}
 
@@ -86,7 +86,7 @@ def test_a_plan_that_is_forgotten_leaves_the_stage_as_it_was(account: Account) -
     second = account.deployment(("a",), ("b", "c"))
     plan = second.plan()
     assert account.change_sets() > executed
-    assert Change("add", TOPIC, "c") in plan[1].found.changes
+    assert ResourceChange("add", TOPIC, "c") in plan[1].found.changes
     second.forget(plan)
     assert account.change_sets() == executed
     assert account.stacks() == before

@@ -3,7 +3,7 @@
 import pytest
 
 from sedano.deploy import states
-from sedano.deploy.progress import Progress
+from sedano.deploy.progress import StackProgress
 
 #: The states that CloudFormation documents for a stack.
 EVERY = tuple(
@@ -55,7 +55,7 @@ def _event(name: str, status: str, **more: str) -> dict[str, str]:
 
 
 def test_progress_counts_each_resource_once_and_says_the_failure_that_began_it() -> None:
-    progress = Progress("a", 3)
+    progress = StackProgress("a", 3)
     said = progress.take([
         _event("a", "UPDATE_IN_PROGRESS"), _event("Mail", "CREATE_IN_PROGRESS"), _event("Mail", "CREATE_COMPLETE"),
         _event("Mail", "UPDATE_COMPLETE"), _event("Slow", "CREATE_FAILED", ResourceStatusReason="it exists already"),

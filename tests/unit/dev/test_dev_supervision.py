@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sedano.dev.command import listener
-from sedano.dev.watch import LEAST_S, Watch, interval
+from sedano.dev.watch import LEAST_S, FolderWatch, interval
 from sedano.dev.worker_processes import GRACE_S, LEAVE_S, backoff, overdue
 from sedano.errors import UsageError
 
@@ -14,7 +14,7 @@ def test_saved_added_and_deleted_files_are_changes_and_others_are_not(tmp_path: 
     kept, gone = tmp_path / "kept.py", tmp_path / "gone.toml"
     for path in (kept, gone):
         path.write_text("1")
-    watch = Watch(tmp_path)
+    watch = FolderWatch(tmp_path)
     assert watch.changes() == []
     for name in (".git", "venv", "__pycache__", "deep"):
         (tmp_path / name).mkdir()

@@ -9,10 +9,10 @@ from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.retry import Retry
 from sedano.model.workflow.conditions import condition
-from sedano.model.workflow.definition import Call, Definition, Input, Ref, Step
+from sedano.model.workflow.definition import Definition, InputSpec, Ref, StepSpec, TaskCall
 from sedano.model.workflow.flow_run import ENDED, FlowRun
 from sedano.model.workflow.next_actions import Publish, advance, retried, to_compensate
-from sedano.model.workflow.progress import Progress
+from sedano.model.workflow.progress import FlowProgress
 from tests.unit.workflow.toy import REF, Toy
 
 SEEDS = range(200)
@@ -20,7 +20,7 @@ SEEDS = range(200)
 
 def random_definition(dice: random.Random) -> Definition:
     """A workflow of up to nine steps, each of which needs some of those before it."""
-    steps: list[Step] = []
+    steps: list[StepSpec] = []
     for number in range(dice.randint(1, 9)):
         before = [s.name for s in steps]
         taken = dice.sample(before, min(len(before), dice.choice([0, 1, 1, 2, 3])))
@@ -29,12 +29,12 @@ def random_definition(dice: random.Random) -> Definition:
         when = (condition(f"${dice.choice(taken)} > 0"),) if taken and dice.random() < 0.2 else ()
         each = Ref("items") if dice.random() < 0.15 else None
         steps.append(
-            Step(
-                f"s{number}", Call("t", (*args, Ref("item")) if each else args), tuple(taken[2:]), when, each,
-                Retry(max_retries=dice.choice([0, 0, 1, 2])), None, Call("u") if dice.random() < 0.6 else None,
+            StepSpec(
+                f"s{number}", TaskCall("t", (*args, Ref("item")) if each else args), tuple(taken[2:]), when, each,
+                Retry(max_retries=dice.choice([0, 0, 1, 2])), None, TaskCall("u") if dice.random() < 0.6 else None,
             )
         )  # fmt: skip
-    return Definition("w", "1", {"n": Input("int"), "items": Input("list[int]")}, tuple(steps), dice.choice(["compensate", "wait"]))
+    return Definition("w", "1", {"n": InputSpec("int"), "items": InputSpec("list[int]")}, tuple(steps), dice.choice(["compensate", "wait"]))
 
 
 def compensated_in_order(toy: Toy) -> None:
@@ -114,12 +114,12 @@ def _leads(needs: dict[str, tuple[str, ...]], first: str, last: str) -> bool:
     return any(before == first or _leads(needs, first, before) for before in needs[last])
 
 
-def fixed(*steps: Step, values: dict[str, Any] | None = None, **run: Any) -> Progress:
+def fixed(*steps: StepSpec, values: dict[str, Any] | None = None, **run: Any) -> FlowProgress:
     """A run of *steps* in which those in *values* have ended well."""
     flow = FlowRun("r", "w", "1", REF, 0.0, **run)
     from_step = {flow.step_id(name, 0): value for name, value in (values or {}).items()}
     records = {i: states_record(i) for i in from_step}
-    return Progress(Definition("w", steps=steps), flow, {}, records, lambda r: from_step[r.task_id])
+    return FlowProgress(Definition("w", steps=steps), flow, {}, records, lambda r: from_step[r.task_id])
 
 
 def states_record(task_id: str) -> TaskRecord:
@@ -127,7 +127,8 @@ def states_record(task_id: str) -> TaskRecord:
     return TaskRecord(task_id, states.SUCCESS, message_id="m")
 
 
-WIDE = (Step("a", Call("t")), *(Step(f"b{n}", Call("t", (Ref("a"),))) for n in range(5)), Step("c", Call("t"), ("b0", "b1")))
+MIDDLE = (StepSpec(f"b{n}", TaskCall("t", (Ref("a"),))) for n in range(5))
+WIDE = (StepSpec("a", TaskCall("t")), *MIDDLE, StepSpec("c", TaskCall("t"), ("b0", "b1")))
 
 
 def test_the_end_of_one_step_publishes_only_what_waits_for_it() -> None:
@@ -140,14 +141,16 @@ def test_the_end_of_one_step_publishes_only_what_waits_for_it() -> None:
 
 def test_what_waits_for_a_skipped_step_is_reached_through_it() -> None:
     on = (condition("$a > 5"),)
-    steps = (Step("a", Call("t")), Step("b", Call("t"), (), on), Step("c", Call("t"), ("b",)), Step("d", Call("t", (Ref("b"),))))
+    before = (StepSpec("a", TaskCall("t")), StepSpec("b", TaskCall("t"), (), on))
+    steps = (*before, StepSpec("c", TaskCall("t"), ("b",)), StepSpec("d", TaskCall("t", (Ref("b"),))))
     progress = fixed(*steps, values={"a": 1})
     assert [a.step.name for a in advance(progress, "a") if isinstance(a, Publish)] == ["c"]
     assert {n: s.state for n, s in progress.statuses().items()} == {"a": "SUCCEEDED", "b": "SKIPPED", "c": "READY", "d": "SKIPPED"}
 
 
 def test_a_part_that_is_not_there_fails_the_step_that_asks_for_it() -> None:
-    steps = (Step("a", Call("t")), Step("b", Call("t", (Ref("a", ("total",)),))), Step("c", Call("t"), (), (condition('$a > "x"'),)))
+    asking = StepSpec("b", TaskCall("t", (Ref("a", ("total",)),)))
+    steps = (StepSpec("a", TaskCall("t")), asking, StepSpec("c", TaskCall("t"), (), (condition('$a > "x"'),)))
     progress = fixed(*steps, values={"a": 1})
     assert progress.status("b").detail == "$a.total: there is no 'total' in a int"
     assert progress.status("c").detail == "$a is of type int and cannot be compared by > with str"
@@ -159,19 +162,21 @@ def test_a_paused_run_begins_nothing() -> None:
 
 
 def test_a_retried_run_keeps_what_ended_well_and_was_not_undone() -> None:
-    steps = (Step("a", Call("t")), Step("b", Call("t"), ("a",), compensation=Call("u")), Step("c", Call("t"), ("b",)), Step("d", Call("t")))
+    undone = StepSpec("b", TaskCall("t"), ("a",), compensation=TaskCall("u"))
+    steps = (StepSpec("a", TaskCall("t")), undone, StepSpec("c", TaskCall("t"), ("b",)), StepSpec("d", TaskCall("t")))
     progress = fixed(*steps, values={"a": 1, "b": 1, "c": 1}, state="FAILED")
     assert retried(progress).rounds == {"d": 1}
     undo = progress.run.compensation_id("b")
-    undone = Progress(progress.definition, progress.run, {}, {**progress.records, undo: states_record(undo)}, lambda r: 1)
+    undone = FlowProgress(progress.definition, progress.run, {}, {**progress.records, undo: states_record(undo)}, lambda r: 1)
     assert retried(undone).rounds == {"b": 1, "c": 1, "d": 1}
     assert retried(undone).whole == {"b": 1, "c": 1}
 
 
 def test_a_step_is_compensated_before_what_it_needed_whatever_the_clocks_say() -> None:
-    steps = [Step(name, Call("t"), after, compensation=Call("u")) for name, after in (("a", ()), ("b", ()), ("c", ("a",)), ("d", ("c",)))]
+    order = (("a", ()), ("b", ()), ("c", ("a",)), ("d", ("c",)))
+    steps = [StepSpec(name, TaskCall("t"), after, compensation=TaskCall("u")) for name, after in order]
     flow = FlowRun("r", "w", "1", REF, 0.0, state="FAILING")
     clocks = {"a": 9, "b": 5, "c": 7, "d": 1}
     records = {i: TaskRecord(i, states.SUCCESS, message_id="m", clock=clocks[n]) for n in clocks for i in [flow.step_id(n, 0)]}
-    progress = Progress(Definition("w", steps=tuple(steps)), flow, {}, records, lambda _: None)
+    progress = FlowProgress(Definition("w", steps=tuple(steps)), flow, {}, records, lambda _: None)
     assert [step.name for step in to_compensate(progress)] == ["b", "d", "c", "a"]

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from sedano.model.workflow.colours import COLOURS
-from sedano.model.workflow.definition import Call, Definition, Ref, Step
+from sedano.model.workflow.definition import Definition, Ref, StepSpec, TaskCall
 from sedano.model.workflow.definition_reader import read
 from sedano.model.workflow.layout import GAP, layout
 from sedano.model.workflow.mermaid import mermaid
@@ -101,6 +101,6 @@ def test_mermaid_has_every_step_edge_and_colour() -> None:
 
 
 def test_a_workflow_of_many_steps_is_drawn() -> None:
-    steps: list[Any] = [Step(f"s{n}", Call("t", (Ref(f"s{n // 2}"),) if n else ())) for n in range(200)]
+    steps: list[Any] = [StepSpec(f"s{n}", TaskCall("t", (Ref(f"s{n // 2}"),) if n else ())) for n in range(200)]
     text = svg(Definition("big", steps=tuple(steps)), {})
     assert len(ET.fromstring(text).findall(f"{SVG}g")) == 200  # noqa: S314 - it is ours

@@ -12,12 +12,12 @@ from typing import Any
 from sedano.model import states
 from sedano.model.ledger.records import NO_RETRY, TERMINATE, TaskRecord
 from sedano.model.messages.message import BlobRef
-from sedano.model.workflow.definition import Definition, Step
+from sedano.model.workflow.definition import Definition, StepSpec
 from sedano.model.workflow.flow_run import CANCELLING, FAILING, RUNNING, FlowRun
 from sedano.model.workflow.next_actions import Action, Compensate, End, Publish, Stop, WindUp, advance
-from sedano.model.workflow.progress import Progress
+from sedano.model.workflow.progress import FlowProgress
 
-Rule = Callable[[Progress, str | None], Sequence[Action]]
+Rule = Callable[[FlowProgress, str | None], Sequence[Action]]
 REF = BlobRef("0" * 64, 1)
 
 
@@ -47,9 +47,9 @@ class Toy:
     menu: tuple[Any, ...] = (0, 1, 7, [1, 2], [])
     violations: list[str] = field(default_factory=list)
 
-    def progress(self) -> Progress:
+    def progress(self) -> FlowProgress:
         """What the records say now."""
-        return Progress(self.definition, self.run, {"n": 5, "items": [3, 4]}, dict(self.records), lambda r: self.values[r.task_id])
+        return FlowProgress(self.definition, self.run, {"n": 5, "items": [3, 4]}, dict(self.records), lambda r: self.values[r.task_id])
 
     def move(self) -> bool:
         """Let one thing happen that can; tell whether there was any."""
@@ -95,7 +95,7 @@ class Toy:
         else:
             self.run = self.run._replace(state=action.state, uncompensated=action.uncompensated, revision=self.run.revision + 1)
 
-    def publish(self, step: Step, task_id: str) -> None:
+    def publish(self, step: StepSpec, task_id: str) -> None:
         """Send the messages of a step, once or twice."""
         copies = 2 if self.dice.random() < 0.1 else 1
         self.owner[task_id] = step.name

@@ -25,12 +25,12 @@ from _pytest.runner import runtestprotocol  # what plugins that repeat tests use
 if TYPE_CHECKING:
     from sedano import Sedano
     from sedano.testing import World
-    from sedano.testing.crash_points import Point, Watch
+    from sedano.testing.crash_points import CrashWatch, Point
 
 MARK = "crash_points"
 MOST = 200
 SHOWN = 20
-WATCH: pytest.StashKey[Watch] = pytest.StashKey()
+WATCH: pytest.StashKey[CrashWatch] = pytest.StashKey()
 NO_APP = """sedano_world does not know which app to run. Write in the ini file of pytest
 
     [tool.pytest.ini_options]
@@ -135,9 +135,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _repeated(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
     """Return the reports of the undisturbed run; that of its call lists the results at its points."""
-    from sedano.testing.crash_points import Watch
+    from sedano.testing.crash_points import CrashWatch
 
-    undisturbed = Watch()
+    undisturbed = CrashWatch()
     reports = _run(item, undisturbed)
     if len(reports) == 3 and all(one.passed and not hasattr(one, "wasxfail") for one in reports):
         _judge(item, undisturbed, reports[1])
@@ -148,13 +148,13 @@ def _repeated(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.Te
     return reports
 
 
-def _run(item: pytest.Item, watch: Watch) -> list[pytest.TestReport]:
+def _run(item: pytest.Item, watch: CrashWatch) -> list[pytest.TestReport]:
     """Run the test with fixtures of its own; those that it shares with other tests stay."""
     item.stash[WATCH] = watch
     return runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]  # a sibling of the test
 
 
-def _judge(item: pytest.Item, undisturbed: Watch, report: pytest.TestReport) -> None:
+def _judge(item: pytest.Item, undisturbed: CrashWatch, report: pytest.TestReport) -> None:
     """Run the test at its points, and write in *report* how that went."""
     from sedano.testing.crash_points import Point, points, sampled
 
@@ -178,15 +178,15 @@ def _judge(item: pytest.Item, undisturbed: Watch, report: pytest.TestReport) -> 
         _fail(report, failures, len(planned))
 
 
-def _failure(item: pytest.Item, point: Point, undisturbed: Watch, whole: pytest.TestReport) -> Failure | None:
+def _failure(item: pytest.Item, point: Point, undisturbed: CrashWatch, whole: pytest.TestReport) -> Failure | None:
     """Run the test at *point*; return how it failed, or None. Its time is added to that of the *whole*."""
-    from sedano.testing.crash_points import Point, Watch, place, points, ran_again
+    from sedano.testing.crash_points import CrashWatch, Point, place, points, ran_again
 
     repeats = f"pytest {shlex.quote(item.nodeid)} --crash-point={point}"
     every = [*points(undisturbed.calls), Point(None)]
     if point not in every:
         return Failure(f"there is no point {point}: the first is {every[0]}, the last {every[-2:][0]}", "", "", None)
-    watch = Watch(point)
+    watch = CrashWatch(point)
     reports = _run(item, watch)
     whole.duration += sum(one.duration for one in reports)
     words = place(point, undisturbed.calls)

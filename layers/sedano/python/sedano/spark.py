@@ -27,7 +27,7 @@ from sedano.app import Sedano
 from sedano.engine.body_sections import poisonous, retry
 from sedano.engine.context import CURRENT, TaskContext
 from sedano.errors import OptionError, SedanoError, TaskRevoked
-from sedano.model.history.spark_run import Run
+from sedano.model.history.spark_run import SparkRun
 from sedano.model.retry import MAX_EXECUTIONS
 
 FIRST_LOOK_S, LONGEST_PAUSE_S, GROWTH = 30.0, 900.0, 1.5
@@ -40,7 +40,7 @@ Arguments = Mapping[str, str]
 class Runs(Protocol):
     """Where Spark jobs run: Glue (`sedano.aws.glue.GlueRuns`), this machine (`sedano.local.spark_runs.LocalRuns`)."""
 
-    def of(self, job: str, task_id: str) -> Sequence[Run]:
+    def of(self, job: str, task_id: str) -> Sequence[SparkRun]:
         """Return the runs of *job* that were started for this task, in the order of their starts."""
 
     def start(self, job: str, arguments: Arguments, task_id: str) -> None:
@@ -133,7 +133,7 @@ def _start(app: Sedano, job: str, runs: Runs, arguments: Arguments, task_id: str
             runs.start(job, arguments, task_id)
 
 
-def _stop_if_revoked(job: str, runs: Runs, alive: Sequence[Run], context: TaskContext) -> None:
+def _stop_if_revoked(job: str, runs: Runs, alive: Sequence[SparkRun], context: TaskContext) -> None:
     try:
         context.check()
     except TaskRevoked:

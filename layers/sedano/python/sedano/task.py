@@ -23,7 +23,7 @@ R_co = TypeVar("R_co", covariant=True)
 """The type of a result: the return type of a `def`, the awaited type of an `async def`."""
 
 
-class Publishes(Protocol):
+class TaskApp(Protocol):
     """The part of an app that a task needs."""
 
     @property
@@ -37,7 +37,7 @@ class Task(Hinting, Generic[P, R_co]):
     Type checkers know two kinds of it, `SyncTask` and `AsyncTask`, which differ in what a call returns.
     """
 
-    def __init__(self, spec: TaskSpec, app: Publishes) -> None:
+    def __init__(self, spec: TaskSpec, app: TaskApp) -> None:
         """Wrap *spec* for the users of *app*."""
         self.spec = spec
         self.name = spec.name

@@ -58,7 +58,7 @@ class HealthApp(Protocol):
 class Check:
     """One health check. Used as a decorator it adds a function that looks."""
 
-    def __init__(self, app: HealthApp, kept: checking.Check) -> None:
+    def __init__(self, app: HealthApp, kept: checking.RegisteredCheck) -> None:
         """Refer to the check *kept* of *app*."""
         self._app, self._kept = app, kept
         self.name, self.states = kept.spec.name, kept.spec.states
@@ -135,7 +135,7 @@ def declared(app: HealthApp, name: str, states: Sequence[str] | None, every: flo
         raise OptionError(f"health check {name}: declared twice")
     if shared:
         registry.need("memos", f"the shared health check {name!r}")
-    kept = registry.checks[name] = checking.Check(spec)
+    kept = registry.checks[name] = checking.RegisteredCheck(spec)
     if shared:
         task = f"sedano.health.{name}"
         asked = partial(_asked, kept)
@@ -176,7 +176,7 @@ def guarded(spec: TaskSpec, circuit: object, registry: Registry) -> TaskSpec:
     return spec._replace(circuit=breaker)
 
 
-def _asked(kept: checking.Check) -> None:
+def _asked(kept: checking.RegisteredCheck) -> None:
     """Look, because the check's event said that it is due; the circuits of this worker write down what was found."""
     found = checking.look(kept, notice)
     if found is not None:

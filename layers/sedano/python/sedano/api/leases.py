@@ -35,7 +35,7 @@ DURATION_S = 30.0
 """How long a lease lasts that is taken outside of a task without saying so."""
 
 
-class Leases(Protocol):
+class LockApp(Protocol):
     """The part of an app that a lock needs."""
 
     @property
@@ -131,7 +131,7 @@ class Lease:
 class Lock:
     """One holder at a time: made by `app.lock`. A lock object serves one block at a time."""
 
-    def __init__(self, app: Leases, name: str, *, duration: float | None, timeout: float | None, until_deadline: bool, fair: bool) -> None:
+    def __init__(self, app: LockApp, name: str, *, duration: float | None, timeout: float | None, until_deadline: bool, fair: bool) -> None:
         """See `sedano.app.Sedano.lock`."""
         if duration is not None and until_deadline:
             raise OptionError("until_deadline: a lock lasts for a duration or until the deadline, not both")
@@ -223,7 +223,7 @@ class Lock:
 class Leader:
     """Leadership under one name: made by `app.leader`. Keep it: it remembers its term from one call to the next."""
 
-    def __init__(self, app: Leases, name: str, duration: float) -> None:
+    def __init__(self, app: LockApp, name: str, duration: float) -> None:
         """See `sedano.app.Sedano.leader`."""
         check_options(name, duration)
         self._app, self._name = app, f"leader/{name}"

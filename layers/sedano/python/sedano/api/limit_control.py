@@ -13,7 +13,7 @@ from sedano.model.cluster.control_record import with_limits
 from sedano.model.limits import rate as rates
 from sedano.model.limits import task_limits as limiting
 from sedano.model.limits.rate import RateText
-from sedano.model.limits.task_limits import UNLIMITED, Change, Range
+from sedano.model.limits.task_limits import UNLIMITED, LimitChange, Range
 from sedano.model.queues import is_fifo
 from sedano.ports import Ports
 from sedano.ports.absent import require
@@ -108,7 +108,7 @@ class LimitControl(ABC):
     ) -> Mapping[str, str]:  # fmt: skip
         def text(before: str) -> str:
             known = _readable(before)
-            return limiting.write(Change(
+            return limiting.write(LimitChange(
                 known.paces if paces is None else paces, known.concurrency if concurrency is None else concurrency,
                 known.time if time is None else time,
             ))  # fmt: skip
@@ -130,9 +130,9 @@ class LimitControl(ABC):
             raise OptionError(f"task: {task!r} is delivered {spec.delivery} and may run twice in one slot; only a claimed one is limited")
 
 
-def _readable(text: str) -> Change:
+def _readable(text: str) -> LimitChange:
     """Return the change that *text* describes; one that cannot be read is replaced as a whole."""
     try:
         return limiting.read(text)
     except MessageRefused:
-        return Change()
+        return LimitChange()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from sedano.api.leases import Lease, Leases, check_options, holder
+from sedano.api.leases import Lease, LockApp, check_options, holder
 from sedano.engine.context import CURRENT
 from sedano.engine.partitions import Partitioning
 from sedano.errors import OptionError
@@ -33,7 +33,7 @@ class Partition:
 class Partitions:
     """This process's share of one set of partitions: made by `app.partitions`. Keep it: it remembers what it holds."""
 
-    def __init__(self, app: Leases, name: str, count: int, duration: float) -> None:
+    def __init__(self, app: LockApp, name: str, count: int, duration: float) -> None:
         """See `sedano.app.Sedano.partitions`."""
         given: object = count
         if type(given) is not int or not 1 <= given <= MOST:

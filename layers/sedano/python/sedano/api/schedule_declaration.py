@@ -13,7 +13,7 @@ from sedano.errors import ArgumentError, OptionError, TooLarge
 from sedano.model.messages import codec, stamps
 from sedano.model.order import unordered
 from sedano.model.queues import is_fifo
-from sedano.model.schedules.agenda import MOST_CALL_BYTES, Call, Periodic, declaration
+from sedano.model.schedules.agenda import MOST_CALL_BYTES, Periodic, ScheduledCall, declaration
 from sedano.model.schedules.schedule import Schedule, State
 from sedano.model.schedules.timetable import At, Cron, Every, Timetable
 from sedano.model.tasks.signature import NO_OPTIONS, Options, Signature, given
@@ -81,7 +81,7 @@ def periodic_of(app: ScheduleApp, name: str, timetable: Timetable, signature: Si
     return Periodic(schedule, _call(app, signature, asked), State(0))
 
 
-def _call(app: ScheduleApp, signature: Signature, asked: PeriodicOptions) -> Call:
+def _call(app: ScheduleApp, signature: Signature, asked: PeriodicOptions) -> ScheduledCall:
     """Return what each occurrence makes of *signature*, checked as far as this app knows its task."""
     options, spec = signature.options, app.registry.tasks.get(signature.task)
     _refuse(options)
@@ -106,7 +106,7 @@ def _call(app: ScheduleApp, signature: Signature, asked: PeriodicOptions) -> Cal
     written = stamps.write(options.stamps) if options.stamps else None
     seconds = float(expires) if isinstance(expires, int | float) else None
     tenant = options.tenant or (spec.tenant_of(args, kwargs) if spec is not None else None)
-    return Call(
+    return ScheduledCall(
         task=signature.task, queue=queue, data=data, expires=seconds, ignore_result=ignore, tenant=tenant, stamps=written,
         moment=asked.moment,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from sedano.canvas import Sig
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.errors import OptionError, UnknownOption, UnknownSchedule
 from sedano.model.messages import codec, stamps
-from sedano.model.schedules.agenda import Call, Periodic, begun, changed
+from sedano.model.schedules.agenda import Periodic, ScheduledCall, begun, changed
 from sedano.model.schedules.schedule import occurrence
 from sedano.model.schedules.timetable import Timetable, between, upcoming
 from sedano.model.tasks.signature import Options, Signature
@@ -237,7 +237,7 @@ def _signature(call: object) -> Signature:
     return call.spec
 
 
-def _made(call: Call) -> Signature:
+def _made(call: ScheduledCall) -> Signature:
     """Return the signature that *call* was made of."""
     args, kwargs = codec.decode_data(call.data.encode())
     options = Options(

@@ -1,4 +1,4 @@
-"""The control record in DynamoDB: `sedano.ports.Control` by the writes of `sedano.aws.expressions.control`."""
+"""The control record in DynamoDB: `sedano.ports.ControlStore` by the writes of `sedano.aws.expressions.control`."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from sedano.aws.ledger import DynamoLedger
 from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.aws.settings import Settings, from_environment
+from sedano.aws.settings import DeploymentSettings, from_environment
 from sedano.errors import ConfigurationError
-from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowRuns, Leases, Memos, Ports, Schedules, Telemetry, Timers
+from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowRuns, Leases, Memos, Ports, ScheduleStore, Telemetry, Timers
 from sedano.ports.deadlines import patience
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def connect() -> Ports:
     return ports_of(from_environment(os.environ), *COMPONENT.get())
 
 
-def ports_of(settings: Settings, service: str, session: Session | None = None) -> Ports:
+def ports_of(settings: DeploymentSettings, service: str, session: Session | None = None) -> Ports:
     """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
 
     Clients that the component surely needs are made now, the others when they are first used.
@@ -95,7 +95,7 @@ def _when_used(make: Callable[[], Any]) -> Any:
     return _WhenUsed(make)
 
 
-def _telemetry(service: str, settings: Settings, session: Session) -> Telemetry:
+def _telemetry(service: str, settings: DeploymentSettings, session: Session) -> Telemetry:
     """Return where a component logs and counts: a program through Python's logging, a function for CloudWatch."""
     if service == "client":
         from sedano.aws.program_log import ProgramLog
@@ -127,37 +127,37 @@ def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry) -> tuple[Any, Clock]
     return bounded(dynamodb, own, telemetry)
 
 
-def _blobs(s3: Any, settings: Settings) -> Blobs:
+def _blobs(s3: Any, settings: DeploymentSettings) -> Blobs:
     from sedano.aws.blobs import S3Blobs
 
     return S3Blobs(s3, settings.blobs_bucket)
 
 
-def _events(s3: Any, settings: Settings) -> Events:
+def _events(s3: Any, settings: DeploymentSettings) -> Events:
     from sedano.aws.events import S3Events
 
     return S3Events(s3, settings.history_bucket)
 
 
-def _leases(dynamodb: Any, settings: Settings, clock: Clock) -> Leases:
+def _leases(dynamodb: Any, settings: DeploymentSettings, clock: Clock) -> Leases:
     from sedano.aws.leases import DynamoLeases
 
     return DynamoLeases(dynamodb, settings.control_table, clock)
 
 
-def _elections(dynamodb: Any, settings: Settings) -> Elections:
+def _elections(dynamodb: Any, settings: DeploymentSettings) -> Elections:
     from sedano.aws.elections import DynamoElections
 
     return DynamoElections(dynamodb, settings.control_table, settings.ledger_table)
 
 
-def _flow_runs(dynamodb: Any, settings: Settings) -> FlowRuns:
+def _flow_runs(dynamodb: Any, settings: DeploymentSettings) -> FlowRuns:
     from sedano.aws.flow_runs import DynamoFlowRuns
 
     return DynamoFlowRuns(dynamodb, settings.control_table)
 
 
-def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
+def _schedules(dynamodb: Any, settings: DeploymentSettings) -> ScheduleStore:
     if not settings.scheduler:
         raise ConfigurationError(
             "SEDANO_SCHEDULER is not on: this stage runs no scheduler, because the app declared no periodic task when it was deployed; "
@@ -168,32 +168,32 @@ def _schedules(dynamodb: Any, settings: Settings) -> Schedules:
     return DynamoSchedules(dynamodb, settings.control_table)
 
 
-def _memos(dynamodb: Any, settings: Settings) -> Memos:
+def _memos(dynamodb: Any, settings: DeploymentSettings) -> Memos:
     from sedano.aws.memos import DynamoMemos
 
     return DynamoMemos(dynamodb, settings.control_table)
 
 
-def _consumers(sqs: Any, functions: Any, settings: Settings) -> Consumers:
+def _consumers(sqs: Any, functions: Any, settings: DeploymentSettings) -> Consumers:
     from sedano.aws.consumers import LambdaConsumers
 
     return LambdaConsumers(sqs, functions, settings.queues, settings.mappings)
 
 
-def _limits(dynamodb: Any, settings: Settings) -> Limits:
+def _limits(dynamodb: Any, settings: DeploymentSettings) -> Limits:
     from sedano.aws.limits import DynamoLimits
 
     return DynamoLimits(dynamodb, settings.control_table)
 
 
-def _seals(ssm: Any, settings: Settings, clock: Clock, entropy: Entropy, telemetry: Telemetry) -> Seals:
+def _seals(ssm: Any, settings: DeploymentSettings, clock: Clock, entropy: Entropy, telemetry: Telemetry) -> Seals:
     from sedano.aws.key_store import SsmKeyStore
     from sedano.ports.seals import Seals
 
     return Seals(SsmKeyStore(ssm, settings.stage), clock, entropy, telemetry)
 
 
-def _timers(scheduler: Any, settings: Settings) -> Timers:
+def _timers(scheduler: Any, settings: DeploymentSettings) -> Timers:
     from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
 
     arns = {key: arn_of(url, scheduler.meta.region_name) for key, url in settings.queues.items()}

@@ -6,15 +6,15 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from sedano.model.sources.webhooks import Answer, Arrived
+from sedano.model.sources.webhooks import Answer, ReceivedRequest
 
 
-def arrived(event: Mapping[str, Any]) -> Arrived:
+def arrived(event: Mapping[str, Any]) -> ReceivedRequest:
     """Return the request that *event* holds."""
     body = event.get("body") or ""
     method = event.get("requestContext", {}).get("http", {}).get("method", "")
     data = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode("utf-8", "surrogatepass")
-    return Arrived(method, event.get("rawPath", ""), event.get("headers") or {}, data)
+    return ReceivedRequest(method, event.get("rawPath", ""), event.get("headers") or {}, data)
 
 
 def response(answer: Answer) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
 from sedano.errors import Unavailable
-from sedano.model.history.spark_run import OF_GLUE, Run
+from sedano.model.history.spark_run import OF_GLUE, SparkRun
 
 TASK = "--sedano-task"
 LOOKED_AT = 200
@@ -22,7 +22,7 @@ class GlueRuns:
         """Use *client*; no call is made yet."""
         self._client = client
 
-    def of(self, job: str, task_id: str) -> Sequence[Run]:
+    def of(self, job: str, task_id: str) -> Sequence[SparkRun]:
         """Return the job's runs for this task, the oldest first."""
         try:
             answer = self._client.get_job_runs(JobName=job, MaxResults=LOOKED_AT)
@@ -47,6 +47,6 @@ class GlueRuns:
             raise fault(error, "glue.BatchStopJobRun") from error
 
 
-def _run(found: Mapping[str, Any]) -> Run:
+def _run(found: Mapping[str, Any]) -> SparkRun:
     state = found["JobRunState"]
-    return Run(found["Id"], OF_GLUE.get(state, "FAILED"), float(found.get("ExecutionTime", 0)), found.get("ErrorMessage") or state)
+    return SparkRun(found["Id"], OF_GLUE.get(state, "FAILED"), float(found.get("ExecutionTime", 0)), found.get("ErrorMessage") or state)

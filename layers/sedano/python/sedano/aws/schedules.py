@@ -1,4 +1,4 @@
-"""The agendas of periodic tasks in the control table: `sedano.ports.Schedules` by the writes of `sedano.aws.expressions.schedules`."""
+"""The agendas of periodic tasks in the control table: `sedano.ports.ScheduleStore` by the writes of `sedano.aws.expressions.schedules`."""
 
 from __future__ import annotations
 

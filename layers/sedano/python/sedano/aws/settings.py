@@ -22,7 +22,7 @@ _HINT = (
 )
 
 
-class Settings(NamedTuple):
+class DeploymentSettings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
     command queues to the UUIDs of their event source mappings. *scheduler*: a scheduler runs periodic tasks. *streams*: the ARNs of the
     app's streams, by name. *most_budget*: the largest budget that is taken from a message without a mark.
@@ -44,13 +44,13 @@ class Settings(NamedTuple):
     most_budget: int = DEFAULT_BUDGET
 
 
-def from_environment(environment: Mapping[str, str]) -> Settings:
+def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
     """Return the settings that the SEDANO_* variables of *environment* describe.
 
     Raises:
         ConfigurationError: a variable is missing or malformed; the message names it and says where it comes from.
     """
-    return Settings(
+    return DeploymentSettings(
         queues=_queues(environment),
         ledger_table=_required(environment, "SEDANO_LEDGER_TABLE"),
         control_table=_required(environment, "SEDANO_CONTROL_TABLE"),

@@ -14,7 +14,7 @@ from sedano.canvas.publication import answer, own_id, publish
 from sedano.engine.publisher.publisher import Outlet
 from sedano.errors import CanvasError, OptionError
 from sedano.errors.hints import Hinting
-from sedano.model.canvas.tree import Chain, Fork, Group, Step, Tree, applied, guarded, linked, normal, optioned
+from sedano.model.canvas.tree import Chain, Fork, Group, TaskNode, Tree, applied, guarded, linked, normal, optioned
 from sedano.model.tasks.signature import given
 from sedano.result import GroupResult
 from sedano.result.async_result import Answers
@@ -204,14 +204,14 @@ def tree_of(part: object) -> Tree:
         raise CanvasError(f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(part).__name__}")
     if part.task_id is None:
         return part.tree
-    if isinstance(part.tree, Step):
+    if isinstance(part.tree, TaskNode):
         return optioned(part.tree, {"task_id": part.task_id})
     raise CanvasError("a frozen chain, group or chord has its id already and cannot be part of another; freeze the whole")
 
 
 def has_tasks(tree: Tree | Fork) -> bool:
     """Return whether *tree* holds any task."""
-    if isinstance(tree, Step):
+    if isinstance(tree, TaskNode):
         return True
     return any(map(has_tasks, tree.steps if isinstance(tree, Chain) else tree.members if isinstance(tree, Group) else tree.branches))
 
@@ -223,10 +223,10 @@ def nothing(tree: Tree | Fork) -> Any:
     return GroupResult([nothing(member) for member in tree.members] if isinstance(tree, Group) else ())
 
 
-def errback_of(errback: object) -> Step:
+def errback_of(errback: object) -> TaskNode:
     """Return the step of an error callback."""
     tree = tree_of(errback)
-    if not isinstance(tree, Step) or tree.links or tree.errors or tree.forks:
+    if not isinstance(tree, TaskNode) or tree.links or tree.errors or tree.forks:
         raise CanvasError("an error callback is one signature without callbacks of its own; let it publish what else is to be done")
     if tree.signature.options.task_id is not None:
         raise CanvasError(
@@ -245,7 +245,7 @@ def several(value: object) -> Iterable[Any]:
 
 def shown(tree: Tree | Fork) -> str:
     """Return *tree* as a line for people."""
-    if isinstance(tree, Step):
+    if isinstance(tree, TaskNode):
         return tree.signature.task
     if isinstance(tree, Chain):
         return " | ".join(shown(step) for step in tree.steps)

@@ -18,8 +18,8 @@ from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
 from sedano.errors import CanvasError, DuplicateTask
 from sedano.model.canvas.continuation import begin, branch_id, step_id
-from sedano.model.canvas.pages import Plan
-from sedano.model.canvas.tree import Chain, Fork, Group, Step, Tree, normal
+from sedano.model.canvas.pages import PageWriter
+from sedano.model.canvas.tree import Chain, Fork, Group, TaskNode, Tree, normal
 from sedano.model.ledger.records import RESERVATION_S
 from sedano.model.messages.lineage import ROOT
 from sedano.model.messages.message import COLLECT, LAUNCH, Place
@@ -36,15 +36,16 @@ Result = AsyncResult[Any] | GroupResult[Any]
 def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Any:
     """Publish *tree* under *task_id*, or a fresh id, and return its result."""
     made = normal(tree)
-    if isinstance(made, Step) and made == Step(made.signature):
+    if isinstance(made, TaskNode) and made == TaskNode(made.signature):
         return publish_task(outlet, made.signature if task_id is None else made.signature.set(task_id=task_id))
     canvas_id = task_id or own_id(made) or outlet.drafting.fresh_id()
     result = answer(outlet, made, canvas_id)
     if isinstance(made, Group) and _is_direct(made):
-        drafts = [outlet.drafting.draft(m.signature, _member(m, canvas_id, n)) for n, m in enumerate(made.members) if isinstance(m, Step)]
+        nodes = [(n, m) for n, m in enumerate(made.members) if isinstance(m, TaskNode)]
+        drafts = [outlet.drafting.draft(m.signature, _member(m, canvas_id, n)) for n, m in nodes]
     else:
         drafts = [begun(outlet, made, canvas_id)]
-    if task_id is not None and not isinstance(made, Step):
+    if task_id is not None and not isinstance(made, TaskNode):
         _reserve(outlet, canvas_id, max((draft.delay for draft in drafts), default=0))
     outlet.post(drafts)
     return result
@@ -54,7 +55,7 @@ def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Any:
     """Return the result for the publisher of the normal tree *made* as *canvas_id*: of a collected group, its results."""
     result = results(outlet, made, canvas_id)
     last = made.steps[-1] if isinstance(made, Chain) else made
-    if not isinstance(last, Step) or last.signature.task != COLLECT:
+    if not isinstance(last, TaskNode) or last.signature.task != COLLECT:
         return result
     members: GroupResult[Any] = result.parent
     members.beside = [*members.beside, *result.beside]
@@ -81,7 +82,7 @@ def _reserve(outlet: Outlet, canvas_id: str, delay: int) -> None:
 def begun(outlet: Outlet, made: Tree, canvas_id: str, watch: Sequence[str] = (), extra: str = "") -> CommandDraft:
     """Return the message that begins the normal tree *made*, whose pages are written now; *watch*: what watches it, each an item's text."""
     plans, ports = Plans(outlet.ports.blobs), outlet.ports
-    written, name = Plan(outlet.drafting.entry, plans.put).page(made, tuple(watch), extra)
+    written, name = PageWriter(outlet.drafting.entry, plans.put).page(made, tuple(watch), extra)
     item = plans.load(name)["item"]
     ask = begin(item, Place(canvas_id, "", name), (), plans.load, watched=bool(watch))
     context = CURRENT.get()
@@ -114,7 +115,7 @@ def results(
         direct = parent is None and group is None and not followed and _is_direct(made)
         launch = None if direct else AsyncResult[Any](outlet, canvas_id, parent=parent, follows=False, name=LAUNCH, launch=outer)
         return _group(outlet, made, canvas_id, parent, canvas_id if followed else None, launch)
-    if isinstance(made, Step):
+    if isinstance(made, TaskNode):
         group_id = outer.id if outer is not None else group if isinstance(group, str) else None
         keeps, name = outlet.drafting.keeps(made.signature), made.signature.task
         found = AsyncResult[Any](
@@ -132,8 +133,8 @@ def _group(
     outlet: Outlet, made: Group, canvas_id: str, parent: Result | None, join_id: str | None, launch: AsyncResult[Any] | None
 ) -> GroupResult[Any]:
     members: Sequence[Any]
-    if len(made.members) > MOST_EAGER and all(isinstance(m, Step) and own_id(m) is None for m in made.members):
-        names = [m.signature.task for m in made.members if isinstance(m, Step)]
+    if len(made.members) > MOST_EAGER and all(isinstance(m, TaskNode) and own_id(m) is None for m in made.members):
+        names = [m.signature.task for m in made.members if isinstance(m, TaskNode)]
         members = Derived(outlet, canvas_id, len(names), group_id=canvas_id, parent=parent, launch=launch, names=names)
     else:
         members = [results(outlet, m, _member(m, canvas_id, n), parent, launch or canvas_id) for n, m in enumerate(made.members)]
@@ -143,9 +144,9 @@ def _group(
 def _chain(outlet: Outlet, made: Chain, canvas_id: str, parent: Result | None, group: AsyncResult[Any] | str | None) -> Result:
     last = len(made.steps) - 1
     for number, step in enumerate(made.steps):
-        if not isinstance(step, Step | Group):
+        if not isinstance(step, TaskNode | Group):
             raise CanvasError("a chain in its normal shape holds tasks and groups")
-        own = own_id(step) if isinstance(step, Step) else None
+        own = own_id(step) if isinstance(step, TaskNode) else None
         if number == last and own is not None and own != canvas_id:
             raise CanvasError(
                 f"the last step of a chain has the id of the chain, so it cannot be {own} as well as {canvas_id}; leave out one of the two"
@@ -164,11 +165,11 @@ def _member(member: Tree, group_id: str, number: int) -> str:
 def own_id(tree: Tree | Fork) -> str | None:
     """Return the id that the user chose for a task, or for the last step of a chain, which is the id of the whole; None: none."""
     last = tree.steps[-1] if isinstance(tree, Chain) else tree
-    return last.signature.options.task_id if isinstance(last, Step) else None
+    return last.signature.options.task_id if isinstance(last, TaskNode) else None
 
 
 def _is_direct(made: Group) -> bool:
     """Return whether *made* is a group whose members its publisher sends directly: one, or several that are in its outbox together."""
     if made.watch or len(made.members) > (1 if CURRENT.get() is None else MOST_OUTBOX):
         return False
-    return all(isinstance(m, Step) and not (m.links or m.errors or m.forks or m.watch) for m in made.members)
+    return all(isinstance(m, TaskNode) and not (m.links or m.errors or m.forks or m.watch) for m in made.members)

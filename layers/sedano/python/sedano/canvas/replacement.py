@@ -15,7 +15,7 @@ from sedano.model.canvas.continuation import ADDED, find
 from sedano.model.canvas.pages import resuming
 from sedano.model.canvas.tree import normal
 from sedano.model.messages.lineage import derived_id
-from sedano.model.messages.message import Member
+from sedano.model.messages.message import JoinMember
 from sedano.model.order import unordered
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.result import AsyncResult
@@ -73,7 +73,7 @@ def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
     more = normal(tree_of(form), joined=True)
     task_id = own_id(more) or derived_id(join_id, number)
     draft = begun(outlet, more, task_id, _watching(context, outlet))
-    context.added.append(draft.asking(member=Member(join_id, number, number + 1)))
+    context.added.append(draft.asking(member=JoinMember(join_id, number, number + 1)))
     return AsyncResult(outlet, task_id)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sedano.canvas.election import elect
 from sedano.canvas.form import Form, Publishes
 from sedano.errors import CanvasError, UnknownTask
-from sedano.model.canvas.tree import Step, Tree
+from sedano.model.canvas.tree import TaskNode, Tree
 from sedano.model.elections import TIMEOUT_S, Mode
 from sedano.model.tasks.signature import Signature, given
 from sedano.result import AsyncResult
@@ -25,7 +25,7 @@ class Sig(Form[AsyncResult[V_co]]):
 
     def __init__(self, spec: Signature, app: Publishes | None) -> None:
         """Bind *spec* to *app*."""
-        super().__init__(Step(spec), app)
+        super().__init__(TaskNode(spec), app)
 
     @property
     def spec(self) -> Signature:
@@ -58,7 +58,7 @@ class Sig(Form[AsyncResult[V_co]]):
         Raises:
             CanvasError: it has callbacks, which an election does not carry.
         """
-        if self.tree != Step(self.spec):
+        if self.tree != TaskNode(self.spec):
             raise CanvasError("what is elected for is one signature without callbacks; let the task publish them")
         outlet = self.needs_app().outlet
         task_id = self.task_id or self.spec.options.task_id or outlet.drafting.fresh_id()
@@ -82,7 +82,7 @@ def signature(
     return Sig(Signature(name, *given(args, kwargs), immutable=immutable), app).set(**options)
 
 
-def _step(tree: Tree) -> Step:
-    if not isinstance(tree, Step):
+def _step(tree: Tree) -> TaskNode:
+    if not isinstance(tree, TaskNode):
         raise CanvasError("not one task")
     return tree

@@ -13,7 +13,7 @@ from sedano.deploy.clients import Clients
 _ABSENT = ("403", "404", "NoSuchKey", "NotFound", "AccessDenied", "Forbidden")
 
 
-class Published(NamedTuple):
+class PublishedAssets(NamedTuple):
     """How many files were sent, their bytes, and how many were there before."""
 
     sent: int = 0
@@ -21,7 +21,7 @@ class Published(NamedTuple):
     kept: int = 0
 
 
-def publish(clients: Clients, assets: Iterable[Asset]) -> Published:
+def publish(clients: Clients, assets: Iterable[Asset]) -> PublishedAssets:
     """Send those of *assets* that their bucket does not hold."""
     sent = size = kept = 0
     for asset in assets:
@@ -33,7 +33,7 @@ def publish(clients: Clients, assets: Iterable[Asset]) -> Published:
         body = asset.body()
         s3.put_object(Bucket=bucket, Key=key, Body=body)
         sent, size = sent + 1, size + len(body)
-    return Published(sent, size, kept)
+    return PublishedAssets(sent, size, kept)
 
 
 def template_url(clients: Clients, stack: StackFiles) -> str:

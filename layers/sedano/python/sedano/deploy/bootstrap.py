@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from sedano.deploy import states
 from sedano.deploy.clients import Clients, Say
 from sedano.deploy.failure import DeployError
-from sedano.deploy.progress import Progress
+from sedano.deploy.progress import StackProgress
 from sedano.deploy.stack_events import described, follow, newest
 
 STACK = "CDKToolkit"
@@ -69,7 +69,7 @@ def bootstrap(clients: Clients, policies: Sequence[str], say: Say, sleep: Callab
         cloudformation.create_stack(**request, Parameters=_parameters({}, chosen))
     elif not _updated(cloudformation, request, _parameters(found or {}, chosen)):
         return before
-    progress = Progress(STACK, _count(body))
+    progress = StackProgress(STACK, _count(body))
     status = follow(cloudformation, STACK, progress, seen, say, sleep)
     if not states.is_good(status):
         raise DeployError(f"{STACK} ended as {status}: {'; '.join(progress.failures)}")

@@ -20,7 +20,7 @@ HOLD_DATA = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ResourceChange:
     """The change of one resource: its type (`kind`) and name, and whether another one takes its place.
 
     *replacement*: `True`, `False`, `Conditional`, or empty where CloudFormation does not say.
@@ -37,28 +37,28 @@ class StackChanges:
     """The changes of one stack; *new*: it is not there yet. *estimated*: found from two templates, as no change set could be made."""
 
     stack: str
-    changes: tuple[Change, ...]
+    changes: tuple[ResourceChange, ...]
     new: bool = False
     estimated: bool = False
 
 
-def of_change_set(described: Iterable[Mapping[str, Any]]) -> tuple[Change, ...]:
+def of_change_set(described: Iterable[Mapping[str, Any]]) -> tuple[ResourceChange, ...]:
     """Return the changes that CloudFormation describes of a change set."""
     found = [one["ResourceChange"] for one in described if one.get("Type", "Resource") == "Resource"]
     return tuple(
-        Change(_ACTIONS[one["Action"]], one["ResourceType"], one["LogicalResourceId"], one.get("Replacement", ""))
+        ResourceChange(_ACTIONS[one["Action"]], one["ResourceType"], one["LogicalResourceId"], one.get("Replacement", ""))
         for one in found
         if one["Action"] in _ACTIONS
     )
 
 
-def of_templates(before: str, after: str) -> tuple[Change, ...]:
+def of_templates(before: str, after: str) -> tuple[ResourceChange, ...]:
     """Return how the resources of the template *after* differ from those of *before*; an empty text is a stack that is not there."""
     old, new = _resources(before), _resources(after)
     return (
-        *(Change("add", one["Type"], name) for name, one in new.items() if name not in old),
-        *(Change("modify", one["Type"], name) for name, one in new.items() if name in old and old[name] != one),
-        *(Change("remove", one["Type"], name) for name, one in old.items() if name not in new),
+        *(ResourceChange("add", one["Type"], name) for name, one in new.items() if name not in old),
+        *(ResourceChange("modify", one["Type"], name) for name, one in new.items() if name in old and old[name] != one),
+        *(ResourceChange("remove", one["Type"], name) for name, one in old.items() if name not in new),
     )
 
 
@@ -108,9 +108,9 @@ def _counted(one: StackChanges) -> str:
     return f"{parts}{note if one.new or one.estimated else ''}"
 
 
-def _is_grave(change: Change) -> bool:
+def _is_grave(change: ResourceChange) -> bool:
     return change.kind in HOLD_DATA and (change.action == "remove" or change.replacement in _REPLACED)
 
 
-def _also(change: Change) -> str:
+def _also(change: ResourceChange) -> str:
     return f" ({_REPLACED[change.replacement]})" if change.replacement in _REPLACED else ""

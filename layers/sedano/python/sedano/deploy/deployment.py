@@ -20,7 +20,7 @@ from sedano.deploy.assets import publish, template_url
 from sedano.deploy.changes import StackChanges
 from sedano.deploy.clients import Clients, Say
 from sedano.deploy.failure import DeployError
-from sedano.deploy.progress import Progress
+from sedano.deploy.progress import StackProgress
 from sedano.deploy.stack_events import FIRST_PAUSE_S, LONGEST_PAUSE_S, described, follow, newest
 
 #: CloudFormation's words for a change set without a change.
@@ -112,7 +112,7 @@ class Deployment:
         if not made:
             return False
         cloudformation = self._cloudformation(one.stack)
-        progress, seen = Progress(one.stack.name, len(found.changes)), newest(cloudformation, one.stack.name)
+        progress, seen = StackProgress(one.stack.name, len(found.changes)), newest(cloudformation, one.stack.name)
         cloudformation.execute_change_set(StackName=one.stack.name, ChangeSetName=made)
         status = follow(cloudformation, one.stack.name, progress, seen, self._say, self._sleep)
         if not states.is_good(status):

@@ -19,7 +19,7 @@ _AGO = re.compile(r"(\d{1,6})([smhd])")
 LATE_S = 30.0
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """One line: its time (epoch s), the function that wrote it, and its text."""
 
     at: float
@@ -59,7 +59,7 @@ def groups(clients: Clients, stage: str) -> dict[str, str]:
 
 def lines(
     clients: Clients, groups: dict[str, str], since: float, *, follow: bool = False, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[Line]:
+) -> Iterator[LogLine]:
     """Yield the lines of *groups* that were written after *since* (epoch s); *follow*: go on for ever."""
     logs, seen, start = clients.client("logs"), dict[str, float](), since
     while True:
@@ -75,11 +75,11 @@ def lines(
         sleep(2.0)
 
 
-def _read(logs: Any, function: str, group: str, start: float) -> Iterator[tuple[Line, str]]:
+def _read(logs: Any, function: str, group: str, start: float) -> Iterator[tuple[LogLine, str]]:
     try:
         for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=int(start * 1000)):
             for event in page["events"]:
-                yield Line(event["timestamp"] / 1000, function, event["message"].rstrip("\n")), _identity(function, event)
+                yield LogLine(event["timestamp"] / 1000, function, event["message"].rstrip("\n")), _identity(function, event)
     except logs.exceptions.ResourceNotFoundException:
         return  # the function was never invoked
 

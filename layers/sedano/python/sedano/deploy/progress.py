@@ -11,7 +11,7 @@ _CAUSED = "Resource creation cancelled", "Resource update cancelled"
 
 
 @dataclass(slots=True)
-class Progress:
+class StackProgress:
     """Counts the resources of *stack* that are done, of about *total*."""
 
     stack: str

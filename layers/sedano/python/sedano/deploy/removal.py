@@ -15,7 +15,7 @@ from sedano.deploy.account import STACKS
 from sedano.deploy.buckets import emptied
 from sedano.deploy.clients import DEPLOY_ROLE, Clients, Say
 from sedano.deploy.failure import DeployError
-from sedano.deploy.progress import Progress
+from sedano.deploy.progress import StackProgress
 from sedano.deploy.stack_events import described, follow, newest
 
 _BUCKET = "AWS::S3::Bucket"
@@ -65,7 +65,7 @@ def remove(clients: Clients, removal: Removal, say: Say, sleep: Callable[[float]
     for name in removal.stacks:
         found = described(cloudformation, name)
         if found is not None:
-            progress = Progress(name, _count(cloudformation, name))
+            progress = StackProgress(name, _count(cloudformation, name))
             seen = newest(cloudformation, name)
             cloudformation.delete_stack(StackName=name)
             status = follow(cloudformation, found["StackId"], progress, seen, say, sleep)

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from sedano.deploy import states
 from sedano.deploy.clients import Say
-from sedano.deploy.progress import Progress
+from sedano.deploy.progress import StackProgress
 
 #: The first pause between two looks at CloudFormation, the longest one, and the time after which a line of progress is written again.
 FIRST_PAUSE_S, LONGEST_PAUSE_S, BETWEEN_LINES_S = 0.2, 3.0, 15.0
@@ -32,7 +32,7 @@ def newest(cloudformation: Any, name: str) -> str:
     return str(events[0]["EventId"]) if events else ""
 
 
-def follow(cloudformation: Any, name: str, progress: Progress, seen: str, say: Say, sleep: Callable[[float], None]) -> str:
+def follow(cloudformation: Any, name: str, progress: StackProgress, seen: str, say: Say, sleep: Callable[[float], None]) -> str:
     """Report how far CloudFormation is with the stack *name* until it has done its work; return the last state.
 
     Args:

@@ -27,7 +27,7 @@ from sedano.dev.folder import DevFolder
 from sedano.dev.keys import QUIT, RESTART, WORDS, pressed, terminal
 from sedano.dev.output import Console
 from sedano.dev.settings import DevSettings
-from sedano.dev.watch import Watch
+from sedano.dev.watch import FolderWatch
 from sedano.dev.worker import VISIBILITY_S
 from sedano.dev.worker_processes import Child, backoff, overdue
 from sedano.errors import SedanoError
@@ -60,7 +60,7 @@ class Supervisor:
         """
         self._settings, self._folder, self._listening, self._console = settings, folder, listening, console
         self._announced, self._environment, self._keyboard = announced, environment, keyboard
-        self._watch = Watch(settings.code) if settings.reload else None
+        self._watch = FolderWatch(settings.code) if settings.reload else None
         self._selector = selectors.DefaultSelector()
         self._children: list[Child] = []
         self._current: Child | None = None

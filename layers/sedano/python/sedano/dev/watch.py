@@ -46,7 +46,7 @@ def interval(seconds: float) -> float:
     return max(LEAST_S, MOST_SHARE * seconds)
 
 
-class Watch:
+class FolderWatch:
     """Looks at one folder again and again."""
 
     def __init__(self, folder: Path) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from sedano.app import Sedano
 from sedano.errors import ConfigurationError
 from sedano.host.sources import answering
-from sedano.model.sources.webhooks import MAX_BODY_BYTES, Answer, Arrived
+from sedano.model.sources.webhooks import MAX_BODY_BYTES, Answer, ReceivedRequest
 
 SECONDS = 10.0
 """How long a connection may be silent."""
@@ -83,7 +83,7 @@ class WebhookServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a connection that ended in the middle of a request."""
 
-    def answer(self, arrived: Arrived) -> Answer:
+    def answer(self, arrived: ReceivedRequest) -> Answer:
         """Return the answer to a request; one at a time."""
         with self._lock:
             return self._webhooks.answer(arrived)
@@ -119,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
         if int(length) > MAX_BODY_BYTES:
             return Answer(413, f"a body may have {MAX_BODY_BYTES} bytes")
         body = self.rfile.read(int(length))
-        return self.server.answer(Arrived(self.command, urlsplit(self.path).path, dict(self.headers.items()), body))
+        return self.server.answer(ReceivedRequest(self.command, urlsplit(self.path).path, dict(self.headers.items()), body))
 
     def log_message(self, *_: object) -> None:
         """Write nothing: the events that a webhook publishes are shown by their tasks."""

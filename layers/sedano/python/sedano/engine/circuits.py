@@ -15,7 +15,7 @@ from functools import partial
 
 from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Later, Ran, Stillborn
 from sedano.engine.gate import Gate
-from sedano.engine.health import Check, known, look, share
+from sedano.engine.health import RegisteredCheck, known, look, share
 from sedano.engine.pauses import put_off
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.errors import SedanoError, Unavailable
@@ -131,7 +131,7 @@ class Circuits(Gate):
                 if found is not None:
                     self._report(check, *found, batch)
 
-    def _refresh(self, checks: Sequence[Check], batch: Batch) -> None:
+    def _refresh(self, checks: Sequence[RegisteredCheck], batch: Batch) -> None:
         """Take over what others found of these shared *checks*; the circuits in this worker's memory have not heard of it yet."""
         try:
             found = known(self._ports, checks)
@@ -150,7 +150,7 @@ class Circuits(Gate):
             while check.inbox:
                 self._report(check, *check.inbox.popleft(), batch)
 
-    def _report(self, check: Check, state: str, why: str, batch: Batch) -> None:
+    def _report(self, check: RegisteredCheck, state: str, why: str, batch: Batch) -> None:
         now = self._ports.clock.now()
         before, change = self._known(check.name), partial(_found, check, state, now, why)
         try:
@@ -163,7 +163,7 @@ class Circuits(Gate):
             self._ports.telemetry.log(level, "health changed", check=check.name, state=state, before=before.state or "unknown", why=why)
         self._mark(check, state, batch)
 
-    def _mark(self, check: Check, state: str, batch: Batch, *, shared: bool = True) -> None:
+    def _mark(self, check: RegisteredCheck, state: str, batch: Batch, *, shared: bool = True) -> None:
         breakers = {task.circuit.name: task.circuit for task in self._registry.tasks.values() if task.circuit is not None}
         for breaker in breakers.values():
             if check.name in breaker.checks and (shared or not breaker.shared):
@@ -249,7 +249,7 @@ class Circuits(Gate):
                 return
         raise Unavailable(f"circuit {name}: others changed it under each of {TRIES} attempts")
 
-    def _watch(self, check: Check, watch: Callable[[Callable[..., None]], None]) -> None:
+    def _watch(self, check: RegisteredCheck, watch: Callable[[Callable[..., None]], None]) -> None:
         def report(state: str, why: str = "") -> None:
             health.reported(check.spec, Health(check.name), state, 0.0)
             check.inbox.append((state, why))
@@ -269,7 +269,7 @@ def counts(ran: Ran) -> bool:
     return ran.held.stillborn is None and not (run.revoked or run.replaced or expected)
 
 
-def _found(check: Check, state: str, now: float, why: str, before: Health) -> Health:
+def _found(check: RegisteredCheck, state: str, now: float, why: str, before: Health) -> Health:
     return health.reported(check.spec, before, state, now, why)
 
 

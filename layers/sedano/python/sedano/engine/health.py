@@ -25,7 +25,7 @@ Look = Callable[[], str | tuple[str, str]]
 
 
 @dataclass(slots=True)
-class Check:
+class RegisteredCheck:
     """One check of an app: its declaration, the functions that look, those that watch all the time, the reports since."""
 
     spec: HealthCheck
@@ -39,7 +39,7 @@ class Check:
         return self.spec.name
 
 
-def look(check: Check, log: Callable[..., None]) -> tuple[str, str] | None:
+def look(check: RegisteredCheck, log: Callable[..., None]) -> tuple[str, str] | None:
     """Return the state that the functions of *check* find, and why; None if all of them failed, which is logged by *log*."""
     found: list[tuple[str, str]] = []
     for function in check.functions:
@@ -56,7 +56,7 @@ def look(check: Check, log: Callable[..., None]) -> tuple[str, str] | None:
     return state, next(why for one, why in found if one == state)
 
 
-def known(ports: Ports, checks: Sequence[Check]) -> dict[str, Health]:
+def known(ports: Ports, checks: Sequence[RegisteredCheck]) -> dict[str, Health]:
     """Return what all workers know of these shared *checks*, by name."""
     names = {memo_name(HEALTH, check.name): check.name for check in checks}
     found = ports.memos.read([*names]) if names else {}

@@ -17,7 +17,7 @@ from sedano.model.tasks.signature import Delivery
 from sedano.ports.absent import require
 
 if TYPE_CHECKING:
-    from sedano.engine.health import Check
+    from sedano.engine.health import RegisteredCheck
     from sedano.model.budgets import Budget, Strategy
     from sedano.model.circuits import Breaker
     from sedano.model.cluster.controller import QueueBudget
@@ -159,7 +159,7 @@ class Registry:
     tasks: dict[str, TaskSpec] = field(default_factory=lambda: dict(BUILT_IN))
     subscriptions: dict[str, list[str]] = field(default_factory=dict)
     led: set[str] = field(default_factory=set)
-    checks: dict[str, Check] = field(default_factory=dict)
+    checks: dict[str, RegisteredCheck] = field(default_factory=dict)
     budgets: dict[str, QueueBudget] = field(default_factory=dict)
     threads: tuple[Budget, Strategy] | None = None
     coroutines: tuple[Budget, Strategy] | None = None

@@ -11,7 +11,7 @@ from sedano.aws.client.session import Session
 from sedano.aws.deliveries import delivery
 from sedano.aws.deployment import COMPONENT, connect
 from sedano.aws.log_lines import write_lines
-from sedano.aws.settings import Settings, from_environment
+from sedano.aws.settings import DeploymentSettings, from_environment
 from sedano.engine.worker_events import Host
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports
 
@@ -157,7 +157,7 @@ def stream() -> Handler:
     return handle
 
 
-def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, Settings, Ports]:
+def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, DeploymentSettings, Ports]:
     settings = from_environment(os.environ)
     if FUNCTION in os.environ:
         write_lines(f"sedano-{service}", os.environ)

@@ -22,7 +22,7 @@ from sedano.ports.webhook_secrets import SecretTexts
 _OF_A_TABLE = ":dynamodb:"
 
 
-class Reads(streams.StreamApp, Protocol):
+class StreamReaderApp(streams.StreamApp, Protocol):
     """The part of an app that the stream reader needs."""
 
     name: str
@@ -32,7 +32,7 @@ class Reads(streams.StreamApp, Protocol):
         """The way out."""
 
 
-class Answers(webhooks.WebhookApp, Protocol):
+class WebhookReceiverApp(webhooks.WebhookApp, Protocol):
     """The part of an app that the webhook receiver needs."""
 
     name: str
@@ -42,7 +42,7 @@ class Answers(webhooks.WebhookApp, Protocol):
         """The way out."""
 
 
-def reading(app: Reads, arns: Mapping[str, str] = NOTHING) -> Streams:
+def reading(app: StreamReaderApp, arns: Mapping[str, str] = NOTHING) -> Streams:
     """Return the reader of the streams of *app*; *arns*: the ARN of each, where records are identified by ARN.
 
     Raises:
@@ -57,7 +57,7 @@ def reading(app: Reads, arns: Mapping[str, str] = NOTHING) -> Streams:
     return Streams(app.streams, called, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport)
 
 
-def _check(app: Reads, arns: Mapping[str, str]) -> None:
+def _check(app: StreamReaderApp, arns: Mapping[str, str]) -> None:
     for name, arn in arns.items():
         if name not in app.streams:
             raise ConfigurationError(
@@ -68,7 +68,7 @@ def _check(app: Reads, arns: Mapping[str, str]) -> None:
             raise ConfigurationError(f"stream {name}: operations are those of a table, and {arn} is none; leave them out of @app.stream")
 
 
-def answering(app: Answers, secrets: SecretTexts | None = None) -> Webhooks:
+def answering(app: WebhookReceiverApp, secrets: SecretTexts | None = None) -> Webhooks:
     """Return what answers for the webhooks of *app*, or takes parked requests once more where there are no *secrets*."""
     outlet = app.outlet
     return Webhooks(app.webhooks, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport, secrets)

@@ -25,14 +25,14 @@ TEMPLATES = "sedano-local-templates"
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class LocalDeployment:
     """Stacks that were created: their names, and the settings by which the library finds what they hold."""
 
     stacks: tuple[str, ...]
     settings: Mapping[str, str]
 
 
-def deploy(session: boto3.Session, endpoint_url: str, directory: Path) -> Deployment:
+def deploy(session: boto3.Session, endpoint_url: str, directory: Path) -> LocalDeployment:
     """Creates every stack of the cloud assembly in `directory` and waits for each.
 
     Raises `LocalStageError` with CloudFormation's reason when a resource cannot be created.
@@ -46,7 +46,7 @@ def deploy(session: boto3.Session, endpoint_url: str, directory: Path) -> Deploy
         settings.update(assembly.settings(target.create(stack)))
     if WEBHOOK_URL in settings:
         settings[WEBHOOK_URL] = reachable(settings[WEBHOOK_URL], endpoint_url)
-    return Deployment(tuple(stack.name for stack in stacks), MappingProxyType(settings))
+    return LocalDeployment(tuple(stack.name for stack in stacks), MappingProxyType(settings))
 
 
 def reachable(url: str, endpoint_url: str) -> str:

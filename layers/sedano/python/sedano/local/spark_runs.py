@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sedano.errors import OptionError
 from sedano.history import find_jobs
-from sedano.model.history.spark_run import Run
+from sedano.model.history.spark_run import SparkRun
 
 WORDS = 2_000
 """How many characters of a failed run's last words are kept."""
@@ -28,7 +28,7 @@ class LocalRuns:
         """Keep what is known of the runs in *folder*."""
         self._folder, self._jobs = folder, jobs
 
-    def of(self, job: str, task_id: str) -> Sequence[Run]:
+    def of(self, job: str, task_id: str) -> Sequence[SparkRun]:
         """Return the runs for this task, the oldest first."""
         return [_seen(path) for path in sorted(self._place(job, task_id).glob("*.pid"))]
 
@@ -54,16 +54,16 @@ class LocalRuns:
         return self._folder / job / task_id
 
 
-def _seen(path: Path) -> Run:
+def _seen(path: Path) -> SparkRun:
     """Return what is known of one run: how it ended, or whether its process lives."""
     name = "/".join(path.parts[-2:])
     end = path.with_suffix(".end")
     if end.exists():
         told = json.loads(end.read_text())
-        return Run(name, "SUCCEEDED" if told["code"] == 0 else "FAILED", told["seconds"], told["words"])
+        return SparkRun(name, "SUCCEEDED" if told["code"] == 0 else "FAILED", told["seconds"], told["words"])
     if _alive(int(path.read_text())):
-        return Run(name, "RUNNING")
-    return _seen(path) if end.exists() else Run(name, "FAILED", 0.0, "its process was killed")
+        return SparkRun(name, "RUNNING")
+    return _seen(path) if end.exists() else SparkRun(name, "FAILED", 0.0, "its process was killed")
 
 
 def _alive(pid: int) -> bool:

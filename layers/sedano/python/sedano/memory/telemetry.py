@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LoggedLine:
     """One line that was logged."""
 
     level: str
@@ -25,7 +25,7 @@ class MemoryTelemetry:
 
     def __init__(self) -> None:
         """Start empty."""
-        self.lines: list[Line] = []
+        self.lines: list[LoggedLine] = []
         self.flushes = 0
         self._counts: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
         self._written: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
@@ -35,7 +35,7 @@ class MemoryTelemetry:
     def log(self, level: str, message: str, /, **fields: Any) -> None:
         """Keep one line."""
         with self._lock:
-            self.lines.append(Line(level, message, fields))
+            self.lines.append(LoggedLine(level, message, fields))
 
     def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
         """Add to a metric."""

@@ -186,7 +186,7 @@ class Members(Protocol):
         """Write down that the member is LOST where it has said nothing since *lapsed* (epoch s), the end of a claim of its own."""
 
 
-class Control(Protocol):
+class ControlStore(Protocol):
     """The record of pauses, limits and revocations for all workers: one read when a worker starts (PROTOCOLS §6)."""
 
     def read(self) -> ControlRecord:
@@ -295,7 +295,7 @@ class Timers(Protocol):
         """Yield the schedules that are not timers (`sedano.model.schedules.foreign_schedules`). `cancel` deletes one by its name."""
 
 
-class Schedules(Protocol):
+class ScheduleStore(Protocol):
     """Periodic tasks, in sixteen agendas. Every write is a compare-and-swap; a refused one answers with the agenda in the way."""
 
     def read(self) -> list[Agenda | MessageRefused]:
@@ -327,14 +327,14 @@ class Ports:
     events: Events = absent("events")
     members: Members = absent("members")
     leases: Leases = absent("leases")
-    control: Control = absent("control")
+    control: ControlStore = absent("control")
     elections: Elections = absent("elections")
     flow_runs: FlowRuns = absent("flow_runs")
     memos: Memos = absent("memos")
     limits: Limits = absent("limits")
     consumers: Consumers = absent("consumers")
     timers: Timers = absent("timers")
-    schedules: Schedules = absent("schedules")
+    schedules: ScheduleStore = absent("schedules")
     seals: Seals = absent("seals")
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown

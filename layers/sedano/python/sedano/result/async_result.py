@@ -14,7 +14,7 @@ from sedano.result import late_imports as later
 from sedano.result.iteration import Coming, collected
 from sedano.result.record_reader import RecordReader
 from sedano.result.result_tree import Progress, before, counted, forget_all, revoke_all
-from sedano.result.waits import Reads, must_be_id, waited
+from sedano.result.waits import ResultOutlet, must_be_id, waited
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # type checkers know it; nothing is installed
@@ -40,7 +40,7 @@ class AsyncResult(Hinting, Generic[R_co]):
     )  # fmt: skip
 
     def __init__(
-        self, outlet: Reads, task_id: str, *, keeps: bool = True, parent: Any = None, group_id: str | None = None,
+        self, outlet: ResultOutlet, task_id: str, *, keeps: bool = True, parent: Any = None, group_id: str | None = None,
         root_id: str | None = None, name: str = "", follows: bool = True, launch: AsyncResult[Any] | None = None,
         keyed: str = "",
     ) -> None:  # fmt: skip

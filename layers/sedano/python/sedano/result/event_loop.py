@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from sedano.errors import Unavailable
 from sedano.model.ledger.records import TaskRecord
-from sedano.result.waits import READ_AT_ONCE, Pause, Reads, Steps, Waits, Wanted, read
+from sedano.result.waits import READ_AT_ONCE, PollPause, ResultOutlet, Steps, Waits, Wanted, read
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -37,7 +37,7 @@ async def arriving(steps: Steps[T]) -> AsyncIterator[T]:
     """Yield what *steps* yield, but for their pauses and what they want to read."""
     answer = None
     while not isinstance(step := await asyncio.to_thread(_step, steps, answer), Ended):
-        if isinstance(step, Pause | Wanted):
+        if isinstance(step, PollPause | Wanted):
             answer = await _taken(step)
         else:
             yield step
@@ -52,8 +52,8 @@ def _step(steps: Generator[T, Any, Any], answer: Found | None) -> T | Ended:
         return Ended(over.value)
 
 
-async def _taken(step: Pause | Wanted) -> Found | None:
-    if isinstance(step, Pause):
+async def _taken(step: PollPause | Wanted) -> Found | None:
+    if isinstance(step, PollPause):
         await step.clock.sleep_async(step.seconds)
         return None
     place = asyncio.get_running_loop(), step.outlet
@@ -63,7 +63,7 @@ async def _taken(step: Pause | Wanted) -> Found | None:
 class Desk:
     """The shared reader of the waits on one loop: one read at a time; the next reads everything that was requested meanwhile."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, outlet: Reads) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, outlet: ResultOutlet) -> None:
         """Read at *outlet* for who waits on *loop*."""
         self._loop, self._outlet = loop, outlet
         self._turn = asyncio.Lock()
@@ -101,4 +101,4 @@ class Desk:
             task.exception()
 
 
-_DESKS: dict[tuple[asyncio.AbstractEventLoop, Reads], Desk] = {}
+_DESKS: dict[tuple[asyncio.AbstractEventLoop, ResultOutlet], Desk] = {}

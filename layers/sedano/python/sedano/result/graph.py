@@ -8,7 +8,7 @@ from typing import Any
 
 from sedano.model import states
 from sedano.result.result_tree import before, is_set
-from sedano.result.waits import Reads, read
+from sedano.result.waits import ResultOutlet, read
 
 MOST_DRAWN = 50
 """The most members of a group that are drawn one by one."""
@@ -20,7 +20,7 @@ STYLES = ("classDef done fill:#d4edda", "classDef failed fill:#f8d7da", "classDe
 class Graph:
     """*nodes*: each task's id with its name (a large group is one node); *edges*: the id that is waited for, and the id that waits."""
 
-    outlet: Reads
+    outlet: ResultOutlet
     nodes: dict[str, str] = field(default_factory=dict)
     edges: list[tuple[str, str]] = field(default_factory=list)
 

@@ -20,18 +20,18 @@ from sedano.result.async_result import AsyncResult, V_co
 from sedano.result.large_groups import Derived
 from sedano.result.result_set import ResultSet
 from sedano.result.result_tree import before, is_set
-from sedano.result.waits import Reads, must_be_id
+from sedano.result.waits import ResultOutlet, must_be_id
 
 SAVED = "sedano.group"
 """The task name in the record of a saved group."""
 Node = dict[str, Any]
 
 
-class Published(Protocol):
+class RestoringApp(Protocol):
     """The part of an app that restoring needs."""
 
     @property
-    def outlet(self) -> Reads:
+    def outlet(self) -> ResultOutlet:
         """The way out."""
 
 
@@ -90,7 +90,7 @@ class GroupResult(ResultSet[V_co]):
         _save(self)
 
     @classmethod
-    def restore(cls, group_id: str, app: Published) -> GroupResult[Any]:
+    def restore(cls, group_id: str, app: RestoringApp) -> GroupResult[Any]:
         """Return the group that was saved as *group_id* by a program of *app*.
 
         Raises:
@@ -107,7 +107,7 @@ class GroupResult(ResultSet[V_co]):
 def _save(group: GroupResult[Any]) -> None:
     if not group.id or not len(group):
         raise OptionError("group: only one with an id and results can be saved; GroupResult(results, group_id=…)")
-    outlet: Reads = group.outlet
+    outlet: ResultOutlet = group.outlet
     text = codec.encode_value(_path(group, ()), "group")
     inline = text if len(text) <= INLINE_BYTES else None
     ref = None if inline is not None else outlet.ports.blobs.put(text.encode())
@@ -124,7 +124,7 @@ def _save(group: GroupResult[Any]) -> None:
         raise OptionError(f"group: another one was saved as {group.id}, or it was deleted; a group's id is used once")
 
 
-def _restore(group_id: str, outlet: Reads) -> GroupResult[Any]:
+def _restore(group_id: str, outlet: ResultOutlet) -> GroupResult[Any]:
     saved = _saved_id(must_be_id(group_id, "group_id"))
     record = outlet.ports.ledger.read([saved]).get(saved)
     if record is None or record.forgotten:
@@ -153,7 +153,7 @@ def _node(one: Any) -> Node:
     return {**head, "of": [_path(member, before(one)) for member in one.results]}
 
 
-def _read(outlet: Reads, path: Sequence[Node], parent: Any, group: Node | None) -> Any:
+def _read(outlet: ResultOutlet, path: Sequence[Node], parent: Any, group: Node | None) -> Any:
     """Return the result at the end of *path*, which begins after *parent*, as a member of *group*."""
     for number, node in enumerate(path):
         follows = group is None or number > 0
@@ -168,13 +168,13 @@ def _read(outlet: Reads, path: Sequence[Node], parent: Any, group: Node | None) 
     return parent
 
 
-def _members(outlet: Reads, node: Node, parent: Any) -> Sequence[Any]:
+def _members(outlet: ResultOutlet, node: Node, parent: Any) -> Sequence[Any]:
     if "base" in node:
         launch = _launch(outlet, node, parent)
         return Derived(outlet, node["base"], node["size"], node["prefix"], group_id=node["group"], parent=parent, launch=launch)
     return [_read(outlet, path, parent, node) for path in node["of"]]
 
 
-def _launch(outlet: Reads, group: Node | None, parent: Any) -> AsyncResult[Any] | None:
+def _launch(outlet: ResultOutlet, group: Node | None, parent: Any) -> AsyncResult[Any] | None:
     launch = group["launch"] if group is not None else None
     return AsyncResult(outlet, launch, parent=parent, follows=False) if launch else None

@@ -12,7 +12,20 @@ from typing import Any, TypeVar
 from sedano.model.ledger.records import TaskRecord
 from sedano.result import late_imports as later
 from sedano.result.result_tree import following, is_set, leaves, steps_before
-from sedano.result.waits import READ_AT_ONCE, Broken, Line, Patience, Pause, Steps, Waits, Wanted, error_of, has_ended, look, taken
+from sedano.result.waits import (
+    READ_AT_ONCE,
+    Broken,
+    EarlierTasks,
+    Patience,
+    PollPause,
+    Steps,
+    Waits,
+    Wanted,
+    error_of,
+    has_ended,
+    look,
+    taken,
+)
 
 T = TypeVar("T")
 Callback = Callable[[str, Any], Any]
@@ -31,7 +44,7 @@ class Coming(Iterator[T]):
     def __next__(self) -> T:
         """Wait for the next."""
         answer = None
-        while isinstance(step := self._steps.send(answer), Pause | Wanted):
+        while isinstance(step := self._steps.send(answer), PollPause | Wanted):
             answer = taken(step)
         return step
 
@@ -54,7 +67,7 @@ def in_order(some: Any, timeout: float | None, propagate: bool, callback: Callba
 def as_they_end(some: Any, timeout: float | None, propagate: bool) -> Steps[Pair]:
     """Yield each result of the set *some* with its value as the tasks end, and the pauses in between; see `ResultSet.iter_native`."""
     missing = _checked(leaves(some.members()))
-    patience, line = Patience(some.outlet, timeout) if missing else None, Line(steps_before(some))
+    patience, line = Patience(some.outlet, timeout) if missing else None, EarlierTasks(steps_before(some))
     while missing and patience is not None:
         ended = [(one, record) for one, record in _looked(some, missing, line) if has_ended(record)]
         for one, record in ended:
@@ -69,7 +82,7 @@ def as_they_end(some: Any, timeout: float | None, propagate: bool) -> Steps[Pair
 
 def values_as_they_end(some: Any, timeout: float | None, propagate: bool) -> Steps[Any]:
     """Yield what `as_they_end` does without the results themselves."""
-    return (step if isinstance(step, Pause) else step[1] for step in as_they_end(some, timeout, propagate))
+    return (step if isinstance(step, PollPause) else step[1] for step in as_they_end(some, timeout, propagate))
 
 
 def collected(result: Any, timeout: float | None) -> Steps[Pair]:
@@ -81,7 +94,7 @@ def collected(result: Any, timeout: float | None) -> Steps[Pair]:
 
 def _values(some: Any, patience: Patience, propagate: bool, callback: Callback | None) -> Waits[list[Any]]:
     """Return the values of the tasks; each is taken as soon as all before it have ended."""
-    line, values = Line(steps_before(some)), list[Any]()
+    line, values = EarlierTasks(steps_before(some)), list[Any]()
     for run in _runs(leaves(some.members())):
         missing = _checked(run)
         while missing:
@@ -101,7 +114,7 @@ def _values(some: Any, patience: Patience, propagate: bool, callback: Callback |
     return values
 
 
-def _looked(some: Any, results: Sequence[Any], line: Line) -> list[tuple[Any, TaskRecord | None]]:
+def _looked(some: Any, results: Sequence[Any], line: EarlierTasks) -> list[tuple[Any, TaskRecord | None]]:
     """Return each of *results* with its record as far as there is one; with that of the step before when that failed."""
     try:
         found = look(some.outlet, [one.id for one in results], line)

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from sedano.model.messages.lineage import derived_id
 from sedano.result.async_result import AsyncResult
-from sedano.result.waits import Reads
+from sedano.result.waits import ResultOutlet
 
 
 class Derived(Sequence[AsyncResult[Any]]):
@@ -16,7 +16,7 @@ class Derived(Sequence[AsyncResult[Any]]):
     __slots__ = ("_size", "base", "group_id", "launch", "names", "outlet", "parent", "prefix")
 
     def __init__(
-        self, outlet: Reads, base: str, size: int, prefix: str = "", *, group_id: str | None = None, parent: Any = None,
+        self, outlet: ResultOutlet, base: str, size: int, prefix: str = "", *, group_id: str | None = None, parent: Any = None,
         launch: AsyncResult[Any] | None = None, names: Sequence[str] = (),
     ) -> None:  # fmt: skip
         """Refer to the tasks; *group_id*, *parent* and *launch* are those of each result.

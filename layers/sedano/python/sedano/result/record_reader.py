@@ -10,7 +10,7 @@ from sedano.model.ledger.dedup_keys import is_of_another
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.message import COLLECT
 from sedano.result.result_tree import is_set, steps_before
-from sedano.result.waits import UNSEEN, Broken, Line, Patience, Waits, error_of, has_ended, looks, unended, value_of, waited
+from sedano.result.waits import UNSEEN, Broken, EarlierTasks, Patience, Waits, error_of, has_ended, looks, unended, value_of, waited
 
 
 class RecordReader:
@@ -22,7 +22,7 @@ class RecordReader:
         """Read for *result*, an `AsyncResult`; nothing is read yet."""
         self._of = result
         self._kept: TaskRecord | None = None
-        self._line: Line | None = None
+        self._line: EarlierTasks | None = None
 
     def record(self) -> TaskRecord | None:
         """Return what the ledger holds about the task now."""
@@ -81,7 +81,7 @@ class RecordReader:
         if self._kept is not None:
             return self._kept
         if self._line is None:
-            self._line = Line(steps_before(self._of))
+            self._line = EarlierTasks(steps_before(self._of))
         try:
             return self._keep((yield from looks(self._of.outlet, [self._of.id], self._line)).get(self._of.id))
         except Broken as broken:

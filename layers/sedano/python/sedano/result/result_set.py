@@ -15,7 +15,7 @@ from sedano.result.async_result import Answers, AsyncResult, V_co
 from sedano.result.iteration import Coming, as_they_end, in_order, values_as_they_end
 from sedano.result.large_groups import Derived
 from sedano.result.result_tree import Progress, before, counted, forget_all, ids_of, leaves, read_anew, revoke_all, steps_before
-from sedano.result.waits import Broken, Line, Reads, error_of, has_ended, in_hundreds, look, read, waited
+from sedano.result.waits import Broken, EarlierTasks, ResultOutlet, error_of, has_ended, in_hundreds, look, read, waited
 
 
 class ResultSet(Generic[V_co]):
@@ -203,7 +203,7 @@ class ResultSet(Generic[V_co]):
         return later.awaited(in_order(self, None, True))
 
     @property
-    def outlet(self) -> Reads:
+    def outlet(self) -> ResultOutlet:
         """Where the tasks were published."""
         outlet = _published_at([self])
         if outlet is None:
@@ -215,7 +215,7 @@ class ResultSet(Generic[V_co]):
         if self.parent is None and self.launch is None:
             return None
         try:
-            look(self.outlet, [], Line(steps_before(self)))
+            look(self.outlet, [], EarlierTasks(steps_before(self)))
         except Broken as broken:
             return broken.record
         return None
@@ -228,7 +228,7 @@ def _result(given: Any) -> Any:
     return given
 
 
-def _published_at(some: Iterable[Any]) -> Reads | None:
+def _published_at(some: Iterable[Any]) -> ResultOutlet | None:
     """Return where tasks of *some* results were published; None when there is no task among them."""
     for one in some:
         if not isinstance(one, ResultSet):
@@ -238,6 +238,6 @@ def _published_at(some: Iterable[Any]) -> Reads | None:
         else:
             first = one.launch or next(leaves(one.results), None)
         if first is not None:
-            outlet: Reads = first.outlet
+            outlet: ResultOutlet = first.outlet
             return outlet
     return None

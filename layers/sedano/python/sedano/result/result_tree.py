@@ -13,7 +13,7 @@ from sedano.engine.revocation.timers import withdraw
 from sedano.model import states
 from sedano.model.canvas.join import nodes_of
 from sedano.model.messages.lamport import LamportClock
-from sedano.result.waits import Reads, has_ended, in_hundreds, read
+from sedano.result.waits import ResultOutlet, has_ended, in_hundreds, read
 
 
 class Progress(NamedTuple):
@@ -84,7 +84,7 @@ def ids_of(results: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def counted(outlet: Reads, results: Iterable[Any]) -> Progress:
+def counted(outlet: ResultOutlet, results: Iterable[Any]) -> Progress:
     """Return the progress of all tasks in *results*: of a group with a join by its sets, one item for 128 members, else by records."""
     done = failed = total = 0
     alone: list[str] = []
@@ -100,7 +100,7 @@ def counted(outlet: Reads, results: Iterable[Any]) -> Progress:
     return Progress(done, failed, total + len(alone))
 
 
-def revoke_all(outlet: Reads, results: Iterable[Any], *, terminate: bool) -> None:
+def revoke_all(outlet: ResultOutlet, results: Iterable[Any], *, terminate: bool) -> None:
     """Revoke all tasks in *results* that have not ended; those that end meanwhile stay as they are."""
     results = list(results)
     ids = [*(one.launch.id for one in results if is_set(one) and one.launch is not None), *ids_of(results)]
@@ -113,7 +113,7 @@ def revoke_all(outlet: Reads, results: Iterable[Any], *, terminate: bool) -> Non
                 stop(outlet.ports, lamport, task_id, terminate=terminate)
 
 
-def forget_all(outlet: Reads, results: list[Any]) -> None:
+def forget_all(outlet: ResultOutlet, results: list[Any]) -> None:
     """Forget what all tasks in *results* said."""
     for some in in_hundreds(ids_of(results)):
         outlet.ports.ledger.forget(some)
@@ -129,7 +129,7 @@ def read_anew(result: Any) -> None:
         result.reader.forget()
 
 
-def _joined(outlet: Reads, join_id: str, size: int) -> Progress:
+def _joined(outlet: ResultOutlet, join_id: str, size: int) -> Progress:
     done = failed = 0
     for nodes in in_hundreds(nodes_of(size)):
         found = outlet.ports.ledger.read_nodes(join_id, nodes)

@@ -1,7 +1,7 @@
 """Waiting for results: how often the ledger is read, which keys are read, and when no result can follow any more.
 
 A task that an ancestor's failure kept from running has no record of its own unless a caller is expected to wait for it (the end of a
-canvas). So a wait for a task inside a canvas reads its `Line` as well: the tasks that had to end well before it could begin.
+canvas). So a wait for a task inside a canvas reads its `EarlierTasks` as well: the tasks that had to end well before it could begin.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ READ_AT_ONCE = 100
 """The most records of one read."""
 
 
-class Reads(Protocol):
+class ResultOutlet(Protocol):
     """The part of the outlet that a result needs."""
 
     @property
@@ -51,7 +51,7 @@ class Reads(Protocol):
         """Raise when a task or an event loop is running here; send what an open batch holds."""
 
 
-class Pause(NamedTuple):
+class PollPause(NamedTuple):
     """A rest between two looks: *seconds* on *clock*. The caller makes it in its own way: by sleeping, or on its event loop."""
 
     clock: Clock
@@ -61,13 +61,13 @@ class Pause(NamedTuple):
 class Wanted(NamedTuple):
     """A request of a wait: the records of *ids*. The caller sends them in, read alone or together with the requests of others."""
 
-    outlet: Reads
+    outlet: ResultOutlet
     ids: Sequence[str]
 
 
-Waits = Generator[Pause | Wanted, Any, R]
+Waits = Generator[PollPause | Wanted, Any, R]
 """A wait, one look at a time: yields what it wants and the pauses in between, and returns what was waited for."""
-Steps = Generator[Pause | Wanted | T, Any, None]
+Steps = Generator[PollPause | Wanted | T, Any, None]
 """Values as they arrive, and between them the requests for records and the pauses."""
 
 
@@ -82,7 +82,7 @@ def waited(steps: Waits[R]) -> R:
         answer = taken(step)
 
 
-def taken(step: Pause | Wanted) -> dict[str, TaskRecord] | None:
+def taken(step: PollPause | Wanted) -> dict[str, TaskRecord] | None:
     """Take this *step* of a wait on this thread; return what is to be sent into the wait."""
     if isinstance(step, Wanted):
         return read(step.outlet, step.ids)
@@ -116,7 +116,7 @@ UNSEEN = ": no worker has begun it, or nothing was published under this id"
 class Patience:
     """The pauses of one wait: short at first, then longer, and none beyond the caller's *timeout* (seconds; None: without an end)."""
 
-    def __init__(self, outlet: Reads, timeout: float | None) -> None:
+    def __init__(self, outlet: ResultOutlet, timeout: float | None) -> None:
         """Begin to wait.
 
         Raises:
@@ -131,20 +131,20 @@ class Patience:
         self._looks = outlet.ports.looks
         self._pause = self._looks.first
 
-    def rest(self, missing: str, task_id: str, why: str = "") -> Pause:
+    def rest(self, missing: str, task_id: str, why: str = "") -> PollPause:
         """Return the next pause; raise `ResultTimeout`, which says what is *missing* and *why*, *task_id* of it, when no time is left."""
         if self._until is not None and self._clock.monotonic() >= self._until:
             raise ResultTimeout(f"{missing} within {self._timeout} s{why}; app.control.explain({task_id!r}) shows why")
         seconds = self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic()))
         self._pause = min(self._looks.most, self._pause * GROWTH)
-        return Pause(self._clock, seconds)
+        return PollPause(self._clock, seconds)
 
     def soon(self) -> None:
         """Begin again with short pauses: something has happened."""
         self._pause = self._looks.first
 
 
-class Line:
+class EarlierTasks:
     """The tasks that had to end well before another could begin, the earliest first. A task that has succeeded is not read again.
 
     Usually one more key is read than without it; more at a time when the wait begins late, or much happens between two looks.
@@ -189,7 +189,7 @@ class Broken(Exception):
         self.record = record
 
 
-def look(outlet: Reads, ids: Sequence[str], line: Line) -> dict[str, TaskRecord]:
+def look(outlet: ResultOutlet, ids: Sequence[str], line: EarlierTasks) -> dict[str, TaskRecord]:
     """Return the records of *ids*, and learn of *line* all that is known now.
 
     Raises:
@@ -198,7 +198,7 @@ def look(outlet: Reads, ids: Sequence[str], line: Line) -> dict[str, TaskRecord]
     return waited(looks(outlet, ids, line))
 
 
-def looks(outlet: Reads, ids: Sequence[str], line: Line) -> Waits[dict[str, TaskRecord]]:
+def looks(outlet: ResultOutlet, ids: Sequence[str], line: EarlierTasks) -> Waits[dict[str, TaskRecord]]:
     """Look as `look` does, and leave the reading to the caller."""
     found: dict[str, TaskRecord] = dict((yield Wanted(outlet, [*ids, *line.ahead()])))
     try:
@@ -210,7 +210,7 @@ def looks(outlet: Reads, ids: Sequence[str], line: Line) -> Waits[dict[str, Task
     return {task_id: found[task_id] for task_id in ids if task_id in found}
 
 
-def read(outlet: Reads, ids: Sequence[str]) -> dict[str, TaskRecord]:
+def read(outlet: ResultOutlet, ids: Sequence[str]) -> dict[str, TaskRecord]:
     """Return the records of *ids*, a hundred to a call."""
     found: dict[str, TaskRecord] = {}
     for some in in_hundreds(ids):
@@ -249,7 +249,7 @@ def error_of(record: TaskRecord) -> Exception | None:
     return None
 
 
-def value_of(outlet: Reads, record: TaskRecord) -> Any:
+def value_of(outlet: ResultOutlet, record: TaskRecord) -> Any:
     """Return the value of the succeeded task of *record*, restored by the task's annotation where this app knows the task.
 
     Raises:

@@ -1,6 +1,6 @@
 """Crash points: the calls of ports at which a process of the world can die, and the record of the calls of one run.
 
-A test runs once undisturbed, which lists the calls (`Watch.calls`), then once for each point of `points`. Before a call: it is never
+A test runs once undisturbed, which lists the calls (`CrashWatch.calls`), then once for each point of `points`. Before a call: it is never
 made. After it: it was made, and the process dies before it sees the answer. One run more sends every message twice. The pytest plugin does
 all that.
 """
@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from sedano.engine.batch import Ran
 from sedano.engine.context import CURRENT
 from sedano.engine.gate import Gate
-from sedano.engine.worker.admission import Entry
+from sedano.engine.worker.admission import GateEntry
 from sedano.errors import OptionError
 from sedano.ports import Ports
 
@@ -34,7 +34,7 @@ class Died(BaseException):
     """The process is gone: nothing of it runs any more. No `except Exception` of a body sees it; `finally` does."""
 
 
-class Call(NamedTuple):
+class PortCall(NamedTuple):
     """A call of a port: by which *process*, its *name* (`ledger.record`), in whose *body*, and at which *sides* a process can die."""
 
     process: str
@@ -69,14 +69,14 @@ class Point(NamedTuple):
 
 
 @dataclass
-class Watch:
+class CrashWatch:
     """Notes the calls that the processes of a world make, and lets one die at *point*; None: at none.
 
     *runs*: how often each task's body ran, those included that a death cut off. *fired*: the point was reached.
     """
 
     point: Point | None = None
-    calls: list[Call] = field(default_factory=list)
+    calls: list[PortCall] = field(default_factory=list)
     runs: Counter[str] = field(default_factory=Counter)
     fired: bool = False
     _dead: str = ""
@@ -88,7 +88,7 @@ class Watch:
 
     def around(self, process: str, name: str, call: Callable[[], Any]) -> Any:
         """Return what *call* returns, unless *process* dies before or after it."""
-        at = self._note(Call(process, name, self._body()))
+        at = self._note(PortCall(process, name, self._body()))
         self._die(process, at, "before")
         answer = call()
         self._die(process, at, "after")
@@ -96,7 +96,7 @@ class Watch:
 
     def received(self, process: str) -> None:
         """Note that *process* was handed messages; it can die with them in its hands."""
-        self._die(process, self._note(Call(process, "queues.receive", sides=("after",))), "after")
+        self._die(process, self._note(PortCall(process, "queues.receive", sides=("after",))), "after")
 
     def restarted(self) -> None:
         """Let the process that died be replaced."""
@@ -107,11 +107,11 @@ class Watch:
         taps: dict[str, Any] = {name: _Tap(self, getattr(ports, name), process, name, in_bodies) for name in WATCHED}
         return replace(ports, **taps)
 
-    def gate(self) -> Entry:
+    def gate(self) -> GateEntry:
         """Return the gate of a worker that counts the bodies that ended."""
-        return Entry("crash points", lambda _: True, lambda _: _Counting(self.runs))
+        return GateEntry("crash points", lambda _: True, lambda _: _Counting(self.runs))
 
-    def _note(self, call: Call) -> int:
+    def _note(self, call: PortCall) -> int:
         if self._dead == call.process:
             raise Died
         self.calls.append(call)
@@ -141,7 +141,7 @@ class _Counting(Gate):
 class _Tap:
     """A watched port."""
 
-    def __init__(self, watch: Watch, port: Any, process: str, name: str, in_bodies: bool) -> None:
+    def __init__(self, watch: CrashWatch, port: Any, process: str, name: str, in_bodies: bool) -> None:
         self._watch, self._port, self._process, self._name, self._in_bodies = watch, port, process, name, in_bodies
 
     def __getattr__(self, operation: str) -> Any:
@@ -156,7 +156,7 @@ class _Tap:
         return watched
 
 
-def points(calls: Sequence[Call]) -> list[Point]:
+def points(calls: Sequence[PortCall]) -> list[Point]:
     """Return every point of a run that made these *calls*, in their order."""
     return [Point(at, side) for at, call in enumerate(calls) for side in call.sides]
 
@@ -170,7 +170,7 @@ def sampled(every: Sequence[Point], most: int) -> list[Point]:
     return [every[number * (len(every) - 1) // (most - 1)] for number in range(most)]
 
 
-def place(point: Point, calls: Sequence[Call]) -> str:
+def place(point: Point, calls: Sequence[PortCall]) -> str:
     """Return in words where *point* lies in an undisturbed run that made these *calls*."""
     if point.at is None:
         return "every message was delivered twice"

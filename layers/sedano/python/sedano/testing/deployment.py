@@ -28,10 +28,10 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.messages.message import LAUNCH, NOTHING, Command, Event
 from sedano.model.queues import is_fifo
-from sedano.model.sources.webhooks import Answer, Arrived
+from sedano.model.sources.webhooks import Answer, ReceivedRequest
 from sedano.model.timers import opened
 from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, command_queue
-from sedano.testing.crash_points import Died, Watch
+from sedano.testing.crash_points import CrashWatch, Died
 
 INVOCATION_S = 900.0
 MINUTE_S = 60.0
@@ -120,7 +120,7 @@ class World:
     """A whole deployment in memory: queues, ledger, worker, router and recorder of one app."""
 
     def __init__(
-        self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET, watch: Watch | None = None
+        self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET, watch: CrashWatch | None = None
     ) -> None:  # fmt: skip
         """Run *app* in memory; *seed* decides every random choice. *watch* sees the calls of its processes, and lets one die."""
         self.app, self.clock, self._settings, self._watch = app, WaitingClock(START), settings, watch
@@ -181,7 +181,7 @@ class World:
 
         `world.secrets["github"] = "…"` is the secret that its sender signs with.
         """
-        return self._webhooks.answer(Arrived(method, path, headers, body.encode() if isinstance(body, str) else body))
+        return self._webhooks.answer(ReceivedRequest(method, path, headers, body.encode() if isinstance(body, str) else body))
 
     @cached_property
     def _webhooks(self) -> Webhooks:
@@ -286,7 +286,8 @@ class World:
 
 @contextmanager
 def world(
-    app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None, most_budget: int = DEFAULT_BUDGET, watch: Watch | None = None
+    app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None, most_budget: int = DEFAULT_BUDGET,
+    watch: CrashWatch | None = None,
 ) -> Iterator[World]:  # fmt: skip
     """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until it is there.
 

@@ -15,7 +15,7 @@ from sedano.engine.registry import TaskSpec, alone
 from sedano.errors import MessageRefused
 from sedano.model.leases.rule import LeaseRecord
 from sedano.model.limits.concurrency import running
-from sedano.model.limits.task_limits import Change, Range, TaskLimits, changed, read
+from sedano.model.limits.task_limits import LimitChange, Range, TaskLimits, changed, read
 from sedano.model.messages.message import NOTHING
 from sedano.ports.absent import has
 from sedano.views.reader import About, Reader
@@ -110,4 +110,4 @@ def _limits(spec: TaskSpec, change: str) -> TaskLimits | None:
     try:
         return changed(spec.limits, read(change)) if change else spec.limits
     except MessageRefused:
-        return changed(spec.limits, Change()) if spec.limits is not None else None
+        return changed(spec.limits, LimitChange()) if spec.limits is not None else None

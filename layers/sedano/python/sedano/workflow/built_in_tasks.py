@@ -10,10 +10,10 @@ from typing import Any
 
 from sedano.engine.registry import TaskSpec
 from sedano.model.tasks.parameters import Parameters
-from sedano.workflow.names import COLLECT, PATIENT, PATROL, WORKFLOW, Publishes
+from sedano.workflow.names import COLLECT, PATIENT, PATROL, WORKFLOW, WorkflowApp
 
 
-def enlist(app: Publishes) -> None:
+def enlist(app: WorkflowApp) -> None:
     """Make *app* one whose workers direct flow runs, unless it is already."""
     if WORKFLOW in app.registry.tasks:
         return

@@ -24,13 +24,13 @@ from sedano.model.workflow.definition import OnFailure, written
 from sedano.model.workflow.definition_reader import Path, Problem, read
 from sedano.workflow.flow import Flow
 from sedano.workflow.flow_result import FlowResult
-from sedano.workflow.names import Publishes
-from sedano.workflow.values import Each, Value, When
+from sedano.workflow.names import WorkflowApp
+from sedano.workflow.values import Each, Placeholder, When
 
 _UNSET: Any = object()
 
 
-class Declared(Value):
+class Declared(Placeholder):
     """An input or a step: a value with a name, which is the attribute's."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Step(Declared):
     """
 
     def __init__(
-        self, call: Sig[Any], *, after: Step | Sequence[Step] = (), when: When | Value | Sequence[When | Value] = (),
+        self, call: Sig[Any], *, after: Step | Sequence[Step] = (), when: When | Placeholder | Sequence[When | Placeholder] = (),
         compensate: Sig[Any] | None = None, retry: int | Retry = 0, time_limit: float | None = None,
     ) -> None:  # fmt: skip
         """Declare a step."""
@@ -83,11 +83,11 @@ class Step(Declared):
                 raise OptionError(f"a step is a task's signature (task.s(…)), not {type(given).__name__}")
         self.call, self.compensate, self.retry, self.time_limit = call, compensate, retry, time_limit
         self.after = [after] if isinstance(after, Step) else list(after)
-        self.when = [when] if isinstance(when, When | Value) else list(when)
+        self.when = [when] if isinstance(when, When | Placeholder) else list(when)
 
     def data(self) -> dict[str, Any]:
         """Return it as a file writes it."""
-        lists: list[Value] = []
+        lists: list[Placeholder] = []
         data = {"name": self.name, **self._call(self.call, lists), "after": [s.name for s in self.after]}
         data["when"] = [_when(w, self.name) for w in self.when]
         of = {str(value.ref(self.name)) for value in lists}
@@ -99,7 +99,7 @@ class Step(Declared):
             data["retry"] = self.retry if isinstance(self.retry, int) else asdict(self.retry)
         return data if self.time_limit is None else {**data, "time_limit": self.time_limit}
 
-    def _call(self, call: Sig[Any], lists: list[Value]) -> dict[str, Any]:
+    def _call(self, call: Sig[Any], lists: list[Placeholder]) -> dict[str, Any]:
         spec = call.spec
         return {
             "task": spec.task,
@@ -131,7 +131,7 @@ class Meta(type):
         return _Body()
 
     def __new__(
-        mcs, name: str, bases: tuple[type, ...], body: _Body, app: Publishes | None = None, version: str = "1",
+        mcs, name: str, bases: tuple[type, ...], body: _Body, app: WorkflowApp | None = None, version: str = "1",
         on_failure: OnFailure = "compensate", workflow: str | None = None,
     ) -> Any:  # fmt: skip
         """Make the class; raise `WorkflowInvalid` with everything that is wrong with it."""
@@ -185,7 +185,7 @@ class Workflow(metaclass=Meta):
         return cls.flow.apply_async(inputs, **options)
 
 
-def _flow(app: Publishes, body: _Body, options: Mapping[str, Any]) -> Flow:
+def _flow(app: WorkflowApp, body: _Body, options: Mapping[str, Any]) -> Flow:
     declared = {name: value for name, value in body.items() if isinstance(value, Declared)}
     for name, value in [*body.replaced, *declared.items()]:
         value.name = name
@@ -208,11 +208,11 @@ def _flow(app: Publishes, body: _Body, options: Mapping[str, Any]) -> Flow:
     return Flow(app, definition, problems, where)
 
 
-def _plain(value: Any, step: str, lists: list[Value]) -> Any:
+def _plain(value: Any, step: str, lists: list[Placeholder]) -> Any:
     """Return *value* as a file writes it; lists whose items it takes one by one are added to *lists*."""
     if isinstance(value, Each):
         lists.append(value.of)
-    if isinstance(value, Value):
+    if isinstance(value, Placeholder):
         return str(value.ref(step))
     if isinstance(value, Mapping):
         return {name: _plain(inner, step, lists) for name, inner in value.items()}
@@ -221,7 +221,7 @@ def _plain(value: Any, step: str, lists: list[Value]) -> Any:
     return written(value)
 
 
-def _when(given: When | Value, step: str) -> Any:
+def _when(given: When | Placeholder, step: str) -> Any:
     condition = (given if isinstance(given, When) else When(given)).condition(step)
     data = {"result": str(condition.left), "negated": condition.negated}
     return {**data, "is": condition.operator, "value": written(condition.right)} if condition.operator else data

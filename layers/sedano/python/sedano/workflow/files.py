@@ -11,7 +11,7 @@ from typing import Any
 from sedano.errors import ConfigurationError, WorkflowInvalid
 from sedano.model.workflow.definition_reader import Path, read
 from sedano.workflow.flow import Flow
-from sedano.workflow.names import Publishes
+from sedano.workflow.names import WorkflowApp
 
 Lines = Mapping[Path, int]
 MOST_BYTES = 262_144
@@ -25,7 +25,7 @@ _NAMES = re.compile(r"[\w.\"' \t-]+")
 _QUOTES = ('"""', "'" * 3)
 
 
-def load(app: Publishes, path: str | FilePath) -> Flow:
+def load(app: WorkflowApp, path: str | FilePath) -> Flow:
     """Return the workflow that the file at *path* declares (`.toml`, `.yaml` or `.yml`), bound to *app*.
 
     Raises:

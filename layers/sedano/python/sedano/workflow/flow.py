@@ -24,14 +24,14 @@ from sedano.model.workflow.validation import Known, check
 from sedano.workflow.built_in_tasks import enlist
 from sedano.workflow.drawing import as_mermaid, as_svg
 from sedano.workflow.flow_result import FlowResult
-from sedano.workflow.names import COLLECT, PATROL, WORKFLOW, Publishes
+from sedano.workflow.names import COLLECT, PATROL, WORKFLOW, WorkflowApp
 
 KEPT_S = 86_400.0
 Where = Callable[[Path], tuple[str, int]]
 """Returns the file and the line of the value at a path of a definition's data."""
 
 
-def known_tasks(app: Publishes) -> dict[str, Known]:
+def known_tasks(app: WorkflowApp) -> dict[str, Known]:
     """Return what a workflow's checks know of the tasks of *app*."""
     tasks = {name: spec for name, spec in app.registry.tasks.items() if name not in {*BUILT_IN, WORKFLOW, COLLECT, PATROL}}
     return {
@@ -52,7 +52,7 @@ def _unfit(spec: TaskSpec) -> str:
 _ALIVE: WeakSet[Flow] = WeakSet()
 
 
-def declared(app: Publishes) -> dict[str, list[Flow]]:
+def declared(app: WorkflowApp) -> dict[str, list[Flow]]:
     """Return the workflows of *app* that this process holds, by name; several versions may have one name."""
     found: dict[str, list[Flow]] = {}
     for flow in list(_ALIVE):
@@ -64,7 +64,7 @@ def declared(app: Publishes) -> dict[str, list[Flow]]:
 class Flow:
     """A workflow of one app. It is immutable: a changed file or class is another version, and runs keep the one that they began with."""
 
-    def __init__(self, app: Publishes, definition: Definition, problems: Sequence[Problem], where: Where) -> None:
+    def __init__(self, app: WorkflowApp, definition: Definition, problems: Sequence[Problem], where: Where) -> None:
         """Bind *definition* to *app*; *problems* were found while it was read.
 
         Raises:
@@ -84,7 +84,7 @@ class Flow:
         """Name it."""
         return f"<Flow {self.definition.name} {self.definition.version}: {len(self.definition.steps)} steps>"
 
-    def belongs_to(self, app: Publishes) -> bool:
+    def belongs_to(self, app: WorkflowApp) -> bool:
         """Say whether *app* runs it."""
         return self._app is app
 

@@ -22,12 +22,12 @@ from sedano.model.workflow.flow_run import (
     FlowRun,
 )  # fmt: skip
 from sedano.model.workflow.next_actions import retried, uncompensated, undone_by_hand
-from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, NOT_RUN, READY, WAITING, Progress
+from sedano.model.workflow.progress import COMPENSATED, COMPENSATING, COMPENSATION_FAILED, NOT_RUN, READY, WAITING, FlowProgress
 from sedano.model.workflow.progress import FAILED as STEP_FAILED
 from sedano.model.workflow.progress import RUNNING as STEP_RUNNING
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
 from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.names import Publishes
+from sedano.workflow.names import WorkflowApp
 from sedano.workflow.run_records import progress_of
 from sedano.workflow.watchdog import look
 
@@ -70,7 +70,7 @@ class FlowView(NamedTuple):
 class FlowResult:
     """One run of a workflow. Every property is read from the ledger at its use."""
 
-    def __init__(self, app: Publishes, run_id: str) -> None:
+    def __init__(self, app: WorkflowApp, run_id: str) -> None:
         """Refer to the run *run_id* of *app*."""
         self.id = run_id
         self._app = app
@@ -206,7 +206,7 @@ class FlowResult:
         progress = self._progress()
         return as_svg(progress.definition, _states(progress), _calls(progress), progress.run.state)
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> FlowProgress:
         return progress_of(self._app.outlet, self._run(), whole=True)
 
     def _run(self) -> FlowRun:
@@ -215,7 +215,7 @@ class FlowResult:
             raise UnknownFlowRun(f"no flow run {self.id}; one that was just begun is written down by the first worker that hears of it")
         return run
 
-    def _value(self, progress: Progress, step: str) -> Any:
+    def _value(self, progress: FlowProgress, step: str) -> Any:
         status = progress.status(step)
         if status.state == STEP_SUCCEEDED and status.record is not None:
             return progress.value_of(status.record)
@@ -267,17 +267,17 @@ def _cancelling(run: FlowRun) -> FlowRun:
     return run._replace(state=CANCELLING, cause=run.cause or "cancelled", ended=0.0)
 
 
-def _states(progress: Progress) -> dict[str, str]:
+def _states(progress: FlowProgress) -> dict[str, str]:
     return {s.name: _view(progress, s.name).state for s in progress.definition.steps}
 
 
-def _calls(progress: Progress) -> dict[str, tuple[int, int, int]]:
+def _calls(progress: FlowProgress) -> dict[str, tuple[int, int, int]]:
     """Return of each `map` whose list is known how many calls ended well, how many did not, and how many there are."""
     found = {s.name: progress.counted(s) for s in progress.definition.steps if s.each is not None}
     return {name: calls for name, calls in found.items() if calls[2]}
 
 
-def _view(progress: Progress, name: str) -> StepView:
+def _view(progress: FlowProgress, name: str) -> StepView:
     step, status = progress.definition.step(name), progress.status(name)
     state, detail, calls = status.state, status.detail, None
     if step.compensation is not None and (status.state == STEP_SUCCEEDED or progress.succeeded(step)):

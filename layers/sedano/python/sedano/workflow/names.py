@@ -12,7 +12,7 @@ WORKFLOW, COLLECT, PATROL = "sedano.workflow", "sedano.workflow.collect", "sedan
 PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1)
 
 
-class Publishes(Protocol):
+class WorkflowApp(Protocol):
     """The part of an app that workflows need."""
 
     queues: tuple[str, ...]

@@ -32,11 +32,11 @@ from sedano.model.messages.lineage import Lineage, derived_id
 from sedano.model.messages.message import BlobRef, Command
 from sedano.model.messages.stamps import read as read_stamps
 from sedano.model.tasks.signature import MAX_DELAY_S, Options, Signature
-from sedano.model.workflow.definition import Call, Step
+from sedano.model.workflow.definition import StepSpec, TaskCall
 from sedano.model.workflow.flow_run import ENDED, FAILED, FAILING, LONGEST_RUN_S, PAUSED, FlowRun
 from sedano.model.workflow.next_actions import Action, Compensate, End, Publish, Stop, WindUp, advance
-from sedano.model.workflow.progress import Progress, Skipped
-from sedano.workflow.names import COLLECT, WORKFLOW, Publishes
+from sedano.model.workflow.progress import FlowProgress, Skipped
+from sedano.workflow.names import COLLECT, WORKFLOW, WorkflowApp
 from sedano.workflow.run_records import progress_of
 from sedano.workflow.watchdog import look
 
@@ -52,7 +52,7 @@ HOPELESS = (ArgumentError, BudgetExhausted, MessageRefused, OptionError, TooLarg
 class Directing:
     """Directs the flow runs of one app."""
 
-    def __init__(self, app: Publishes) -> None:
+    def __init__(self, app: WorkflowApp) -> None:
         """Direct for *app*."""
         self._app = app
 
@@ -134,7 +134,7 @@ class Directing:
             return None
         return found
 
-    def _publish(self, progress: Progress, actions: Sequence[Action], context: TaskContext) -> Sequence[Action | dict[str, str]]:
+    def _publish(self, progress: FlowProgress, actions: Sequence[Action], context: TaskContext) -> Sequence[Action | dict[str, str]]:
         """Publish the steps and compensations among *actions* and return the rest to write: actions, and steps that cannot be published."""
         given_up: dict[str, str] = {}
         rest: list[Action | dict[str, str]] = []
@@ -150,13 +150,13 @@ class Directing:
                 given_up[action.task_id] = f"{type(wrong).__name__}: {wrong}"[:500]
         return [*rest, given_up] if given_up else rest
 
-    def _send(self, progress: Progress, action: Publish | Compensate) -> None:
+    def _send(self, progress: FlowProgress, action: Publish | Compensate) -> None:
         step, run = action.step, progress.run
         options = self._options(progress, action)
-        follows = canvas.Step(Signature(WORKFLOW, (run.run_id, step.name), immutable=True))
+        follows = canvas.TaskNode(Signature(WORKFLOW, (run.run_id, step.name), immutable=True))
         call = step.call if isinstance(action, Publish) else step.compensation or step.call
         if step.each is None:
-            tree: canvas.Tree = canvas.Step(_signature(progress, call, options), (follows,), (follows,))
+            tree: canvas.Tree = canvas.TaskNode(_signature(progress, call, options), (follows,), (follows,))
         else:
             tree = self._whole(progress, action, call, options, follows)
         self._post(progress, step, tree, action.task_id)
@@ -164,7 +164,7 @@ class Directing:
             until = self._app.outlet.ports.clock.now() + step.time_limit + float(options.countdown or 0)
             self._watch(run, step, action.task_id, until)
 
-    def _post(self, progress: Progress, step: Step, tree: canvas.Tree, task_id: str) -> None:
+    def _post(self, progress: FlowProgress, step: StepSpec, tree: canvas.Tree, task_id: str) -> None:
         """Put the canvas of a step into the outbox, as a child of the run: its steps are declared, so none of them spawns the next.
 
         Raises:
@@ -178,7 +178,9 @@ class Directing:
             raise BudgetExhausted(f"budget: step {step.name} has {draft.weight} tasks, but {more}")
         self._app.outlet.post([draft._replace(lineage=Lineage(run.root_id, run.run_id, run.hops + 1, share))])
 
-    def _whole(self, progress: Progress, action: Publish | Compensate, call: Call, options: Options, follows: canvas.Step) -> canvas.Tree:
+    def _whole(
+        self, progress: FlowProgress, action: Publish | Compensate, call: TaskCall, options: Options, follows: canvas.TaskNode
+    ) -> canvas.Tree:
         """Return a `map` as a canvas: a group of its calls and what collects them, which is the whole's task."""
         step = action.step
         items = progress.items(step)
@@ -192,10 +194,10 @@ class Directing:
             done = progress.to_undo(step)
             each = [(progress.knowing(step.name, progress.value_of(record)), items[n]) for n, record in sorted(done.items())]
             members = [_signature(own, call, options, item) for own, item in each]
-        group = canvas.Group(tuple(map(canvas.Step, members)))
-        return canvas.Chain((group, canvas.Step(Signature(COLLECT, (), {"kept": kept}), (follows,), (follows,))))
+        group = canvas.Group(tuple(map(canvas.TaskNode, members)))
+        return canvas.Chain((group, canvas.TaskNode(Signature(COLLECT, (), {"kept": kept}), (follows,), (follows,))))
 
-    def _options(self, progress: Progress, action: Publish | Compensate) -> Options:
+    def _options(self, progress: FlowProgress, action: Publish | Compensate) -> Options:
         run, step = progress.run, action.step
         stamps = read_stamps(run.stamps) or None
         if isinstance(action, Compensate):
@@ -209,7 +211,7 @@ class Directing:
         draft = look(run, self._app.queues[0], turn)
         self._app.outlet.post([draft._replace(delay=PATROL_S, lineage=Lineage(run.root_id, run.run_id, run.hops + 1, run.budget))])
 
-    def _watch(self, run: FlowRun, step: Step, task_id: str, until: float) -> None:
+    def _watch(self, run: FlowRun, step: StepSpec, task_id: str, until: float) -> None:
         """Have this task look again when the time of *task_id* is over."""
         left = max(1.0, until - self._app.outlet.ports.clock.now() + 1.0)
         delay = int(min(MAX_DELAY_S, left))
@@ -234,7 +236,7 @@ class Directing:
         stopped = [revoke(outlet.ports, outlet.lamport, i, terminate=True) for i in ids if i not in ended]
         return step.each is None and states.REVOKED in stopped
 
-    def _write(self, progress: Progress, what: Action | dict[str, str]) -> FlowRun:
+    def _write(self, progress: FlowProgress, what: Action | dict[str, str]) -> FlowRun:
         """Carry out what changes the run or its tasks, and return the run as it is then."""
         ports, run = self._app.outlet.ports, progress.run
         if isinstance(what, Stop):
@@ -261,6 +263,6 @@ class Directing:
         return answer.run or run
 
 
-def _signature(progress: Progress, call: Call, options: Options, item: Any = None) -> Signature:
+def _signature(progress: FlowProgress, call: TaskCall, options: Options, item: Any = None) -> Signature:
     args, kwargs = progress.arguments(call, item)
     return Signature(call.task, tuple(args), kwargs, options)

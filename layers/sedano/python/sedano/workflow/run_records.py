@@ -1,4 +1,4 @@
-"""The reader of a flow run: its definition, its inputs, and the records of its tasks, as one `Progress`."""
+"""The reader of a flow run: its definition, its inputs, and the records of its tasks, as one `FlowProgress`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sedano.model.messages.message import BlobRef
 from sedano.model.workflow.definition import Definition
 from sedano.model.workflow.definition_reader import read
 from sedano.model.workflow.flow_run import WINDING_UP, FlowRun
-from sedano.model.workflow.progress import Progress
+from sedano.model.workflow.progress import FlowProgress
 from sedano.ports import Ports
 
 MOST_KNOWN = 16
@@ -22,7 +22,7 @@ _KNOWN: dict[str, Definition] = {}
 """The definitions that were read last, by digest."""
 
 
-class Reads(Protocol):
+class FlowRunOutlet(Protocol):
     """The part of the outlet that reading needs."""
 
     @property
@@ -51,21 +51,21 @@ def definition_of(ports: Ports, ref: BlobRef) -> Definition:
     return found
 
 
-def progress_of(outlet: Reads, run: FlowRun, *, whole: bool = False) -> Progress:
+def progress_of(outlet: FlowRunOutlet, run: FlowRun, *, whole: bool = False) -> FlowProgress:
     """Return how far *run* is; *whole*: with the record of each call of each `map`, which the rule itself needs only to wind up."""
     ports = outlet.ports
     definition = definition_of(ports, run.definition)
     text = run.inputs if run.inputs is not None or run.inputs_ref is None else ports.blobs.get(run.inputs_ref).decode()
     inputs = codec.decode_value(text) if text else {}
     records = ports.ledger.read(list(_ids(definition, run)))
-    progress = Progress(definition, run, inputs, records, outlet.gathering.value)
+    progress = FlowProgress(definition, run, inputs, records, outlet.gathering.value)
     maps = [s for s in definition.steps if s.each is not None]
     if not whole and run.state not in WINDING_UP:
         maps = [s for s in maps if run.rounds.get(s.name, 0) > run.whole.get(s.name, 0) or s.retry.max_retries]
     calls = [task_id for step in maps for task_id in (*progress.may_have_called(step), *progress.may_have_undone(step))]
     if not calls:
         return progress
-    return Progress(definition, run, inputs, {**records, **ports.ledger.read(calls)}, outlet.gathering.value)
+    return FlowProgress(definition, run, inputs, {**records, **ports.ledger.read(calls)}, outlet.gathering.value)
 
 
 def _ids(definition: Definition, run: FlowRun) -> Iterable[str]:

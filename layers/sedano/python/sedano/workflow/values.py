@@ -18,9 +18,9 @@ class Named(Protocol):
 class When:
     """A condition on a result; `~` negates it."""
 
-    def __init__(self, value: Value, operator: str = "", right: object = None, negated: bool = False) -> None:
+    def __init__(self, value: Placeholder, operator: str = "", right: object = None, negated: bool = False) -> None:
         """Compare *value* with *right*, or ask whether it is true (no operator)."""
-        if isinstance(right, Value):
+        if isinstance(right, Placeholder):
             raise OptionError("a condition compares a result with a value; compare two results in a step of its own")
         self.value, self.operator, self.right, self.negated = value, operator, right, negated
 
@@ -39,7 +39,7 @@ class When:
         )
 
 
-class Value:
+class Placeholder:
     """The value of a step or an input, known when the workflow runs."""
 
     def __init__(self, owner: Named | None, path: tuple[str | int, ...] = (), maybe: bool = False, item: bool = False) -> None:
@@ -50,14 +50,14 @@ class Value:
         """Return the reference that it is in the step *step*."""
         return Ref(ITEM if self.item else self.owner.name if self.owner is not None else step, self.path, self.maybe)
 
-    def __getitem__(self, part: str | int) -> Value:
+    def __getitem__(self, part: str | int) -> Placeholder:
         """Return what lies under a key, or at an index."""
-        return Value(self.owner, (*self.path, part), self.maybe, self.item)
+        return Placeholder(self.owner, (*self.path, part), self.maybe, self.item)
 
     @property
-    def or_none(self) -> Value:
+    def or_none(self) -> Placeholder:
         """The same, but None when the step was skipped; without it, a step that takes from a skipped step is skipped too."""
-        return Value(self.owner, self.path, True, self.item)
+        return Placeholder(self.owner, self.path, True, self.item)
 
     def is_in(self, values: Sequence[Any]) -> When:
         """Return the condition that it is one of *values*."""
@@ -105,19 +105,19 @@ class Value:
         return When(self, operator, other)
 
 
-class Each(Value):
+class Each(Placeholder):
     """One item of a list at a time: the step that takes it is called once for each."""
 
-    def __init__(self, of: Value) -> None:
+    def __init__(self, of: Placeholder) -> None:
         """Refer to an item of *of*."""
         super().__init__(of.owner, item=True)
         self.of = of
 
 
-def each(values: Value) -> Any:
+def each(values: Placeholder) -> Any:
     """Call the step once for each item of *values*, a list; its result is the list of results, in order (Celery's `map`)."""
     return Each(values)
 
 
-own = Value(None)
+own = Placeholder(None)
 """In a compensation: the result of the step that it undoes."""

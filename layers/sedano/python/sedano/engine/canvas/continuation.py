@@ -59,7 +59,7 @@ from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item
 from sedano.model.ledger.records import ErrorRecord, Outcome, copy_of, end_of
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage, derived_id
-from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Member, Place
+from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, JoinMember, Place
 from sedano.model.queues import queue_of
 from sedano.model.states import TaskState
 from sedano.ports import Ports
@@ -78,7 +78,7 @@ class Consequences:
 
     messages: list[Addressed] = field(default_factory=list)
     exits: list[Outcome] = field(default_factory=list)
-    arrivals: list[tuple[Member, bool]] = field(default_factory=list)
+    arrivals: list[tuple[JoinMember, bool]] = field(default_factory=list)
 
 
 class Cut(NamedTuple):
@@ -183,7 +183,7 @@ class Conducting:
             raise Unavailable(f"the record of {command.task_id}, a member of the join {command.member.join_id}, is not there yet")
         found.exits.append(copy_of(end_of(record, command.id, self.ports.clock.now()), slot))
 
-    def continued(self, join: Join) -> Addressed | Member:
+    def continued(self, join: Join) -> Addressed | JoinMember:
         """Return the message of what runs now that *join* is full; or, when it held what a member added, that member, which arrives now."""
         member = added_by(join)
         if member is not None:
@@ -233,7 +233,7 @@ class Conducting:
         return self._handed_on(resume.place, derived_id(salt, "resumed"), value, job, found, back)
 
     def _publish(
-        self, asks: Iterable[Ask], job: Job, found: Consequences, member: Member | None, lineage: Lineage | None = None
+        self, asks: Iterable[Ask], job: Job, found: Consequences, member: JoinMember | None, lineage: Lineage | None = None
     ) -> None:
         origin = origin_of(job.command, queue_of(job.delivery.queue))
         if lineage is not None:
@@ -342,7 +342,7 @@ class Conducting:
         for number in part:
             found.exits.append(self._exit(member_id(group_id, number), 0, "", job, state, why))
             if join is not None:
-                found.arrivals.append((Member(join.join_id, number, join.size), True))
+                found.arrivals.append((JoinMember(join.join_id, number, join.size), True))
 
     def _publish_parts(self, part: range, job: Job, found: Consequences) -> None:
         command, origin = job.command, origin_of(job.command, queue_of(job.delivery.queue))

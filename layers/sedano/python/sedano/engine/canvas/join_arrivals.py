@@ -18,7 +18,7 @@ from sedano.engine.unexpected_errors import unexpected
 from sedano.errors import MessageRefused, SedanoError, Unavailable
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node, is_full, path
 from sedano.model.deferrals import waited
-from sedano.model.messages.message import Member
+from sedano.model.messages.message import JoinMember
 from sedano.ports import Ports
 
 
@@ -27,11 +27,11 @@ class Ending:
     """A job by which a *member* ended; *failed* when it did not succeed."""
 
     job: Job
-    member: Member
+    member: JoinMember
     failed: bool
 
 
-Answer = Addressed | Member | Cut | SedanoError | Job | None
+Answer = Addressed | JoinMember | Cut | SedanoError | Job | None
 """The follow-ups of the join, its arrivals elsewhere, its end without a plan, its error, the job that answers for this one, or None: others
 are missing."""
 Waiting = tuple[Ending, tuple[tuple[Node, int], ...]]
@@ -66,7 +66,7 @@ class Joining:
             full = [one for one in higher.values() if level + 1 == len(one[1])]
             answers += [(ending.job, self._continued(ending.member.join_id, ending.job)) for ending, _ in full]
             pending, level = [one for one in higher.values() if level + 1 < len(one[1])], level + 1
-        further = [Ending(job, answer, False) for job, answer in answers if isinstance(answer, Member)]
+        further = [Ending(job, answer, False) for job, answer in answers if isinstance(answer, JoinMember)]
         return [*answers, *self.arrive(further)] if further else answers
 
     def _arrived(self, arrivals: Sequence[Arrival]) -> Sequence[Arrived | SedanoError]:

@@ -21,7 +21,7 @@ from sedano.model.canvas.join import Join
 from sedano.model.canvas.page_reader import Item
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import Lineage, derived_id
-from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Gather, Member, Place, TimeLimits
+from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Gather, JoinMember, Place, TimeLimits
 from sedano.model.messages.stamps import joined, read
 from sedano.model.tasks.signature import MAX_DELAY_S
 from sedano.ports import Blobs
@@ -114,7 +114,7 @@ def page_of(command: Command, plans: Plans) -> Page:
         raise MessageRefused(refusals.SCHEMA, "canvasplan", f"not a launch: {type(wrong).__name__}: {wrong}") from None
 
 
-def _check_part(part: range, item: Item, member: Member | None) -> None:
+def _check_part(part: range, item: Item, member: JoinMember | None) -> None:
     """Refuse a launch of other members than its page holds, or than its join has room for."""
     if "group" not in item or size_of(item) != len(part):
         raise MessageRefused(refusals.SCHEMA, "canvasnode", f"{len(part)} members of a page that does not hold so many")
@@ -131,14 +131,15 @@ def launched(page: Page, origin: LaunchOrigin, args: Sequence[Any], plans: Plans
     for name, size in page.item["pages"]:
         drafts.append(CommandDraft(str(page.item.get("queue") or origin.queue), Command(
             id="", task_id=derived_id(group, f"page/{first}/{name}"), task=LAUNCH, args=args, tenant=origin.tenant,
-            traceparent=origin.traceparent, stamps=origin.stamps, member=Member(page.join[0], first, page.join[1]) if page.join else None,
+            traceparent=origin.traceparent, stamps=origin.stamps,
+            member=JoinMember(page.join[0], first, page.join[1]) if page.join else None,
             place=part_place(group, str(name), first, int(size)), tracestate=origin.tracestate,
         )))  # fmt: skip
         first += int(size)
     return drafts
 
 
-def part_draft(command: Command, origin: LaunchOrigin, part: range, member: Member | None) -> CommandDraft:
+def part_draft(command: Command, origin: LaunchOrigin, part: range, member: JoinMember | None) -> CommandDraft:
     """Return the launch of *part* of the members that the launch *command* is about, on the same page."""
     place = command.place
     if place is None:
@@ -162,22 +163,22 @@ def opened(command: Command, page: Page, origin: LaunchOrigin, ends: Mapping[str
     return Join(command.task_id, size_of(page.item), json.dumps(kept, separators=(",", ":")), origin.queue)
 
 
-def extended(task_id: str, member: Member, added: int) -> Join:
+def extended(task_id: str, member: JoinMember, added: int) -> Join:
     """Return the join of what the task *task_id*, *member* of another join, *added* to that one; when it is full, *member* arrives."""
     kept = {"arrive": [member.join_id, member.index, member.size]}
     return Join(derived_id(task_id, ADDED), added, json.dumps(kept, separators=(",", ":")), "")
 
 
-def added_by(join: Join) -> Member | None:
+def added_by(join: Join) -> JoinMember | None:
     """Return the member that added the members of *join*, if one did."""
     kept = json.loads(join.body)
-    return Member(*kept["arrive"]) if "arrive" in kept else None
+    return JoinMember(*kept["arrive"]) if "arrive" in kept else None
 
 
 def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[CommandDraft, Lineage]:
     """Return the draft of what runs when *join* is full, and its lineage."""
     kept = json.loads(join.body)
-    place, member = Place(*kept["place"]), Member(*kept["member"]) if kept["member"] else None
+    place, member = Place(*kept["place"]), JoinMember(*kept["member"]) if kept["member"] else None
     queue, tenant, traceparent, stamps, lineage = kept["origin"]
     origin = LaunchOrigin(
         queue=queue, tenant=tenant, traceparent=traceparent, stamps=stamps, lineage=Lineage(*lineage), tracestate=kept.get("tracestate"),

@@ -23,7 +23,7 @@ from sedano.model.canvas.continuation import Spot, following
 from sedano.model.canvas.join import Join
 from sedano.model.canvas.page_reader import Item
 from sedano.model.messages.lineage import Lineage
-from sedano.model.messages.message import LAUNCH, Gather, Member, Place
+from sedano.model.messages.message import LAUNCH, Gather, JoinMember, Place
 
 PATIENCE = 5
 """Waits before a page that is not found counts as lost: about two and a half minutes together."""
@@ -32,7 +32,7 @@ MOST_CALLBACKS = 16_000
 EXIT_FIELDS = 3
 
 
-class Exit(NamedTuple):
+class UnrunTask(NamedTuple):
     """A task that ends without having run: its id, the attempt that it ends as, its name."""
 
     task_id: str
@@ -45,11 +45,11 @@ class LostPlan(NamedTuple):
     around it (*watch*), the *member* of an outer join, and the inherited attributes (*origin*).
     """
 
-    body: Exit
-    chains: tuple[Exit, ...]
+    body: UnrunTask
+    chains: tuple[UnrunTask, ...]
     errors: tuple[Item, ...]
     watch: tuple[Item, ...]
-    member: Member | None
+    member: JoinMember | None
     origin: LaunchOrigin
     gather: Gather
 
@@ -57,7 +57,7 @@ class LostPlan(NamedTuple):
 def kept(spots: Iterable[tuple[Place, Spot]]) -> dict[str, Any]:
     """Return the data that the join of a launch keeps for the loss of its plan; *spots*: the places of the launch and of the tasks that it
     replaces."""
-    exits: list[Exit] = []
+    exits: list[UnrunTask] = []
     errors: list[Item] = []
     watch: list[Item] = []
     for place, spot in spots:
@@ -65,14 +65,14 @@ def kept(spots: Iterable[tuple[Place, Spot]]) -> dict[str, Any]:
             ask = following(place, spot, (), None)
             if ask is None:
                 return {}
-            exits.append(Exit(ask.task_id, ask.attempt, ask.task))
+            exits.append(UnrunTask(ask.task_id, ask.attempt, ask.task))
             errors, watch = [*ask.item.get("errors", ())], [*ask.item.get("watch", ()), *spot.watch]
         else:
             errors += spot.item.get("errors", ())
             watch += [*spot.item.get("watch", ()), *spot.watch]
         if spot.next is not None:
             resume = spot.resume
-            chain = Exit(place.canvas_id, resume.attempt if resume is not None else 0, spot.end or LAUNCH)
+            chain = UnrunTask(place.canvas_id, resume.attempt if resume is not None else 0, spot.end or LAUNCH)
             exits += [chain] if chain.task_id not in [one.task_id for one in exits] else []
     callbacks = [errors, watch]
     if len(json.dumps(callbacks)) > MOST_CALLBACKS:
@@ -84,11 +84,11 @@ def lost(join: Join) -> LostPlan:
     """Return the tasks that end with the plan of *join*; for a join that an older version opened, its chain."""
     found: Mapping[str, Any] = json.loads(join.body)
     queue, tenant, traceparent, stamps, lineage = found["origin"]
-    exits = [Exit(*one[:EXIT_FIELDS]) for one in found.get("exits", ())] or [Exit(str(found["place"][0]), 0, LAUNCH)]
+    exits = [UnrunTask(*one[:EXIT_FIELDS]) for one in found.get("exits", ())] or [UnrunTask(str(found["place"][0]), 0, LAUNCH)]
     errors, watch = found.get("callbacks", ((), ()))
     return LostPlan(
         body=exits[0], chains=tuple(exits[1:]), errors=tuple(errors), watch=tuple(watch),
-        member=Member(*found["member"]) if found["member"] else None,
+        member=JoinMember(*found["member"]) if found["member"] else None,
         origin=LaunchOrigin(queue, tenant, traceparent, stamps, Lineage(*lineage)),
         gather=Gather(join.join_id, join.size, True, bool(found["outcomes"])),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from sedano.engine.health import Check, known, share
+from sedano.engine.health import RegisteredCheck, known, share
 from sedano.errors import SedanoError
 from sedano.model import budgets as budget
 from sedano.model import health, pauses
@@ -42,8 +42,8 @@ class Controller:
     """Looks after one deployment. *announce* publishes an event without fields by its name."""
 
     def __init__(
-        self, ports: Ports, lamport: LamportClock, queues: Sequence[str], budgets: Mapping[str, QueueBudget], checks: Mapping[str, Check],
-        announce: Callable[[str], object],
+        self, ports: Ports, lamport: LamportClock, queues: Sequence[str], budgets: Mapping[str, QueueBudget],
+        checks: Mapping[str, RegisteredCheck], announce: Callable[[str], object],
     ) -> None:  # fmt: skip
         """Look after the command *queues*, under *budgets* by queue, and the shared ones of *checks*."""
         self._ports, self._lamport, self._queues, self._budgets, self._announce = ports, lamport, queues, budgets, announce

@@ -15,7 +15,7 @@ from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.engine.limits.rate import Pacing, RateRequest
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
-from sedano.model.limits.task_limits import NO_LIMITS, Change, Concurrency, Key, TaskLimits, changed, read
+from sedano.model.limits.task_limits import NO_LIMITS, Concurrency, Key, LimitChange, TaskLimits, changed, read
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING, Command, TimeLimits
 from sedano.ports import Ports
@@ -30,7 +30,7 @@ class Limiting(Gate):
         self.pacing, self.permitting = Pacing(ports), Permitting(ports, name)
         self.collecting = Collecting(ports, lamport, name, arguments)
         self._texts: Mapping[str, str] = NOTHING
-        self._known: dict[str, Change] = {}
+        self._known: dict[str, LimitChange] = {}
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
         """Return the jobs that may go on; the others are decided in *batch*, which holds the changes of the control record, by task."""
@@ -43,11 +43,11 @@ class Limiting(Gate):
         going = self._paced(going, free, batch)
         return self._permitted(going, free, batch)
 
-    def _read(self, changes: Mapping[str, str]) -> Mapping[str, Change]:
+    def _read(self, changes: Mapping[str, str]) -> Mapping[str, LimitChange]:
         """Return what *changes* say. Of a text that cannot be read, the last change of that task that could be holds, if there was any."""
         if changes == self._texts:
             return self._known
-        known: dict[str, Change] = {}
+        known: dict[str, LimitChange] = {}
         for task, text in changes.items():
             try:
                 known[task] = read(text)
@@ -141,7 +141,7 @@ class Limiting(Gate):
         return None
 
 
-def _timed(jobs: Sequence[Job], changes: Mapping[str, Change]) -> list[Job]:
+def _timed(jobs: Sequence[Job], changes: Mapping[str, LimitChange]) -> list[Job]:
     """Return *jobs* with the time limits that were changed."""
     times = {name: changes[name].time for name in {job.task.name for job in jobs} if name in changes}
     return [job if (time := times.get(job.task.name)) is None else _with_time(job, TimeLimits(*time)) for job in jobs]
@@ -151,7 +151,7 @@ def _with_time(job: Job, limits: TimeLimits) -> Job:
     return job._replace(task=job.task._replace(time_limits=limits if limits.longest else None))
 
 
-def _limits(job: Job, changes: Mapping[str, Change]) -> TaskLimits | None:
+def _limits(job: Job, changes: Mapping[str, LimitChange]) -> TaskLimits | None:
     """Return the limits of a job that has some; a task that shall end unrun needs none."""
     if job.stillborn is not None:
         return None

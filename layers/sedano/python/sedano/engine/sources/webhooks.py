@@ -26,7 +26,17 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import ROOT, derived_id
 from sedano.model.messages.message import Event
 from sedano.model.sources.signature_schemes import Scheme
-from sedano.model.sources.webhooks import MAX_BODY_BYTES, QUEUE, Answer, Arrived, WebhookRequest, delivery_id, kept, read_back, written
+from sedano.model.sources.webhooks import (
+    MAX_BODY_BYTES,
+    QUEUE,
+    Answer,
+    ReceivedRequest,
+    WebhookRequest,
+    delivery_id,
+    kept,
+    read_back,
+    written,
+)
 from sedano.ports import Delivery, Ports
 from sedano.ports.webhook_secrets import SecretTexts
 
@@ -73,7 +83,7 @@ class Webhooks:
         self._parking = ParkingLot(ports, lamport)
         self._known: dict[str, _Known] = {}
 
-    def answer(self, arrived: Arrived) -> Answer:
+    def answer(self, arrived: ReceivedRequest) -> Answer:
         """Publish the events of *arrived*, and return the answer to its sender."""
         hook = self._hooks.get(arrived.path.strip("/"))
         if hook is None:
@@ -101,7 +111,7 @@ class Webhooks:
         self._publish(hook, request, happened)
         return len(happened)
 
-    def _refusal(self, hook: Hook, arrived: Arrived) -> Answer | None:
+    def _refusal(self, hook: Hook, arrived: ReceivedRequest) -> Answer | None:
         """Return the answer to who is not let in; None when he is."""
         headers = {name.lower(): text for name, text in arrived.headers.items()}
         now = self._ports.clock.now()
@@ -136,7 +146,7 @@ class Webhooks:
             self._log(name, error)
             return known._replace(asked=self._ports.clock.now(), error=error)  # a store that does not answer was waited for
 
-    def _let_in(self, hook: Hook, arrived: Arrived) -> Answer:
+    def _let_in(self, hook: Hook, arrived: ReceivedRequest) -> Answer:
         request = WebhookRequest(hook.name, kept(arrived.headers, hook.scheme.token_header), arrived.body, self._ports.clock.now())
         greeting = hook.scheme.greeting(request)
         return hook.scheme.told(self._taken(hook, request)) if greeting is None else Answer(200, greeting)

@@ -52,7 +52,7 @@ class Occasion(NamedTuple):
     limits: Mapping[str, str] = NOTHING
 
 
-class Entry(NamedTuple):
+class GateEntry(NamedTuple):
     """One gate of the list: its *name*, whether it is *wanted* on an occasion, and how it is loaded."""
 
     name: str
@@ -67,7 +67,7 @@ class Admission:
     over them itself.
     """
 
-    def __init__(self, entries: Sequence[Entry], here: Workplace) -> None:
+    def __init__(self, entries: Sequence[GateEntry], here: Workplace) -> None:
         """Keep the gates of *entries* at *here*, in this order; load those that the app's tasks need."""
         self._entries, self._here = entries, here
         self._absent = list(entries)

@@ -26,7 +26,7 @@ from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import Member
+from sedano.model.messages.message import JoinMember
 from sedano.ports import Ports, Telemetry
 
 TRACEBACK_CHARACTERS = 4_000
@@ -58,7 +58,7 @@ class Endings(NamedTuple):
             )  # fmt: skip
         added = context.added
         places = [(draft, draft.command.member) for draft in added]
-        more = [draft.asking(member=Member(at.join_id, at.index, len(added))) for draft, at in places if at is not None]
+        more = [draft.asking(member=JoinMember(at.join_id, at.index, len(added))) for draft, at in places if at is not None]
         return Ran(
             held=held, run=run, result=result, drafts=(*context.outbox, *more), started=began, started_clock=context.clock, ended=now,
             added=len(added),

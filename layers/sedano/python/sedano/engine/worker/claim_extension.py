@@ -84,7 +84,7 @@ class Until(NamedTuple):
     monotonic: float
 
 
-class Kept(NamedTuple):
+class HeldMessage(NamedTuple):
     """A message of the batch under way, until when it is this worker's, and the record of its claim (None: it has none)."""
 
     delivery: Delivery
@@ -99,7 +99,7 @@ class Extending:
         """Keep messages invisible for *visibility* seconds from each beat of *ticker* on (None: leave them alone)."""
         self._ports, self._visibility, self._ticker = ports, visibility or 0.0, ticker
         self.length = claim_length(visibility) if visibility is not None else None
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, HeldMessage] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -109,7 +109,7 @@ class Extending:
             yield
             return
         until = self._from_now(self.length)
-        self._kept = {delivery.message_id: Kept(delivery, until) for delivery in deliveries}
+        self._kept = {delivery.message_id: HeldMessage(delivery, until) for delivery in deliveries}
         stop = self._ticker(self.length / BEATS, lambda: self.beat(batch))
         try:
             yield
@@ -126,7 +126,7 @@ class Extending:
             for one in held:
                 if one.record is not None:
                     delivery, left = one.job.delivery, one.record.expires - now
-                    self._kept[delivery.message_id] = Kept(delivery, self._from_now(left), one.record)
+                    self._kept[delivery.message_id] = HeldMessage(delivery, self._from_now(left), one.record)
 
     def ended(self, held: Sequence[Held]) -> None:
         """Extend the claims of *held* no more; their messages stay invisible until the batch is over."""
@@ -145,7 +145,7 @@ class Extending:
         kept = self._kept.get(held.job.delivery.message_id)
         return kept is not None and self._is_ours(kept)
 
-    def _is_ours(self, kept: Kept) -> bool:
+    def _is_ours(self, kept: HeldMessage) -> bool:
         clock = self._ports.clock
         return clock.now() < kept.until.wall and clock.monotonic() < kept.until.monotonic
 
@@ -175,7 +175,7 @@ class Extending:
                 if one.record is None:
                     self._lasts(key, None, until)
 
-    def _extend(self, kept: dict[str, Kept], now: float, length: float) -> None:
+    def _extend(self, kept: dict[str, HeldMessage], now: float, length: float) -> None:
         """Extend the claims of *kept* to *length* seconds from *now*; leave out of it those that are not known to be extended."""
         until = self._from_now(length)
         claims = {key: one.record for key, one in kept.items() if one.record is not None}

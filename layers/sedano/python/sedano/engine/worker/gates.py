@@ -15,7 +15,7 @@ from sedano.engine.context import TaskContext
 from sedano.engine.expiry import Expiry
 from sedano.engine.gate import Gate
 from sedano.engine.revocation.gate import Revocations
-from sedano.engine.worker.admission import Admission, Entry, Occasion, Workplace
+from sedano.engine.worker.admission import Admission, GateEntry, Occasion, Workplace
 from sedano.engine.worker.poison_messages import Poison
 from sedano.model.messages.message import TIMER_OPENING
 
@@ -83,29 +83,29 @@ def _has_circuits(at: Occasion) -> bool:
     return any(task.circuit is not None for task in at.tasks) or any(check.inbox for check in at.registry.checks.values())
 
 
-GATES: Sequence[Entry] = (
+GATES: Sequence[GateEntry] = (
     # An expired task ends, even if another gate would hold it: it cannot become timely again.
-    Entry("expiry", _always, lambda here: Expiry(here.ports)),
+    GateEntry("expiry", _always, lambda here: Expiry(here.ports)),
     # A revoked task ends before it is counted as a poison, or waits for the end of a pause.
-    Entry("revocation", _always, lambda here: Revocations(here.membership)),
+    GateEntry("revocation", _always, lambda here: Revocations(here.membership)),
     # A message that was delivered too often ends before it takes a permit or a lease once more.
-    Entry("poison", _always, lambda here: Poison(here.spared, here.poison_after)),
+    GateEntry("poison", _always, lambda here: Poison(here.spared, here.poison_after)),
     # A paused message is not even decoded, and an envelope in a paused queue is not opened. No store is read for a message that will wait.
-    Entry("pauses", lambda at: bool(at.control.paused), _pauses),
+    GateEntry("pauses", lambda at: bool(at.control.paused), _pauses),
     # An envelope holds the command that all others are about.
-    Entry("timers", lambda at: any(one.body.startswith(TIMER_OPENING) for one in at.deliveries), _timers),
+    GateEntry("timers", lambda at: any(one.body.startswith(TIMER_OPENING) for one in at.deliveries), _timers),
     # The turns within a key are known before any of its jobs asks for what only one of them may have.
-    Entry("order", lambda at: any(one.serial_key is not None for one in at.deliveries), _order),
+    GateEntry("order", lambda at: any(one.serial_key is not None for one in at.deliveries), _order),
     # A task whose circuit is open takes no slot of a rate and no permit.
-    Entry("circuits", _has_circuits, _circuits),
+    GateEntry("circuits", _has_circuits, _circuits),
     # A task waits for a slot or a permit outside this worker, so a task admitted here may wait for only two more things:
-    Entry("limits", lambda at: bool(at.limits) or any(task.limits is not None for task in at.tasks), _limits),
+    GateEntry("limits", lambda at: bool(at.limits) or any(task.limits is not None for task in at.tasks), _limits),
     # the winner of an election, a question to the store that costs nothing to give back,
-    Entry(ELECTIONS, lambda at: bool(at.registry.led), _elections),
+    GateEntry(ELECTIONS, lambda at: bool(at.registry.led), _elections),
     # and a lease, which is asked for last because it keeps all others out until it is released: it is released first.
-    Entry("singletons", lambda at: any(task.singleton is not None for task in at.tasks), _singletons),
+    GateEntry("singletons", lambda at: any(task.singleton is not None for task in at.tasks), _singletons),
     # The remaining jobs are put in the order in which the app prefers their bodies to begin.
-    Entry("priority", lambda at: at.registry.prefer is not None, _priority),
+    GateEntry("priority", lambda at: at.registry.prefer is not None, _priority),
 )
 """All gates. Each is asked at the moments that it overrides; what they took is released in the opposite order."""
 

@@ -46,7 +46,7 @@ from sedano.engine.registry import Registry
 from sedano.engine.registry import WorkerSettings as WorkerSettings
 from sedano.engine.task_log_records import install
 from sedano.engine.unexpected_errors import apart, contain, passing, settle, stumbled, unexpected
-from sedano.engine.worker.admission import Admission, Entry, Workplace
+from sedano.engine.worker.admission import Admission, GateEntry, Workplace
 from sedano.engine.worker.body_concurrency import pool, turns
 from sedano.engine.worker.body_preparation import Preparation
 from sedano.engine.worker.body_results import Endings
@@ -102,7 +102,7 @@ class Worker:
 
     def __init__(
         self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None, ticker: Ticker = threaded,
-        gates: Sequence[Entry] = GATES, listener: Listener | None = None,
+        gates: Sequence[GateEntry] = GATES, listener: Listener | None = None,
     ) -> None:  # fmt: skip
         """Build it for the tasks of *registry* over *ports*.
 

@@ -21,7 +21,7 @@ from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.canvas.page_reader import MOST_MEMBERS, Item
 from sedano.model.messages.lineage import derived_id
-from sedano.model.messages.message import LAUNCH, Command, Gather, Member, Place
+from sedano.model.messages.message import LAUNCH, Command, Gather, JoinMember, Place
 
 ADDED = "added"
 """The position of a member's additions to its chord among its follow-ups."""
@@ -36,7 +36,7 @@ class Ask(NamedTuple):
     task_id: str
     args: Sequence[Any] = ()
     place: Place | None = None
-    member: Member | None = None
+    member: JoinMember | None = None
     gather: Gather | None = None
     attempt: int = 0
 
@@ -95,7 +95,7 @@ def find(place: Place, load: Load) -> Spot:
         raise _refused(wrong) from None
 
 
-def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool, member: Member | None = None) -> Ask:
+def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool, member: JoinMember | None = None) -> Ask:
     """Return the drafts that begin *item*, at the place *at* and under the id `at.canvas_id`, with *args*.
 
     *watched*: an error callback outside of it must be called when it fails.
@@ -117,7 +117,7 @@ def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool,
         raise _refused(wrong) from None
 
 
-def following(place: Place, spot: Spot, args: Sequence[Any], member: Member | None, gather: Gather | None = None) -> Ask | None:
+def following(place: Place, spot: Spot, args: Sequence[Any], member: JoinMember | None, gather: Gather | None = None) -> Ask | None:
     """Return what to publish when the step at *place* has ended well; None at the end of its chain."""
     if spot.next is None:
         return None
@@ -166,7 +166,7 @@ def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load,
         asks = []
         for offset, item in enumerate(group["group"]):
             number = first + offset
-            member = Member(join[0], number, join[1]) if join is not None else None
+            member = JoinMember(join[0], number, join[1]) if join is not None else None
             spot = _within(Place(str(item.get("id") or derived_id(at.canvas_id, number)), at.node, at.plan), offset)
             asks.append(begin(item, spot, args, load, watched, member))
         return asks
@@ -176,7 +176,7 @@ def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load,
         raise _refused(wrong) from None
 
 
-def slot_id(member: Member) -> str:
+def slot_id(member: JoinMember) -> str:
     """Return the id under which the join of *member* looks for its end: that of its task, unless the task has an id of its own."""
     return derived_id(member.join_id, member.index)
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from sedano.errors import CanvasError, OptionError, TooLarge
 from sedano.model.canvas.page_reader import MOST_BYTES, PAGE_MEMBERS
-from sedano.model.canvas.tree import Chain, Fork, Group, Step, Tree
+from sedano.model.canvas.tree import Chain, Fork, Group, TaskNode, Tree
 from sedano.model.messages.message import COLLECT, LAUNCH, BlobRef, Place
 from sedano.model.tasks.signature import Signature
 
@@ -70,7 +70,7 @@ def refer(ref: BlobRef) -> str:
     return f"blob:{ref.digest}:{ref.size}"
 
 
-class Plan:
+class PageWriter:
     """Writes canvases down.
 
     *entry* writes a signature; it gets the number of values that will precede its arguments (`CONTEXT`: those of error callbacks) and the
@@ -96,11 +96,11 @@ class Plan:
 
     def item(self, tree: Tree, watch: Watch = (), handed: int = 0) -> Written:
         """Return a normal *tree* as an item of a page that has *watch* at its top."""
-        if isinstance(tree, Step):
+        if isinstance(tree, TaskNode):
             return self._step(tree, watch, handed)
         return self._chain(tree, watch, handed) if isinstance(tree, Chain) else self._group(tree, watch, handed)
 
-    def _step(self, step: Step, watch: Watch, handed: int, queue: str = "") -> Written:
+    def _step(self, step: TaskNode, watch: Watch, handed: int, queue: str = "") -> Written:
         entry, own_id = self._entry(step.signature, handed, queue), step.signature.options.task_id or ""
         if own_id in self._own:
             raise CanvasError(f"task_id: two tasks of this canvas have the id {own_id}; give each its own, or freeze only one of them")
@@ -146,7 +146,7 @@ class Plan:
     def _stage(self, step: Tree | Fork, watch: Watch, handed: int, queue: str) -> Written:
         if isinstance(step, Fork):
             raise TypeError("a normal chain holds no forks")
-        if isinstance(step, Step):
+        if isinstance(step, TaskNode):
             return self._step(step, watch, handed, queue if step.signature.task == COLLECT else "")
         return self._settled(self.item(step, watch, handed), watch)
 
@@ -233,7 +233,7 @@ def _id(own: str) -> str:
 def _end(chain: Chain) -> str:
     """Return the name of the task that ends *chain*."""
     last = chain.steps[-1]
-    return last.signature.task if isinstance(last, Step) else LAUNCH
+    return last.signature.task if isinstance(last, TaskNode) else LAUNCH
 
 
 def _listed(pages: Sequence[Sequence[object]]) -> str:

@@ -12,7 +12,7 @@ OF_GLUE: Final[dict[str, State]] = {
 }  # fmt: skip
 
 
-class Run(NamedTuple):
+class SparkRun(NamedTuple):
     """One run of a job: its id, its state, how long it took in seconds, and why it failed."""
 
     id: str

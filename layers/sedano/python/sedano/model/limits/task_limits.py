@@ -61,7 +61,7 @@ class TaskLimits(NamedTuple):
 NO_LIMITS = TaskLimits()
 
 
-class Change(NamedTuple):
+class LimitChange(NamedTuple):
     """The changes at run time; None: as declared. No paces: no limit of the rate. *concurrency* -1: no limit.
 
     *time*: the seconds of the soft and the hard time limit; of these None means no limit.
@@ -80,7 +80,7 @@ LONGEST_LIMIT_S = 10_000_000.0
 """The time limits that a message can name (`sedano.model.messages.attributes`)."""
 
 
-def changed(limits: TaskLimits | None, change: Change) -> TaskLimits:
+def changed(limits: TaskLimits | None, change: LimitChange) -> TaskLimits:
     """Return *limits* with *change*."""
     found = limits or NO_LIMITS
     if change.paces is not None:
@@ -90,24 +90,24 @@ def changed(limits: TaskLimits | None, change: Change) -> TaskLimits:
     return found
 
 
-def write(change: Change) -> str:
+def write(change: LimitChange) -> str:
     """Return *change* as a text."""
     paces = None if change.paces is None else [list(pace) for pace in change.paces]
     return json.dumps({"paces": paces, "concurrency": change.concurrency, "time": change.time})
 
 
-def read(text: str) -> Change:
+def read(text: str) -> LimitChange:
     """Return the change that *text* describes; an empty text describes none.
 
     Raises:
         MessageRefused: *text* is not one that `write` wrote; the field is named.
     """
     if not text:
-        return Change()
+        return LimitChange()
     found = load(text, MOST_BYTES, 4, "limits")
     if type(found) is not dict:
         raise _wrong("limits", found, "an object with paces, concurrency and time")
-    return Change(_paces(found.get("paces")), _number(found.get("concurrency")), _seconds(found.get("time")))
+    return LimitChange(_paces(found.get("paces")), _number(found.get("concurrency")), _seconds(found.get("time")))
 
 
 def _paces(found: Any) -> Paces | None:

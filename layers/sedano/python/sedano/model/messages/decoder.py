@@ -13,7 +13,7 @@ from sedano.model import refusals
 from sedano.model.messages import attributes as wire
 from sedano.model.messages import fast_decoder as canonical
 from sedano.model.messages.lineage import DEFAULT_BUDGET, ROOT, Lineage
-from sedano.model.messages.message import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Gather, Member, Message, Place
+from sedano.model.messages.message import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Gather, JoinMember, Message, Place
 from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH, load
 
 Found = dict[str, Any]
@@ -100,7 +100,7 @@ def _special(found: Found) -> dict[str, Any]:
         "attempt": get("attempt", 0),
         "expires": get("expirytime"),
         "ignore_result": get("ignoreresult"),
-        "member": None if member is None else Member(*member),
+        "member": None if member is None else JoinMember(*member),
         "gather": None if gather is None else Gather(gather[0], gather[1], get("gatherhandon", True), get("gatheroutcomes", False)),
         "place": None if place is None else Place(*place),
         "section": get("section"),

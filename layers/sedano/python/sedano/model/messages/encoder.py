@@ -16,7 +16,7 @@ from sedano.errors import MessageRefused, OptionError
 from sedano.model.messages import attributes as wire
 from sedano.model.messages import timestamps
 from sedano.model.messages.lineage import DEFAULT_BUDGET, ROOT, Lineage
-from sedano.model.messages.message import PROTOCOL_VERSION, BlobRef, Command, Document, Event, Member, Message, TimeLimits
+from sedano.model.messages.message import PROTOCOL_VERSION, BlobRef, Command, Document, Event, JoinMember, Message, TimeLimits
 from sedano.model.messages.plain_json import dump
 
 
@@ -155,7 +155,7 @@ def _limits(limits: TimeLimits) -> str:
     return _attribute("timelimits", f"{soft}:{hard}")
 
 
-def _membership(member: Member) -> str:
+def _membership(member: JoinMember) -> str:
     if member.index >= member.size:
         raise OptionError(f"joinindex: {member.index} is not below joinsize {member.size}")
     text = _attribute("joinid", member.join_id) + _attribute("joinindex", member.index)

@@ -15,7 +15,7 @@ import re
 from sedano.model.messages import attributes as wire
 from sedano.model.messages import timestamps
 from sedano.model.messages.lineage import DEFAULT_BUDGET, ROOT, Lineage
-from sedano.model.messages.message import PROTOCOL_VERSION, Command, Member, Place
+from sedano.model.messages.message import PROTOCOL_VERSION, Command, JoinMember, Place
 from sedano.model.messages.strict_json import scan_rest
 
 _ID = r'"([!#-\[\]-~]{1,256}+)"'
@@ -47,7 +47,7 @@ def read(text: str) -> Command | None:
     if root_id is None and join_id is None and canvas[0] is None:
         return Command(id=message_id, task_id=task_id, task=task, source=source, time=moment, clock=int(clock), args=args, kwargs=kwargs)
     lineage = ROOT if root_id is None else Lineage(root_id, parent_id, int(hops or 0), DEFAULT_BUDGET if budget is None else int(budget))
-    member = None if join_id is None else Member(join_id, int(index), int(size))
+    member = None if join_id is None else JoinMember(join_id, int(index), int(size))
     if member is not None and member.index >= member.size:
         return None
     place = None if canvas[0] is None else Place(*canvas)

@@ -36,7 +36,7 @@ class BlobRef(NamedTuple):
     size: int
 
 
-class Member(NamedTuple):
+class JoinMember(NamedTuple):
     """This command is member *index* (from 0) of the join *join_id* of *size* members."""
 
     join_id: str
@@ -118,7 +118,7 @@ class Command(NamedTuple):
     tenant: str | None = None
     traceparent: str | None = None
     ignore_result: bool | None = None
-    member: Member | None = None
+    member: JoinMember | None = None
     gather: Gather | None = None
     section: Section | None = None
     data_ref: BlobRef | None = None

@@ -37,7 +37,7 @@ MOST_CALL_BYTES = 16_000
 """The longest arguments of one call; keep larger data in a store of the user's, and its key in the call."""
 
 
-class Call(NamedTuple):
+class ScheduledCall(NamedTuple):
     """The call of an occurrence: *task* on *queue* with *data* (arguments as JSON text), to begin within *expires* s of its moment.
 
     *moment* is the name of the parameter that is given the moment; the rest is as in `sedano.model.tasks.signature.Options`.
@@ -57,7 +57,7 @@ class Periodic(NamedTuple):
     """One periodic task. *declared*: the digest of its declaration in code; empty for one that was added at run time."""
 
     schedule: Schedule
-    call: Call
+    call: ScheduledCall
     state: State
     declared: str = ""
 
@@ -104,7 +104,7 @@ def claimed(agenda: Agenda, now: float) -> Agenda:
     return agenda._replace(held=int(now) + HOLD_S) if agenda.is_pending else agenda
 
 
-def declaration(schedule: Schedule, call: Call) -> Periodic:
+def declaration(schedule: Schedule, call: ScheduledCall) -> Periodic:
     """Return what code declares, with the digest by which a changed declaration is known; its state begins when it is first seen."""
     bare = Periodic(schedule, call, State(0))
     return bare._replace(declared=hashlib.sha256(json.dumps(_plain(bare)).encode()).hexdigest()[:16])
@@ -129,7 +129,7 @@ def begun(periodic: Periodic, now: float) -> Periodic:
     return periodic._replace(state=State(int(now)))
 
 
-def changed(found: Periodic, schedule: Schedule, call: Call, now: float) -> Periodic:
+def changed(found: Periodic, schedule: Schedule, call: ScheduledCall, now: float) -> Periodic:
     """Return *found* with another *schedule* or *call*, from *now* on."""
     return found._replace(schedule=schedule, call=call, state=edited(found.state, found.schedule, schedule, now))
 
@@ -218,7 +218,7 @@ def _periodic(name: str, found: object) -> Periodic:
         schedule = Schedule(name, read_timetable(timetable[0], timetable[1]), **options).checked()
     except OptionError as wrong:
         raise MessageRefused(refusals.SCHEMA, where, str(wrong)) from None
-    return Periodic(schedule, Call(**call), State(**state), found["declared"])
+    return Periodic(schedule, ScheduledCall(**call), State(**state), found["declared"])
 
 
 _KINDS = (("options", _OPTIONS), ("call", _CALL), ("state", _STATE))

@@ -71,7 +71,7 @@ class WebhookRequest(NamedTuple):
         return str(value) if isinstance(value, str | int) else ""
 
 
-class Arrived(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """A request as received: *headers* by name, the *body* as bytes."""
 
     method: str

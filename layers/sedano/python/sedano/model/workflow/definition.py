@@ -52,7 +52,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TaskCall:
     """A task by name with its arguments, which hold `Ref`s where a value is not known yet."""
 
     task: str
@@ -61,7 +61,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepSpec:
     """One step. *retry* begins it again, as a task of its own, after its task has failed for good.
 
     *time_limit* is in seconds from its publication. *each* names the list whose items it is called with, one call an item.
@@ -69,13 +69,13 @@ class Step:
     """
 
     name: str
-    call: Call
+    call: TaskCall
     after: tuple[str, ...] = ()
     when: tuple[Condition, ...] = ()
     each: Ref | None = None
     retry: Retry = NEVER
     time_limit: float | None = None
-    compensation: Call | None = None
+    compensation: TaskCall | None = None
 
     def takes(self) -> Iterator[Ref]:
         """Yield what it takes from inputs and other steps before it can begin."""
@@ -86,7 +86,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class InputSpec:
     """An argument of the whole workflow: its type in words, and its *default* when it has one (*optional*)."""
 
     type: str = "any"
@@ -100,12 +100,12 @@ class Definition:
 
     name: str
     version: str = "1"
-    inputs: Mapping[str, Input] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
+    inputs: Mapping[str, InputSpec] = field(default_factory=dict)
+    steps: tuple[StepSpec, ...] = ()
     on_failure: OnFailure = "compensate"
     doc: str = ""
 
-    def step(self, name: str) -> Step:
+    def step(self, name: str) -> StepSpec:
         """Return the step *name*; raise `KeyError` if it does not exist."""
         return next((s for s in self.steps if s.name == name), None) or _missing(name)
 
@@ -119,7 +119,7 @@ class Definition:
         return found
 
 
-def _missing(name: str) -> Step:
+def _missing(name: str) -> StepSpec:
     raise KeyError(name)
 
 
@@ -182,7 +182,7 @@ def digest(definition: Definition) -> str:
     return sha256(encode(definition)).hexdigest()
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: StepSpec) -> dict[str, Any]:
     data: dict[str, Any] = {"name": step.name, **_call(step.call)}
     if step.after:
         data["after"] = list(step.after)
@@ -199,7 +199,7 @@ def _step(step: Step) -> dict[str, Any]:
     return data
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call(call: TaskCall) -> dict[str, Any]:
     return {"task": call.task, "args": written(call.args), "kwargs": written(call.kwargs)}
 
 

@@ -17,12 +17,12 @@ from sedano.model.workflow.conditions import condition
 from sedano.model.workflow.definition import (
     FORMAT,
     ITEM,
-    Call,
     Condition,
     Definition,
-    Input,
+    InputSpec,
     Ref,
-    Step,
+    StepSpec,
+    TaskCall,
     reference,
 )  # fmt: skip
 
@@ -86,14 +86,14 @@ def read(data: Any) -> tuple[Definition, list[Problem]]:
     ), reading.problems
 
 
-def _inputs(data: Any, reading: Reading) -> dict[str, Input]:
+def _inputs(data: Any, reading: Reading) -> dict[str, InputSpec]:
     if not isinstance(data, Mapping):
         reading.wrong(("inputs",), "", "inputs: expected a table of names and types")
         return {}
     return {str(name): _input(str(name), given, reading) for name, given in data.items()}
 
 
-def _input(name: str, given: Any, reading: Reading) -> Input:
+def _input(name: str, given: Any, reading: Reading) -> InputSpec:
     path = ("inputs", name)
     if not NAME.fullmatch(name) or name == ITEM:
         reading.wrong(path, "", f"input {name!r}: no name for an input; {_name_for()}")
@@ -104,18 +104,18 @@ def _input(name: str, given: Any, reading: Reading) -> Input:
         annotation = kinds.from_words(str(words))
     except ValueError as wrong:
         reading.wrong(path, "", f"input {name!r}: {wrong}")
-        return Input("any", optional, table.get("default"))
+        return InputSpec("any", optional, table.get("default"))
     default = _value(table.get("default"), reading, path, "")
     if optional and not kinds.fits(type(default), annotation):
         reading.wrong(path, "", f"input {name!r}: the default is of type {type(default).__name__}, not {words}")
-    return Input(str(words), optional, default)
+    return InputSpec(str(words), optional, default)
 
 
 def _name_for() -> str:
     return f"give letters, digits and underscores; {ITEM!r} is what a step with a map calls the one of its call"
 
 
-def _steps(data: Any, reading: Reading) -> tuple[Step, ...]:
+def _steps(data: Any, reading: Reading) -> tuple[StepSpec, ...]:
     if not isinstance(data, list | tuple) or not all(isinstance(s, Mapping) for s in data):
         reading.wrong(("step",), "", "steps are tables: write [[step]] before each")
         return ()
@@ -124,7 +124,7 @@ def _steps(data: Any, reading: Reading) -> tuple[Step, ...]:
     return tuple(_step(number, given, reading) for number, given in enumerate(data))
 
 
-def _step(number: int, data: Mapping[str, Any], reading: Reading) -> Step:
+def _step(number: int, data: Mapping[str, Any], reading: Reading) -> StepSpec:
     path: Path = ("step", number)
     name = data.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name) or name == ITEM:
@@ -132,7 +132,7 @@ def _step(number: int, data: Mapping[str, Any], reading: Reading) -> Step:
         name = str(name or number + 1)
     reading.known(data, _STEP, path, name)
     undo = data.get("compensate")
-    return Step(
+    return StepSpec(
         name=name, call=_call(data, reading, path, name), after=_after(data.get("after", ()), reading, (*path, "after"), name),
         when=_when(data.get("when", ()), reading, (*path, "when"), name), each=_each(data.get("map"), reading, (*path, "map"), name),
         retry=_retry(data.get("retry"), reading, (*path, "retry"), name),
@@ -141,16 +141,16 @@ def _step(number: int, data: Mapping[str, Any], reading: Reading) -> Step:
     )  # fmt: skip
 
 
-def _compensation(data: Any, reading: Reading, path: Path, step: str) -> Call:
+def _compensation(data: Any, reading: Reading, path: Path, step: str) -> TaskCall:
     table = {"task": data} if isinstance(data, str) else data
     if not isinstance(table, Mapping):
         reading.wrong(path, step, "compensate: expected the name of a task, or a table with task and args")
-        return Call("")
+        return TaskCall("")
     reading.known(table, _CALL, path, step)
     return _call(table, reading, path, step)
 
 
-def _call(data: Mapping[str, Any], reading: Reading, path: Path, step: str) -> Call:
+def _call(data: Mapping[str, Any], reading: Reading, path: Path, step: str) -> TaskCall:
     task: Any = data.get("task")
     args: Any = data.get("args", ())
     kwargs: Any = data.get("kwargs", {})
@@ -163,7 +163,7 @@ def _call(data: Mapping[str, Any], reading: Reading, path: Path, step: str) -> C
         reading.wrong((*path, "args"), step, "args: expected a list, or a table of names and values")
         args, kwargs = (), {}
     positional = tuple(_value(a, reading, (*path, "args", n), step) for n, a in enumerate(args))
-    return Call(task, positional, {str(k): _value(v, reading, (*path, "args", k), step) for k, v in kwargs.items()})
+    return TaskCall(task, positional, {str(k): _value(v, reading, (*path, "args", k), step) for k, v in kwargs.items()})
 
 
 def _value(given: Any, reading: Reading, path: Path, step: str) -> Any:

@@ -24,18 +24,18 @@ from typing import NamedTuple
 from sedano.model import states
 from sedano.model.ledger.records import NO_RETRY, TERMINATE, TaskRecord
 from sedano.model.messages.message import NOTHING
-from sedano.model.workflow.definition import Step
+from sedano.model.workflow.definition import StepSpec
 from sedano.model.workflow.flow_run import BY_HAND, CANCELLED, CANCELLING, ENDED, FAILING, PAUSED, SUCCEEDED, WINDING_UP, FlowRun
 from sedano.model.workflow.flow_run import FAILED as RUN_FAILED
 from sedano.model.workflow.flow_run import RUNNING as RUN_RUNNING
-from sedano.model.workflow.progress import DONE, FAILED, OPEN, READY, RETRYING, RUNNING, SKIPPED, Progress, Status
+from sedano.model.workflow.progress import DONE, FAILED, OPEN, READY, RETRYING, RUNNING, SKIPPED, FlowProgress, Status
 from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
 
 
 class Publish(NamedTuple):
     """Begin a step under this id; *attempt* is the number of the begin."""
 
-    step: Step
+    step: StepSpec
     task_id: str
     attempt: int
 
@@ -43,7 +43,7 @@ class Publish(NamedTuple):
 class Compensate(NamedTuple):
     """Undo a step under this id."""
 
-    step: Step
+    step: StepSpec
     task_id: str
 
 
@@ -70,7 +70,7 @@ class End(NamedTuple):
 Action = Publish | Compensate | Stop | WindUp | End
 
 
-def advance(progress: Progress, trigger: str | None) -> Sequence[Action]:
+def advance(progress: FlowProgress, trigger: str | None) -> Sequence[Action]:
     """Return what to do now.
 
     *trigger* is the step whose end asks: only what waits for it is looked at, so that a wide workflow does not publish each of its steps
@@ -97,7 +97,7 @@ def advance(progress: Progress, trigger: str | None) -> Sequence[Action]:
     ]
 
 
-def retried(progress: Progress) -> FlowRun:
+def retried(progress: FlowProgress) -> FlowRun:
     """Return a run that has ended, begun again: what ended well and was not compensated stays, and nothing else does.
 
     A step that needs one which runs again runs again as well: its arguments may be others. Of a `map` that was not compensated, only the
@@ -111,7 +111,7 @@ def retried(progress: Progress) -> FlowRun:
     return _begun_again(progress)
 
 
-def _begun_again(progress: Progress) -> FlowRun:
+def _begun_again(progress: FlowProgress) -> FlowRun:
     run, needs, again = progress.run, progress.definition.needs(), set[str]()
     for _ in progress.definition.steps:
         more = {s.name for s in progress.definition.steps if not _stays(progress, s) or again & set(needs[s.name])}
@@ -132,20 +132,20 @@ def undone_by_hand(run: FlowRun, names: Iterable[str]) -> FlowRun:
     return run._replace(undoing={**run.undoing, **dict.fromkeys(names, BY_HAND)})
 
 
-def uncompensated(progress: Progress) -> dict[str, str]:
+def uncompensated(progress: FlowProgress) -> dict[str, str]:
     """Return why each step whose compensation has ended, and not well, is left undone, by name, the latest end first."""
     found = {step.name: progress.compensation(step.name) for step in to_compensate(progress)}
     return {name: status.detail or "it did not end well" for name, status in found.items() if status.state == FAILED}
 
 
-def to_compensate(progress: Progress) -> list[Step]:
+def to_compensate(progress: FlowProgress) -> list[StepSpec]:
     """Return the steps that ended well and have a compensation, the latest end first, and each before all that it needed.
 
     Clocks alone do not say the second: what asks reads records whose clocks may be ahead of its own.
     """
     needs = progress.definition.needs()
     left = {step.name: (clock, step) for step in progress.definition.steps if (clock := _ended_at(progress, step)) is not None}
-    found: list[Step] = []
+    found: list[StepSpec] = []
     while left:
         needed = _needed_by(left, needs)
         name = max((name for name in left if name not in needed), key=lambda name: (left[name][0], name))
@@ -163,15 +163,15 @@ def _needed_by(names: Iterable[str], needs: Mapping[str, Sequence[str]]) -> set[
     return found
 
 
-def _stays(progress: Progress, step: Step) -> bool:
+def _stays(progress: FlowProgress, step: StepSpec) -> bool:
     return progress.status(step.name).state in DONE and not _compensated(progress, step)
 
 
-def _compensated(progress: Progress, step: Step) -> bool:
+def _compensated(progress: FlowProgress, step: StepSpec) -> bool:
     return step.compensation is not None and progress.compensation(step.name).state != READY
 
 
-def _candidates(progress: Progress, trigger: str) -> list[str]:
+def _candidates(progress: FlowProgress, trigger: str) -> list[str]:
     """Return the step whose end asks, and those that wait for it, directly or by way of steps that are skipped."""
     needs = progress.definition.needs()
     found, ahead = [trigger], [trigger]
@@ -185,7 +185,7 @@ def _candidates(progress: Progress, trigger: str) -> list[str]:
     return found
 
 
-def _wind_up(progress: Progress) -> Sequence[Action]:
+def _wind_up(progress: FlowProgress) -> Sequence[Action]:
     cancelled = progress.run.state == CANCELLING
     to_stop = tuple(i for step in progress.definition.steps for i in _unsettled(progress, step, TERMINATE if cancelled else NO_RETRY))
     if to_stop:
@@ -205,24 +205,24 @@ def _wind_up(progress: Progress) -> Sequence[Action]:
     return (End(CANCELLED if cancelled else RUN_FAILED, uncompensated(progress)),)
 
 
-def _unsettled(progress: Progress, step: Step, asked: int) -> Iterator[str]:
+def _unsettled(progress: FlowProgress, step: StepSpec, asked: int) -> Iterator[str]:
     """Yield the ids of *step* that may still begin, or run and are not asked to end yet."""
     return _open(progress, _ids(progress, step, progress.status(step.name)), asked)
 
 
-def _open(progress: Progress, task_ids: Iterable[str], asked: int) -> Iterator[str]:
+def _open(progress: FlowProgress, task_ids: Iterable[str], asked: int) -> Iterator[str]:
     for task_id in task_ids:
         record = progress.records.get(task_id)
         if record is None or record.state in (states.PENDING, states.RETRY) or (_is_running(record) and record.asked < asked):
             yield task_id
 
 
-def _runs(progress: Progress, step: Step) -> bool:
+def _runs(progress: FlowProgress, step: StepSpec) -> bool:
     ids = (*_ids(progress, step, progress.status(step.name)), *progress.undid(step))
     return any(_is_running(progress.records.get(i)) for i in ids)
 
 
-def _ids(progress: Progress, step: Step, status: Status) -> list[str]:
+def _ids(progress: FlowProgress, step: StepSpec, status: Status) -> list[str]:
     """Return the ids of the tasks that *step* has now: none when it never began, all calls' as well when it is a `map`."""
     calls = list(progress.calls(step).values()) if step.each is not None else []
     return [*calls, status.task_id] if status.state in OPEN else calls
@@ -232,7 +232,7 @@ def _is_running(record: TaskRecord | None) -> bool:
     return record is not None and record.state == states.RUNNING
 
 
-def _ended_at(progress: Progress, step: Step) -> int | None:
+def _ended_at(progress: FlowProgress, step: StepSpec) -> int | None:
     """Return the clock at which *step* ended well, or the last of its items did; None when there is nothing to compensate."""
     if step.compensation is None:
         return None

@@ -15,7 +15,7 @@ from sedano.errors import Ignore
 from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.workflow.conditions import holds
-from sedano.model.workflow.definition import ITEM, Call, Definition, Ref, Step
+from sedano.model.workflow.definition import ITEM, Definition, Ref, StepSpec, TaskCall
 from sedano.model.workflow.flow_run import BY_HAND, ENDED, WINDING_UP, FlowRun, call_id
 
 WAITING, READY, RUNNING, RETRYING = "WAITING", "READY", "RUNNING", "RETRYING"
@@ -40,7 +40,7 @@ class Status(NamedTuple):
     detail: str = ""
 
 
-class Progress:
+class FlowProgress:
     """Derives states. *value* reads the value of a record that succeeded; each is read once."""
 
     def __init__(
@@ -100,29 +100,29 @@ class Progress:
             return [self.resolve(inner, item) for inner in value]
         return value
 
-    def knowing(self, name: str, value: Any) -> Progress:
+    def knowing(self, name: str, value: Any) -> FlowProgress:
         """Return the same progress with *value* as what `$name` is: a `map` is compensated call by call, each with its own result."""
         other = copy(self)
         other.inputs = {**self.inputs, name: value}
         return other
 
-    def items(self, step: Step) -> Sequence[Any]:
+    def items(self, step: StepSpec) -> Sequence[Any]:
         """Return the items that a step with a `map` is called with; raise `ValueError` when there is no list of them."""
         found = self.resolve(step.each)
         if not isinstance(found, list):
             raise ValueError(f"map: {step.each} is of type {type(found).__name__}, not a list")  # noqa: TRY004 - a fault of data
         return found
 
-    def arguments(self, call: Call, item: Any = None) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(self, call: TaskCall, item: Any = None) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments of *call*, resolved."""
         return self.resolve(call.args, item), self.resolve(call.kwargs, item)
 
-    def calls(self, step: Step) -> dict[int, str]:
+    def calls(self, step: StepSpec) -> dict[int, str]:
         """Return the ids of the calls of a `map` that its present begin makes, by item: all but those that ended well in an earlier one."""
         status = self.status(step.name)
         return self._calls(step, self.succeeded(step, status.attempt), status.task_id)
 
-    def succeeded(self, step: Step, before: int | None = None) -> dict[int, TaskRecord]:
+    def succeeded(self, step: StepSpec, before: int | None = None) -> dict[int, TaskRecord]:
         """Return the records of the calls of a `map` that ended well, by item; only those of begins *before* this number, when given."""
         until = self.status(step.name).attempt + 1 if before is None else before
         found: dict[int, TaskRecord] = {}
@@ -132,18 +132,18 @@ class Progress:
             found |= {n: record for n, record in ended.items() if record.state == states.SUCCESS}
         return found
 
-    def counted(self, step: Step) -> tuple[int, int, int]:
+    def counted(self, step: StepSpec) -> tuple[int, int, int]:
         """Return of a `map` how many calls ended well, how many ended otherwise, and how many there are."""
         ended = [self.records[i] for i in self.calls(step).values() if i in self.records]
         failed = sum(record.state in states.TERMINAL and record.state != states.SUCCESS for record in ended)
         return len(self.succeeded(step)), failed, self._size(step)
 
-    def may_have_called(self, step: Step) -> list[str]:
+    def may_have_called(self, step: StepSpec) -> list[str]:
         """Return every id under which a `map` may have made a call that counts, so that their records can be read."""
         wholes = range(self.run.whole.get(step.name, 0), self.status(step.name).attempt + 1)
         return [call_id(self.run.step_id(step.name, attempt), n) for attempt in wholes for n in range(self._size(step))]
 
-    def to_undo(self, step: Step, begin: int | None = None) -> dict[int, TaskRecord]:
+    def to_undo(self, step: StepSpec, begin: int | None = None) -> dict[int, TaskRecord]:
         """Return the records of the calls of a `map` that its compensation undoes, by item.
 
         They are those that succeeded and that no earlier begin of it undid. *begin*: the number of the begin; by default the present one.
@@ -156,22 +156,22 @@ class Progress:
             left = {n: record for (n, record), undo in pairs if undo is None or undo.state != states.SUCCESS}
         return left
 
-    def undid(self, step: Step) -> list[str]:
+    def undid(self, step: StepSpec) -> list[str]:
         """Return the ids of the calls that earlier begins of the compensation of a `map` made, or may still make."""
         begins = range(self.run.undoing.get(step.name, 0))
         wholes = [(self.run.compensation_id(step.name, n), len(self.to_undo(step, n))) for n in begins]
         return [call_id(whole, position) for whole, size in wholes for position in range(size)]
 
-    def may_have_undone(self, step: Step) -> list[str]:
+    def may_have_undone(self, step: StepSpec) -> list[str]:
         """Return every id that `undid` may return, so that their records can be read."""
         wholes = [self.run.compensation_id(step.name, number) for number in range(self.run.undoing.get(step.name, 0))]
         return [call_id(whole, position) for whole in wholes for position in range(self._size(step))]
 
-    def _calls(self, step: Step, done: Mapping[int, TaskRecord], task_id: str) -> dict[int, str]:
+    def _calls(self, step: StepSpec, done: Mapping[int, TaskRecord], task_id: str) -> dict[int, str]:
         left = [n for n in range(self._size(step)) if n not in done]
         return {n: call_id(task_id, position) for position, n in enumerate(left)}
 
-    def _size(self, step: Step) -> int:
+    def _size(self, step: StepSpec) -> int:
         """Return the number of items of a `map`, 0 as long as it is not known what they are."""
         before = [self.status(name).state for name in self._needs[step.name]]
         if step.each is None or self.status(step.name).state == SKIPPED or not all(state in DONE for state in before):
@@ -187,7 +187,7 @@ class Progress:
             self._values[record.task_id] = self._value(record)
         return self._values[record.task_id]
 
-    def _status(self, step: Step) -> Status:
+    def _status(self, step: StepSpec) -> Status:
         first = self.run.rounds.get(step.name, 0)
         last = first + step.retry.max_retries
         for attempt in range(first, last + 1):
@@ -209,7 +209,7 @@ class Progress:
         stopped = record.state == states.REVOKED and not record.message_id and self.run.state in STOPPED
         return Status(CANCELLED if stopped else FAILED, task_id, attempt, record, told(record))
 
-    def _unbegun(self, step: Step, task_id: str, attempt: int) -> Status:
+    def _unbegun(self, step: StepSpec, task_id: str, attempt: int) -> Status:
         before = [self._known[n] for n in self._needs[step.name]]
         if not all(status.state in DONE for status in before):
             return Status(NOT_RUN if self.run.state in ENDED else WAITING, task_id, attempt)
@@ -250,7 +250,7 @@ def told(record: TaskRecord) -> str:
     return "revoked" if record.state == states.REVOKED else ""
 
 
-def _begins_again(step: Step, record: TaskRecord) -> bool:
+def _begins_again(step: StepSpec, record: TaskRecord) -> bool:
     """Return whether a step's retry covers this end: a failure, or its time limit; not a poison, a revocation or an `Ignore`."""
     ignored = record.error is not None and record.error.type_name == Ignore.__name__
     return record.state == states.FAILURE or (record.state in STOPPABLE and step.time_limit is not None and not ignored)

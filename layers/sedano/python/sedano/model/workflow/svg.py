@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from sedano.model.workflow.colours import COLOURS
 from sedano.model.workflow.conditions import said
-from sedano.model.workflow.definition import Definition, Step
+from sedano.model.workflow.definition import Definition, StepSpec
 from sedano.model.workflow.layout import Layout, layout
 
 MARGIN, HEAD, BETWEEN, LINE = 28.0, 56.0, 54.0, 16.0
@@ -36,7 +36,7 @@ _ARROW = (
 _GROUND = '<rect class="g" width="100%" height="100%"/>'
 
 
-def lines(step: Step, calls: Calls = NO_CALLS) -> list[str]:
+def lines(step: StepSpec, calls: Calls = NO_CALLS) -> list[str]:
     """Return what a step's box says: its name, its task, and what else there is to know; of a `map` that has begun how far it is."""
     name = f"{step.name} × each" if step.each is not None else step.name
     told = [name, step.call.task]
@@ -51,7 +51,7 @@ def lines(step: Step, calls: Calls = NO_CALLS) -> list[str]:
     return [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in told]
 
 
-def only_after(step: Step) -> set[str]:
+def only_after(step: StepSpec) -> set[str]:
     """Return the steps that *step* only follows: it takes nothing from them."""
     return set(step.after) - {ref.name for ref in step.takes()}
 
@@ -119,7 +119,7 @@ class _Picture:
             )
         return path
 
-    def _box(self, step: Step) -> str:
+    def _box(self, step: StepSpec) -> str:
         width, height = self.widths[step.name], self.heights[step.name]
         left, top = self.found.centres[step.name] - width / 2 + MARGIN, self.tops[self.depth[step.name]]
         state = self.states.get(step.name, "")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from sedano.model.tasks.annotations import Wrong, kind_of
 from sedano.model.workflow import value_types as kinds
-from sedano.model.workflow.definition import ITEM, Call, Definition, Ref, Step, refs
+from sedano.model.workflow.definition import ITEM, Definition, Ref, StepSpec, TaskCall, refs
 from sedano.model.workflow.definition_reader import Path, Problem
 
 MOST_NAMED = 8
@@ -58,7 +58,7 @@ class _Checking:
             yield from self._step(step, path)
         yield from self._cycles()
 
-    def _step(self, step: Step, path: Path) -> Iterator[Problem]:
+    def _step(self, step: StepSpec, path: Path) -> Iterator[Problem]:
         visible = {s.name for s in self.definition.steps} - {step.name} | set(self.definition.inputs)
         for key, value in (("args", (step.call.args, step.call.kwargs)), ("when", [c.left for c in step.when]), ("map", step.each)):
             item = key == "args" and step.each is not None
@@ -84,13 +84,13 @@ class _Checking:
             elif ref.name not in visible:
                 yield f"{ref} names no step before it and no input; known are {_some(sorted(visible))}"
 
-    def _compensation(self, call: Call, step: Step, path: Path) -> Iterator[Problem]:
+    def _compensation(self, call: TaskCall, step: StepSpec, path: Path) -> Iterator[Problem]:
         visible = {step.name} | _before(self.definition, step.name) | set(self.definition.inputs)
         for text in self._unknown((call.args, call.kwargs), visible, item=step.each is not None):
             yield Problem((*path, "args"), step.name, f"compensate: {text}")
         yield from (problem._replace(text=f"compensate: {problem.text}") for problem in self._call(call, step, path))
 
-    def _call(self, call: Call, step: Step, path: Path) -> Iterator[Problem]:
+    def _call(self, call: TaskCall, step: StepSpec, path: Path) -> Iterator[Problem]:
         if not call.task:
             return
         known = self.tasks.get(call.task)
@@ -109,7 +109,7 @@ class _Checking:
             if text:
                 yield Problem((*path, "args", name), step.name, text)
 
-    def _mismatch(self, name: str, value: Any, wanted: Any, step: Step) -> str | None:
+    def _mismatch(self, name: str, value: Any, wanted: Any, step: StepSpec) -> str | None:
         if not isinstance(value, Ref):
             return None if any(True for _ in refs(value)) else _unread(name, value, wanted)
         try:
@@ -120,7 +120,7 @@ class _Checking:
             return None
         return f"parameter {name} takes {kinds.shown(wanted)}, but {value} is {kinds.shown(given)}"
 
-    def _parts(self, step: Step, path: Path) -> Iterator[Problem]:
+    def _parts(self, step: StepSpec, path: Path) -> Iterator[Problem]:
         """Yield references to parts that cannot be there, maps over what is not a list, and uses of results that are not kept."""
         for ref in step.takes():
             where = (*path, "map") if ref == step.each else (*path, "when") if ref in [c.left for c in step.when] else (*path, "args")
@@ -136,7 +136,7 @@ class _Checking:
             if source is not None and source.call.task in self.tasks and not self.tasks[source.call.task].keeps:
                 yield Problem(where, step.name, f"{ref}: task {source.call.task} keeps no result (ignore_result)")
 
-    def _given(self, ref: Ref, step: Step) -> Any:
+    def _given(self, ref: Ref, step: StepSpec) -> Any:
         """Return the annotation of the value of *ref*; raise `KeyError` when that is not known, `NoSuchPart` when it cannot be."""
         if ref.name == ITEM and step.each is not None:
             return kinds.part(kinds.item(self._given(step.each, step)), ref.path)
@@ -176,7 +176,7 @@ def _before(definition: Definition, name: str) -> set[str]:
     return found
 
 
-def _misfits(call: Call, function: Callable[..., Any]) -> Iterator[str]:
+def _misfits(call: TaskCall, function: Callable[..., Any]) -> Iterator[str]:
     """Yield how the arguments of *call* do not fit the parameters of *function*, all of it and not the first only."""
     found = list(inspect.signature(function).parameters.values())
     by_place = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -196,7 +196,7 @@ def _misfits(call: Call, function: Callable[..., Any]) -> Iterator[str]:
             yield f"missing argument {parameter.name} of {call.task}"
 
 
-def _bound(call: Call, function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+def _bound(call: TaskCall, function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     """Yield each parameter that *call* gives a value, with the value."""
     found = inspect.signature(function).parameters.values()
     by_place = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
