@@ -28,7 +28,7 @@ RARE = (
     "errors.celery_names",
     "engine.publisher.process_exit", "engine.publisher.backlog", "engine.publisher.spool", "aws.client.call_deadlines",
     "model.connection_breaker",
-    "api.control", "api.elections", "engine.election_requests", "api.leases", "api.partitions", "canvas", "engine.canvas.page_entries",
+    "api.control", "api.elections", "api.leases", "api.partitions", "canvas", "engine.canvas.page_entries",
     "result", "testing", "memory", "sqlite", "views", "local",
     "engine.cluster.control", "engine.elections", "engine.leases", "engine.partitions", "engine.singletons", "engine.history.commits",
     "engine.worker.event_loop",

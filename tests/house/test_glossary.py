@@ -46,7 +46,6 @@ MACHINERY: dict[str, dict[str, str]] = {
         "body_sections": "`with retry():` and its like in a body",
         "context": "the running task, as `current()` returns it",
         "declaration_origins": "the module in which a name was declared",
-        "election_requests": "the command that opens an election",
         "expiry": "the end of a task whose `expires` is over",
         "gate": "the protocol of all gates of a worker",
         "lineage_marks": "the proof of how many messages a message may cause",

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sedano.model.schedules.clock_changes import clock_changes
-from sedano.model.schedules.timetable import cron
+from sedano.model.schedules.timetable import clock_changes, cron
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 END = datetime(2027, 1, 1, tzinfo=UTC).timestamp()

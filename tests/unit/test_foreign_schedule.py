@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.aws.timers import SchedulerTimers, TimerGroup
-from sedano.model.schedules.foreign_schedules import foreign
-from sedano.model.timers import Timer, timer_name
+from sedano.model.timers import Timer, foreign, timer_name
 
 ROLE, DEAD = "arn:aws:iam::123456789012:role/timers", "arn:aws:sqs:eu-central-1:123456789012:parked"
 QUEUES = {"commands:default": "arn:aws:sqs:eu-central-1:123456789012:default"}

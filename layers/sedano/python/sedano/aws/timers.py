@@ -15,8 +15,7 @@ from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
 from sedano.aws.client.parallel_calls import ParallelCalls
 from sedano.errors import ConfigurationError, MessageRefused
 from sedano.model.queues import unknown_queue
-from sedano.model.schedules.foreign_schedules import Foreign, foreign
-from sedano.model.timers import Timer, opened, sealed
+from sedano.model.timers import Foreign, Timer, foreign, opened, sealed
 
 Out = TypeVar("Out")
 TRY_FOR_S = 86_400

@@ -9,7 +9,7 @@ from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json, say_text, table
 from sedano.errors import SedanoError
-from sedano.model.schedules.foreign_schedules import Foreign
+from sedano.model.timers import Foreign
 from sedano.ports import Ports
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sedano.memory.queues import MemoryQueues
-from sedano.model.schedules.foreign_schedules import Foreign, foreign
-from sedano.model.timers import Timer, sealed
+from sedano.model.timers import Foreign, Timer, foreign, sealed
 from sedano.ports import Clock, Outgoing
 
 

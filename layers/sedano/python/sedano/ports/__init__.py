@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from sedano.model.leases.store_clock import Interval
     from sedano.model.memos import Memo, MemoChanged
     from sedano.model.schedules.agenda import Agenda, AgendaChanged
-    from sedano.model.schedules.foreign_schedules import Foreign
-    from sedano.model.timers import Timer
+    from sedano.model.timers import Foreign, Timer
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
     from sedano.ports.consumers import Consumers
     from sedano.ports.limits import Limits
@@ -292,7 +291,7 @@ class Timers(Protocol):
         """Return the existing timers, the next to fire first; for people, not for workers."""
 
     def foreign(self) -> Iterator[Foreign]:
-        """Yield the schedules that are not timers (`sedano.model.schedules.foreign_schedules`). `cancel` deletes one by its name."""
+        """Yield the schedules that are not timers (`sedano.model.timers`). `cancel` deletes one by its name."""
 
 
 class ScheduleStore(Protocol):

@@ -9,8 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from sedano.model.queues import is_fifo
-from sedano.model.schedules.foreign_schedules import Foreign
-from sedano.model.timers import Timer, sealed
+from sedano.model.timers import Foreign, Timer, sealed
 from sedano.ports import Clock
 from sedano.sqlite.queues import SEND, SqliteQueues
 from sedano.sqlite.store import Store

@@ -17,8 +17,7 @@ from sedano.errors import ConfigurationError, TooLarge
 from sedano.model.limits.task_limits import NO_LIMITS
 from sedano.model.queues import FIFO
 from sedano.model.schedules.agenda import AGENDAS, Agenda, reconciled, write_agenda
-from sedano.model.schedules.clock_changes import ClockChange, clock_changes
-from sedano.model.schedules.timetable import Cron, read_zone, upcoming
+from sedano.model.schedules.timetable import ClockChange, Cron, clock_changes, read_zone, upcoming
 from sedano.views.discovery import OWN
 from sedano.views.findings import FAULT, OK, WARNING, Finding
 

@@ -33,6 +33,7 @@ MOST_MOMENTS = 1_000
 END_S = 253_370_764_800
 """The beginning of the year 9999, the end of every timetable: a calendar has no year 10 000 in any zone."""
 _DAY = timedelta(days=1)
+_DAY_S = 86_400
 
 
 class Cron(NamedTuple):
@@ -268,3 +269,46 @@ def written(timetable: Timetable) -> tuple[str, list[object]]:
     """Return *timetable* as a kind and plain values, for `read_timetable`."""
     values = timetable.moments if isinstance(timetable, At) else timetable
     return type(timetable).__name__.lower(), list(values)
+
+
+class ClockChange(NamedTuple):
+    """A *kind* of change at *at* (epoch s) that a schedule meets; *policy* is the behaviour, *chosen*: the code names it."""
+
+    kind: Literal["gap", "fold"]
+    at: int
+    policy: str
+    chosen: bool
+
+
+def clock_changes(timetable: Cron, after: float, until: float) -> Iterator[ClockChange]:
+    """Yield the changes of the clocks between *after* and *until* (epoch s) at which the policy of *timetable* decides what runs.
+
+    A schedule of fixed times meets a gap when its time does not exist on a day, and a fold when it occurs twice. No change surprises a
+    schedule that runs by elapsed time.
+    """
+    if read_expression(timetable.expression).wild:
+        return
+    plain = timetable._replace(on_gap="next", on_fold="first")
+    for at in _offsets_change(read_zone(timetable.tz), int(after), int(until)):
+        span = at - _DAY_S, at + _DAY_S
+        usual = list(between(plain, *span))
+        if usual != list(between(plain._replace(on_gap="skip"), *span)):
+            yield ClockChange("gap", at, timetable.on_gap or "next", timetable.on_gap is not None)
+        if usual != list(between(plain._replace(on_fold="both"), *span)):
+            yield ClockChange("fold", at, timetable.on_fold or "first", timetable.on_fold is not None)
+
+
+def _offsets_change(zone: ZoneInfo, after: int, until: int) -> Iterator[int]:
+    """Yield the moments at which the clocks of *zone* change, in order; two within one day count as one."""
+    for begin in range(after, until, _DAY_S):
+        early, late = begin, min(begin + _DAY_S, until)
+        if _offset(early, zone) == _offset(late, zone):
+            continue
+        while late - early > 1:
+            middle = (early + late) // 2
+            early, late = (middle, late) if _offset(middle, zone) == _offset(begin, zone) else (early, middle)
+        yield late
+
+
+def _offset(moment: int, zone: ZoneInfo) -> object:
+    return datetime.fromtimestamp(moment, UTC).astimezone(zone).utcoffset()
