@@ -6,8 +6,11 @@ from sedano.model.cluster.control_record import Changed, ControlRecord
 from tests.conformance.worlds import World
 
 EMPTY = ControlRecord()
-FIRST = ControlRecord(1_767_225_600_000_001, "a" * 32, {"tenant=acmé#1": 1_767_225_600, "task=shop.add": 1}, frozenset({"bulk"}))
-SECOND = FIRST._replace(clock=FIRST.clock + 1, nonce="b" * 32, revoked={})
+FIRST = ControlRecord(
+    1_767_225_600_000_001, "a" * 32, {"tenant=acmé#1": 1_767_225_600, "task=shop.add": 1}, frozenset({"bulk"}), {"shop.add": "10/s"}
+)
+SECOND = ControlRecord(FIRST.clock + 1, "b" * 32, {}, frozenset({"default"}), {"shop.add": "5/s", "é": ""})
+"""All of it is another than in the first, so that a part that is not written is seen."""
 
 
 def test_what_was_never_changed_is_empty(world: World) -> None:

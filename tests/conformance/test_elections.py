@@ -78,6 +78,12 @@ def test_a_close_names_the_winner_and_notes_the_task(world: World) -> None:
     assert claimed(world.ledger).state == states.RUNNING
 
 
+def test_a_close_is_written_as_it_says(world: World) -> None:
+    end = closed(opened(world, a=5), "closer", MS)._replace(term=2)
+    assert close(world, end) == Ballot(True, end)
+    assert seen(world) == end
+
+
 def test_a_close_after_a_later_registration_is_refused_and_notes_nothing(world: World) -> None:
     stale = closed(opened(world, b=5), "closer", MS)
     world.elections.register(ELECTION.election_id, "a", 1)

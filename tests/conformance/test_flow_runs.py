@@ -1,9 +1,11 @@
 """Runs of workflows: begun once, changed by compare-and-swap, listed the latest first."""
 
+from sedano.aws.client import keys
 from sedano.errors import Unavailable
 from sedano.model.messages.message import BlobRef
 from sedano.model.workflow.flow_run import FAILING, FlowChanged, FlowRun
-from tests.conformance.worlds import World
+from tests.conformance.worlds import World, over_aws
+from tests.plugins.resources import Resources
 
 NOW = 1_767_225_600.125
 RUN = FlowRun(
@@ -31,6 +33,15 @@ def test_a_change_is_read_back_whole(world: World) -> None:
     world.flow_runs.begin(RUN, NOW)
     assert world.flow_runs.change(CHANGED, RUN, NOW) == FlowChanged(True, CHANGED)
     assert world.flow_runs.read(RUN.run_id) == CHANGED
+
+
+def test_the_item_of_a_run_shows_its_state_to_an_operator_who_reads_the_table(resources: Resources) -> None:
+    runs, dynamodb = over_aws(resources).flow_runs, resources.session.client("dynamodb")
+    key = {"TableName": resources.settings["SEDANO_CONTROL_TABLE"], "Key": {"pk": {"S": keys.flow_run(RUN.run_id)}}}
+    runs.begin(RUN, NOW)
+    assert dynamodb.get_item(**key)["Item"]["st"] == {"S": RUN.state}
+    runs.change(CHANGED, RUN, NOW)
+    assert dynamodb.get_item(**key)["Item"]["st"] == {"S": FAILING}
 
 
 def test_a_change_of_what_is_not_there_any_more_is_refused_and_gets_what_is(world: World) -> None:

@@ -53,6 +53,20 @@ def test_a_refusal_tells_the_time_too(aws_world: World) -> None:
     assert aws_world.leases.time() is not None
 
 
+def test_a_lease_that_was_never_taken_is_not_renewed_given_back_awaited_or_taken_over(world: World) -> None:
+    leases, mine = world.leases, term(FIRST, THEN)
+    assert leases.renew(mine, NOW + 90_000) == leases.release(mine, NOW) == leases.take(SECOND, FIRST) == (False, None)
+    assert not leases.wait(FIRST, "m")
+    assert not leases.call(FIRST._replace(waiting=("m",)), "b")
+    assert leases.read([FIRST.name]) == {}
+
+
+def test_no_message_is_called_where_none_waits(world: World) -> None:
+    held(world.leases)
+    assert not world.leases.call(FIRST._replace(waiting=("m",)), "b")
+    assert stored(world.leases) == FIRST
+
+
 def test_only_one_of_two_who_saw_no_lease_gets_it(world: World) -> None:
     held(world.leases)
     refused = world.leases.take(SECOND._replace(version=1), None)
@@ -95,7 +109,7 @@ def test_a_renewal_never_shortens(world: World) -> None:
     mine = held(world.leases)
     assert world.leases.renew(mine, NOW + 50_000).done
     late = world.leases.renew(mine, NOW + 40_000)
-    assert late.done
+    assert late == (True, FIRST._replace(expires=NOW + 50_000, version=2))
     assert stored(world.leases).expires == NOW + 50_000
 
 
@@ -167,7 +181,7 @@ def test_a_release_whose_answer_was_lost_changes_nothing_the_second_time(world: 
     lost(world, lambda: world.leases.release(mine, NOW))
     before = stored(world.leases)
     assert not before.held
-    assert world.leases.release(mine, NOW + 5_000).done
+    assert world.leases.release(mine, NOW + 5_000) == (True, before)
     assert stored(world.leases) == before
 
 

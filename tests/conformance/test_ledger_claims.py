@@ -92,6 +92,17 @@ def test_a_claim_that_was_let_go_is_granted_to_the_next_message_of_its_attempt(w
     assert (held.attempt, held.fence, held.claims) == (0, 2, 1)
 
 
+@pytest.mark.parametrize("must_exist", [True, False])
+def test_the_next_attempt_is_held_by_the_message_that_claimed_it(world: World, must_exist: bool) -> None:
+    claimed(world.ledger)
+    world.ledger.record([retry()])
+    next_one = rival(attempt=1, must_exist=must_exist, expires=NOW + 200.5, clock=CLAIM.clock + 9, name="shop.sum", owner="worker.2")
+    held = claimed(world.ledger, next_one)
+    assert (held.message_id, held.nonce, held.expires) == ("message-2", "b" * 32, NOW + 200.5)
+    assert (held.clock, held.name, held.owner) == (CLAIM.clock + 9, "shop.sum", "worker.2")
+    assert held == stored(world.ledger)
+
+
 @pytest.mark.parametrize("state", sorted(states.TERMINAL))
 def test_a_task_that_ended_is_never_granted_again(world: World, state: str) -> None:
     claimed(world.ledger)

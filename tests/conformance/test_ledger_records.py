@@ -177,7 +177,13 @@ def test_a_retry_that_expired_can_be_kept_as_revoked_at_its_own_attempt_only(wor
     revoked = success(rival(), 0, state=states.REVOKED, result=None)
     assert in_the_way(world.ledger.keep([revoked])[0]) == stored(world.ledger)
     assert accepted(world.ledger.keep([revoked._replace(attempt=1)])[0])
-    assert stored(world.ledger).state == states.REVOKED
+    kept = stored(world.ledger)
+    assert (kept.state, kept.fence, kept.claims, kept.expires) == (states.REVOKED, 1, 1, NOW + 60.124), "the token of the attempt stays"
+
+
+def test_what_nobody_claimed_cannot_be_recorded(world: World) -> None:
+    assert in_the_way(world.ledger.record([success()])[0]) is None
+    assert world.ledger.read(["task-1"]) == {}
 
 
 def test_forgetting_drops_what_a_task_said_and_not_that_it_ended(world: World) -> None:

@@ -60,6 +60,8 @@ def test_a_users_own_condition_holds_as_well_and_is_not_called_a_fence(names: di
     with pytest.raises(dynamodb.exceptions.ConditionalCheckFailedException):
         guards.update_item(dynamodb, 6, **call, ExpressionAttributeValues={":n": {"N": "3"}, ":old": {"N": "2"}})
     guards.update_item(dynamodb, 6, **call, ExpressionAttributeValues={":n": {"N": "3"}, ":old": {"N": "1"}})
+    with pytest.raises(dynamodb.exceptions.ConditionalCheckFailedException):  # equal tokens pass the fence
+        guards.update_item(dynamodb, 6, **call, ExpressionAttributeValues={":n": {"N": "4"}, ":old": {"N": "2"}})
     with pytest.raises(FencedOff):
         guards.update_item(dynamodb, 5, **call, ExpressionAttributeValues={":n": {"N": "4"}, ":old": {"N": "3"}})
     assert dynamodb.get_item(TableName="accounts", Key=key)["Item"] == {**key, "balance": {"N": "3"}, "ftok": {"N": "6"}}

@@ -5,9 +5,11 @@ import doctest
 import pytest
 
 from sedano import memory
-from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, Claimed
+from sedano.model.leases.rule import LeaseRecord, term
+from sedano.model.leases.store_clock import Interval, Moment
+from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, Claimed, Outcome
 from sedano.model.queues import HOLD_MOST_S, MAX_HOLD_S
-from sedano.model.states import RUNNING
+from sedano.model.states import PENDING, RUNNING
 from sedano.ports import EVENTS, PARKED, Delivery, Outgoing
 
 CLAIM = Claim("task-1", 0, "message-1", "n" * 32, memory.START + 60, 1, "shop.add")
@@ -123,6 +125,46 @@ def test_records_are_forgotten_when_their_lifetime_has_passed_and_not_before(clo
     clock.advance(1)
     assert ledger.age_out() == ["task-1"]
     assert set(ledger.read(["task-1", "task-2"])) == {"task-2"}
+
+
+def test_the_oracle_refuses_a_state_that_no_write_makes() -> None:
+    ledger = memory.MemoryLedger(memory.VirtualClock(memory.START))
+    ledger.claim([CLAIM])
+    ended = Outcome("task-1", PENDING, CLAIM.nonce, 1, CLAIM.message_id, 0, 2, CLAIM.name, memory.START)
+    with pytest.raises(AssertionError, match=r"no write makes PENDING of RUNNING; see states.ROWS"):
+        ledger.record([ended])
+
+
+def taken(leases: memory.MemoryLeases, name: str = "a", seen: LeaseRecord | None = None) -> LeaseRecord:
+    """Take the lease, in the place of the one that was *seen*."""
+    version = seen.version + 1 if seen else 1
+    record = leases.take(LeaseRecord(name, version, "n" * 32, "host", version, True, 30_000, 30_000), seen).record
+    assert record is not None
+    return record
+
+
+def test_a_released_lease_is_forgotten_after_eight_days_and_a_held_one_never() -> None:
+    clock = memory.VirtualClock(0.0)
+    leases, mine = memory.MemoryLeases(clock), Moment(0, 0.0)
+    freed = leases.release(term(taken(leases), mine), 5_000).record
+    leases.release(term(taken(leases, "b"), mine), 5_000)
+    taken(leases, "a", freed)
+    clock.advance(8 * 86_400 + 4.999)
+    assert leases.age_out() == []
+    clock.advance(0.001)
+    assert leases.age_out() == ["b"]
+    assert set(leases.read(["a", "b"])) == {"a"}
+    assert leases.age_out() == []
+
+
+def test_leases_in_memory_show_the_time_of_their_clock_and_can_be_carried_over() -> None:
+    clock = memory.VirtualClock(1.5)
+    leases, other = memory.MemoryLeases(clock), memory.MemoryLeases(clock)
+    assert leases.time() == Interval(1_500, 1_500)
+    held = {name: taken(leases, name) for name in ("b", "a")}
+    assert leases.records() == [held["a"], held["b"]]
+    other.restore(leases.records())
+    assert other.read(["a", "b"]) == held
 
 
 def test_a_whole_deployment_is_made_at_once_and_repeats_for_the_same_seed() -> None:

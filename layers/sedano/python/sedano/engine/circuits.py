@@ -17,7 +17,7 @@ from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Later, Ran,
 from sedano.engine.gate import Gate
 from sedano.engine.health import RegisteredCheck, known, look, share
 from sedano.engine.pauses import put_off
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.errors import SedanoError, Unavailable
 from sedano.model import circuits as rule
 from sedano.model import health, refusals, states
@@ -57,7 +57,7 @@ class Circuits(Gate):
         self._hear(batch)
         self._look(guarded.values(), batch)
         now = self._ports.clock.now()
-        admitted = [job if _unguarded(job) else self._admit(job, now, batch) for job in jobs]
+        admitted = [self._admit(job, now, batch) for job in jobs]
         return [job for job in admitted if job is not None]
 
     def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Stillborn | Later | None:
@@ -100,7 +100,9 @@ class Circuits(Gate):
                 self._failed(circuit, FAILURE, batch)
 
     def _admit(self, job: Job, now: float, batch: Batch) -> Job | None:
-        breaker = _breaker(job.task)
+        breaker = job.task.circuit
+        if breaker is None or job.stillborn is not None:
+            return job
         circuit = self._circuit(breaker)
         if not circuit.is_open(now):
             return job
@@ -271,13 +273,3 @@ def counts(ran: Ran) -> bool:
 
 def _found(check: RegisteredCheck, state: str, now: float, why: str, before: Health) -> Health:
     return health.reported(check.spec, before, state, now, why)
-
-
-def _unguarded(job: Job) -> bool:
-    return job.task.circuit is None or job.stillborn is not None
-
-
-def _breaker(task: TaskSpec) -> Breaker:
-    if task.circuit is None:
-        raise SedanoError(f"task {task.name} has no circuit")
-    return task.circuit

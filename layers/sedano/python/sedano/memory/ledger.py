@@ -54,8 +54,10 @@ class MemoryLedger:
         """Grant *claim* where the record is still exactly the expired claim that was *seen*."""
         with self._lock:
             record = self._records.get(claim.task_id)
-            running = record is not None and record.state == states.RUNNING and record.attempt == claim.attempt
-            if record is not None and running and _sight(record) == _sight(seen):
+            if record is None:
+                return Claimed(False, None)
+            running = record.state == states.RUNNING and record.attempt == claim.attempt
+            if running and _sight(record) == _sight(seen):
                 return self._hold(claim, record, record.claims + 1)
             return _mine(claim, record)
 
@@ -212,8 +214,7 @@ class MemoryLedger:
         if refused is not None:
             return refused
         record = self._records.get(outcome.task_id)
-        held = record is not None and (record.nonce, record.fence) == (outcome.nonce, outcome.fence)
-        if record is None or not held:
+        if record is None or (record.nonce, record.fence) != (outcome.nonce, outcome.fence):
             return Recorded(False, record)
         if record.state == states.RUNNING:
             self._store(_ended(record, outcome), outcome.at)
@@ -225,14 +226,12 @@ class MemoryLedger:
         refused = tail.too_large(outcome, tail.write(outcome))
         if refused is not None:
             return refused
-        record = self._records.get(outcome.task_id)
-        free = record is None or record.state == states.PENDING
-        if free or (record is not None and record.state == states.RETRY and record.attempt == outcome.attempt):
-            known = record or TaskRecord(outcome.task_id, states.PENDING)
-            kept = known._replace(nonce=outcome.nonce, message_id=outcome.message_id)
+        record = self._records.get(outcome.task_id, TaskRecord(outcome.task_id, states.PENDING))
+        if record.state == states.PENDING or (record.state == states.RETRY and record.attempt == outcome.attempt):
+            kept = record._replace(nonce=outcome.nonce, message_id=outcome.message_id)
             self._store(_ended(kept, outcome), outcome.at)
             return Recorded(True)
-        own = record is not None and (record.state, record.nonce, record.attempt) == (outcome.state, outcome.nonce, outcome.attempt)
+        own = (record.state, record.nonce, record.attempt) == (outcome.state, outcome.nonce, outcome.attempt)
         return Recorded(True) if own else Recorded(False, record)
 
 
@@ -240,9 +239,8 @@ def _sight(record: TaskRecord) -> tuple[int, str, float]:
     return record.fence, record.nonce, whole_ms(record.expires)
 
 
-def _mine(claim: Claim, record: TaskRecord | None) -> Claimed:
-    own = record is not None and record.state == states.RUNNING and record.nonce == claim.nonce
-    return Claimed(own, record)
+def _mine(claim: Claim, record: TaskRecord) -> Claimed:
+    return Claimed(record.state == states.RUNNING and record.nonce == claim.nonce, record)
 
 
 def _attempt(outcome: Outcome) -> int:

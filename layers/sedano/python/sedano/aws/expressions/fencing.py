@@ -28,7 +28,7 @@ _SET = re.compile(r"(?<![\w#:])SET\s+", re.IGNORECASE)
 def fenced_update(call: Mapping[str, Any], token: int) -> dict[str, Any]:
     """Return the parameters of an UpdateItem *call* with the fence around them."""
     update = call.get("UpdateExpression", "")
-    text = _SET.sub(f"{FENCE.update}, ", update, count=1) if _SET.search(update) else f"{FENCE.update} {update}".rstrip()
+    text = _SET.sub(f"{FENCE.update}, ", update) if _SET.search(update) else f"{FENCE.update} {update}".rstrip()
     return {**_conditioned(call, token), "UpdateExpression": text}
 
 
@@ -39,7 +39,7 @@ def fenced_put(call: Mapping[str, Any], token: int) -> dict[str, Any]:
 
 def _conditioned(call: Mapping[str, Any], token: int) -> dict[str, Any]:
     own = call.get("ConditionExpression")
-    condition = f"({_bare(own)}) AND ({FENCE.condition})" if own else FENCE.condition
+    condition = f"({_bare(own)}) AND ({GUARD.condition})" if own else GUARD.condition
     values = {**call.get("ExpressionAttributeValues", {}), ":ftok": {"N": str(token)}}
     return {**call, **GUARD.parameters, "ConditionExpression": condition, "ExpressionAttributeValues": values}
 
@@ -47,16 +47,16 @@ def _conditioned(call: Mapping[str, Any], token: int) -> dict[str, Any]:
 def _bare(condition: str) -> str:
     """Return *condition* without the parentheses that enclose the whole of it; an expression holds no text that could contain one."""
     text = condition.strip()
-    while text.startswith("(") and _closing(text) == len(text) - 1:
+    while _is_enclosed(text):
         text = text[1:-1].strip()
     return text
 
 
-def _closing(text: str) -> int:
-    """Return where the parenthesis that *text* begins with is closed; -1 if it never is."""
+def _is_enclosed(text: str) -> bool:
+    """Tell whether *text* begins with a parenthesis that its last character closes."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
         if depth == 0:
-            return place
-    return -1
+            return 0 < place == len(text) - 1
+    return False

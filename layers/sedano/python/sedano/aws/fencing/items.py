@@ -12,7 +12,7 @@ from sedano.aws.client.faults import code_of, fault, meaning_of, reasons_of
 from sedano.aws.expressions.fencing import ATTRIBUTE, FENCE, fenced_put, fenced_update
 from sedano.errors import FencedOff
 
-_REFUSED, _CANCELLED = "ConditionalCheckFailedException", "TransactionCanceledException"
+_CANCELLED = "TransactionCanceledException"
 
 
 class HasToken(Protocol):
@@ -93,9 +93,9 @@ def _send(operation: Any, call: Mapping[str, Any], holder: Holder) -> Mapping[st
     try:
         answer: Mapping[str, Any] = operation(**call)
     except ClientError as error:
-        refused: Mapping[str, Any] = error.response  # its stubs know no item
+        refused: Mapping[str, Any] = error.response  # its stubs know no item, which only a refused condition brings
         item = refused.get("Item", {})
-        if code_of(error) == _REFUSED and int(item.get(ATTRIBUTE, {"N": "0"})["N"]) > token:
+        if int(item.get(ATTRIBUTE, {"N": "0"})["N"]) > token:
             raise FencedOff(f"{call['TableName']}", token) from error
         raise
     return answer
