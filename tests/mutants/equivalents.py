@@ -15,6 +15,7 @@ _PUT = (
     "sz = if_not_exists(sz, :zero) + :bytes, #ttl = :ttl"
 )
 _ASK = "st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk) SET rvk = :rvk"
+_EXTEND = "st = :running AND nc = :nc AND att = :att AND exp < :exp SET exp = :exp, #ttl = :ttl"
 _FORGET = "st IN (:expired, :failure, :poison, :revoked, :success) SET res = :none, tail = :none, fgt = :one"
 _RECLAIM = (
     "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk) SET st = :running, nc = :nc, mid = :mid, exp = :exp, "
@@ -24,6 +25,7 @@ _STEAL = (
     "st = :running AND try = :try AND att = :att AND nc = :seen AND exp = :lapsed SET st = :running, nc = :nc, mid = :mid, exp = :exp, "
     "clk = :clk, nm = :nm, own = :own, #ttl = :ttl, cnt = cnt + :one, att = att + :one"
 )
+_FLOW = "nc = :seen SET nc = :nc, flow = :flow, st = :st, body = :body, #ttl = :ttl"
 _TAKE = (
     "tok = :seen AND rv = :version SET lease = :name, tok = :tok, nc = :nc, own = :own, rv = :rv, st = :held, dur = :dur, exp = :exp "
     "REMOVE want, #ttl"
@@ -46,9 +48,28 @@ EQUIVALENT: Mapping[Key, str] = {
         "`:shut` is 2",
     ),
     ("sedano.aws.expressions.tasks", "ASK", _ASK, "`rvk < :rvk` → `rvk <= :rvk`"): "the mark that stands is written once more",
+    (
+        "sedano.aws.expressions.tasks",
+        "EXTEND",
+        _EXTEND,
+        "`exp < :exp` → `exp <= :exp`",
+    ): "the end that stands is written once more, and the lifetime that follows from it; refused, the answer is the same record",
     ("sedano.aws.expressions.tasks", "RECLAIM", _RECLAIM, "`try` is not set"): "its condition says that the attempt is this one already",
     ("sedano.aws.expressions.tasks", "STEAL", _STEAL, "`st` is not set"): "its condition says that the task is running already",
     ("sedano.aws.expressions.leases", "TAKE", _TAKE, "`lease` is not set"): "the name that stands there already is the lease's own",
+    ("sedano.aws.expressions.flow_runs", "CHANGE", _FLOW, "`flow` is not set"): "the run that was seen has the same workflow, for ever",
+    (
+        "sedano.memory.ledger",
+        "MemoryLedger.reserve",
+        "known = record or TaskRecord(task_id, states.PENDING)",
+        "`record or TaskRecord(task_id, states.PENDING)` → `TaskRecord(task_id, states.PENDING)`",
+    ): "a reserved task has nothing but its reservation, which is replaced",
+    (
+        "sedano.memory.ledger",
+        "MemoryLedger._extend",
+        "if record.expires < whole_ms(extension.expires):",
+        "`record.expires < whole_ms(extension.expires)` → `record.expires <= whole_ms(extension.expires)`",
+    ): "the same end is written once more, and the lifetime that follows from it",
     **{
         ("sedano.aws.expressions.tasks", "FORGET", _FORGET, f"`:one` is {number}"): "that the attribute is there says it, not its value"
         for number in (0, 2)

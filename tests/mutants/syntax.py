@@ -1,8 +1,9 @@
 """Mutants of functions and of constants of a module.
 
 A change of a function is planted by exchanging the code of every function object that was made from it, so that it holds wherever the
-function was imported, decorated or bound. A constant is bound anew in each module that has it by its own name. What is computed when a
-module is imported (tables, default values) is not changed.
+function was imported, decorated or bound; so are functions inside it that were made before, when their module was imported. A constant is
+bound anew in each module that has it by its own name. What is computed when a module is imported (tables, default values, the body of a
+function that only tables call) is not changed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,13 @@ def of_module(module: str) -> list[Mutant]:
     path = Path(str(importlib.import_module(module).__file__))
     lines = path.read_text().splitlines()
     tree = ast.parse("\n".join(lines), str(path))
-    found = [mutant for function, around in _functions(tree, ()) for mutant in _of_function(module, path, lines, function, around)]
+    made = _at_import(tree)
+    found = [
+        mutant
+        for function, around in _functions(tree, ())
+        for mutant in _of_function(module, path, lines, function, around)
+        if function.name not in made or _inside(function, mutant.line)
+    ]
     return list(numbered([*_constants(module, tree, lines), *found]))
 
 
@@ -53,6 +60,30 @@ def _functions(inside: ast.Module | ast.ClassDef, around: tuple[ast.ClassDef, ..
             yield node, around
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node, (*around, node))
+
+
+def _at_import(tree: ast.Module) -> set[str]:
+    """Return the functions that only the module itself calls, while it is imported: directly, or through such a function."""
+    bodies = {node.name: node for node in tree.body if isinstance(node, Function)}
+    whole = [node for node in tree.body if not isinstance(node, Function | ast.ClassDef)]
+    made = {name for node in whole for name in _called(node)} & set(bodies)
+    while True:
+        held = [node for node in tree.body if isinstance(node, Function | ast.ClassDef) and node.name not in made]
+        held += [inner for name in made for inner in ast.walk(bodies[name]) if isinstance(inner, Function) and inner is not bodies[name]]
+        later = {part.id for node in held for part in ast.walk(node) if isinstance(part, ast.Name)}
+        if not made & later:
+            return made
+        made -= later
+
+
+def _called(node: ast.AST) -> set[str]:
+    return {one.func.id for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+
+
+def _inside(function: Function, line: int) -> bool:
+    """Return whether *line* is one of the body of a function inside *function*, which runs later than it."""
+    inner = [node for node in ast.walk(function) if isinstance(node, Function) and node is not function]
+    return any(node.body[0].lineno <= line <= (node.end_lineno or 0) for node in inner)
 
 
 def _of_function(module: str, path: Path, lines: list[str], function: Function, around: tuple[ast.ClassDef, ...]) -> Iterator[Mutant]:
@@ -80,6 +111,7 @@ def _reach(node: ast.stmt) -> tuple[int, int]:
 def _plant(path: Path, function: Function, around: tuple[ast.ClassDef, ...], index: int, number: int) -> None:
     """Exchange the code of the function for the changed one."""
     changed = copy.deepcopy(function)
+    named = [(one, _names(one)) for one in ast.walk(changed) if isinstance(one, Function)]
     parent, field, place, node = next(one for at, one in enumerate(nodes(changed)) if at == index)
     if number == SWAP:
         block = getattr(parent, field)
@@ -90,9 +122,29 @@ def _plant(path: Path, function: Function, around: tuple[ast.ClassDef, ...], ind
             setattr(parent, field, new)
         else:
             getattr(parent, field)[place] = new
+    for one, names in named:
+        one.body.append(ast.copy_location(ast.If(ast.Constant(False), names, []), one.body[-1]))
     code = _compiled(path, changed, around)
     for one in ALIVE[_mark(code)]:
         one.__code__ = code
+    for inner in _inner(code):
+        for one in ALIVE.get(_mark(inner), ()):
+            if one.__code__.co_freevars == inner.co_freevars:  # two lambdas of one line may differ
+                one.__code__ = inner
+
+
+def _names(function: Function) -> list[ast.stmt]:
+    """Return what, never run, keeps the variables that *function* takes from around it when a change drops one: code has their number."""
+    names = sorted({one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)})
+    return [ast.copy_location(ast.Expr(ast.Name(name, ast.Load())), function) for name in names]
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of each function inside *code*."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _inner(one)
 
 
 def _mark(code: CodeType) -> Mark:

@@ -1,134 +1,299 @@
-"""What is mutated, and which tests judge it: a row for each group of modules that the same tests stand for."""
+"""What is mutated, and which tests judge it: a row for each group of modules that the same tests stand for.
+
+Every module of `ROOMS` that decides something, and every module of conditional writes, is in one row; a test holds that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-from tests.mutants.mutant import Mutant
-from tests.mutants.syntax import of_module
-from tests.mutants.writes import modules, of_writes
+from tests.mutants.target import ROOT, Target, conformance, each, stories, unit
 
-ROOT = Path(__file__).resolve().parents[2]
+__all__ = ["BY_NAME", "PLANTED", "ROOMS", "ROOT", "TARGETS", "Target"]
 
+ROOMS = ("model", "engine", "memory")
+"""The rooms whose modules all have a target: the rules, the steps, and the twins that the adapters are compared with."""
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Modules, by their names below `sedano`, and the test files that judge them, below `tests`. *holds*: no mutant of it survives."""
-
-    name: str
-    modules: tuple[str, ...]
-    judges: tuple[str, ...]
-    holds: bool = False
-
-    def mutants(self) -> list[Mutant]:
-        """Return every mutant of the target."""
-        found: list[Mutant] = []
-        for module in self.modules:
-            full = module if module.startswith("tests.") else f"sedano.{module}"
-            found += of_writes(full) if full in modules() else of_module(full)
-        return found
-
-    def files(self) -> list[str]:
-        """Return the paths of the judges."""
-        return [str(ROOT / "tests" / judge) for judge in self.judges]
-
-
-def _conformance(*names: str) -> tuple[str, ...]:
-    return tuple(f"conformance/test_{name}.py" for name in names)
-
-
-def _unit(*names: str) -> tuple[str, ...]:
-    return tuple(f"unit/test_{name}.py" for name in names)
-
-
-def _stories(*names: str) -> tuple[str, ...]:
-    return tuple(f"stories/test_{name}.py" for name in names)
-
-
-def _each(room: str, names: str) -> tuple[str, ...]:
-    return tuple(f"{room}.{name}" for name in names.split())
-
-
-_LEDGER = _conformance("ledger_claims", "ledger_records", "ledger_reservations", "ledger_revocations", "ledger_joins")
-_LEASES = _conformance("leases")
+_LEDGER = conformance("ledger_claims", "ledger_records", "ledger_reservations", "ledger_revocations", "ledger_joins")
+_LEASES = conformance("leases")
 
 TARGETS: Sequence[Target] = (
-    Target("tasks", ("aws.expressions.tasks",), (*_LEDGER, *_conformance("elections", "lifetimes"))),
-    Target("leases", ("aws.expressions.leases",), (*_LEASES, *_conformance("lifetimes"))),
-    Target("limits", ("aws.expressions.limits",), _conformance("limits", "lifetimes"), holds=True),
-    Target("elections", ("aws.expressions.elections",), _conformance("elections", "lifetimes")),
-    Target("fencing", ("aws.expressions.fencing", "aws.fencing.items"), (*_LEASES, "docs/test_fencing.py")),
+    Target("tasks", ("aws.expressions.tasks",), (*_LEDGER, *conformance("elections", "lifetimes"))),
+    Target("leases", ("aws.expressions.leases",), (*_LEASES, *conformance("lifetimes"))),
+    Target("limits", ("aws.expressions.limits",), conformance("limits", "lifetimes"), holds=True),
+    Target("elections", ("aws.expressions.elections",), conformance("elections", "lifetimes")),
+    Target("fencing", ("aws.expressions.fencing", "aws.fencing.items"), (*_LEASES, *unit("guards"), "docs/test_fencing.py")),
     Target(
         "other-writes",
-        _each("aws.expressions", "control flow_runs members memos schedules"),
-        _conformance("control", "flow_runs", "members", "memos", "schedules", "lifetimes"),
+        each("aws.expressions", "control flow_runs members memos schedules"),
+        conformance("control", "flow_runs", "members", "memos", "schedules", "lifetimes"),
     ),
-    Target("memory-tasks", ("memory.ledger",), (*_LEDGER, *_conformance("elections"), *_unit("memory"))),
-    Target("memory-leases", ("memory.leases",), _LEASES),
-    Target("memory-limits", ("memory.limits",), _conformance("limits")),
+    Target("memory-tasks", ("memory.ledger",), (*_LEDGER, *conformance("elections"), *unit("memory"))),
+    Target("memory-leases", ("memory.leases",), (*_LEASES, *unit("memory"))),
+    Target("memory-limits", ("memory.limits",), conformance("limits")),
     Target(
         "memory-other",
-        _each("memory", "blobs elections events control flow_runs members memos schedules"),
-        (*_conformance("elections", "control", "flow_runs", "memos", "schedules", "members", "blobs", "history"), *_unit("memory")),
+        each("memory", "blobs elections events control flow_runs members memos schedules"),
+        (*conformance("elections", "control", "flow_runs", "memos", "schedules", "members", "blobs", "history"), *unit("memory")),
     ),
     Target(
         "claim",
         ("model.ledger.claims", "model.ledger.outcome"),
-        (*_unit("claim", "outcome"), *_stories("retries", "given_back", "poison")),
+        (*unit("claim", "outcome"), *stories("retries", "given_back", "poison")),
     ),
-    Target("lease", ("model.leases.rule", "model.leases.store_clock"), (*_unit("lease_rule"), *_LEASES, *_stories("leases"))),
-    Target("join", ("model.canvas.join", "model.messages.lineage"), (*_unit("join", "lineage"), *_stories("canvas"))),
-    Target("election", ("model.elections",), (*_unit("election"), *_stories("elections", "preferences"))),
+    Target("lease", ("model.leases.rule", "model.leases.store_clock"), (*unit("lease_rule"), *_LEASES, *stories("leases"))),
+    Target("join", ("model.canvas.join", "model.messages.lineage"), (*unit("join", "lineage"), *stories("canvas"))),
+    Target("election", ("model.elections",), (*unit("election"), *stories("elections", "preferences"))),
     Target(
         "rates",
         ("model.limits.concurrency", "model.limits.rate", "model.collection", "model.limits.task_limits"),
-        (*_unit("permits", "rates", "limit_options"), *_conformance("limits"), *_stories("limits", "concurrency", "collected_calls")),
+        (*unit("permits", "rates", "limit_options"), *conformance("limits"), *stories("limits", "concurrency", "collected_calls")),
     ),
     Target(
         "strict",
         ("model.messages.strict_json", "model.seals.seal", "model.sources.signature_schemes"),
-        _unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip"),
+        unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip"),
     ),
     Target(
         "order",
         ("model.ledger.dedup_keys", "model.order", "model.deferrals", "model.pauses"),
-        (*_unit("waits", "pauses"), *_stories("in_order", "paused_queues")),
+        (*unit("waits", "pauses"), *stories("in_order", "paused_queues")),
     ),
     Target(
         "retry",
         ("model.retry", "model.budgets", "model.circuits", "model.connection_breaker"),
-        _unit("retry", "budget", "breaker", "connection"),
+        unit("retry", "budget", "breaker", "connection"),
     ),
     Target(
         "timer",
         ("model.timers", "model.ledger.recent_ids", "model.priority", "model.cluster.controller", "model.partitions"),
-        _unit("timer", "window", "priority", "rounds", "partitions"),
+        unit("timer", "window", "priority", "rounds", "partitions"),
     ),
     Target(
         "claiming",
-        ("engine.worker.claims", "engine.worker.intake", "engine.worker.poison_messages", "engine.worker.verdicts", "engine.expiry",
-         "engine.revocation.gate", "engine.history.recorder", "engine.unexpected_errors"),
-        (*_unit("claim"), *_stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation")),
+        (
+            "engine.worker.claims",
+            "engine.worker.intake",
+            "engine.worker.poison_messages",
+            "engine.worker.verdicts",
+            "engine.history.recorder",
+            "engine.unexpected_errors",
+        ),
+        (*unit("claim"), *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation")),
     ),
     Target(
         "following",
         ("engine.worker.follow_ups", "engine.canvas.join_arrivals", "engine.canvas.chord_results", "engine.canvas.continuation"),
-        _stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced"),
+        stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced"),
     ),
     Target(
         "publisher",
         ("engine.publisher.sender", "engine.timers", "engine.deferrals", "engine.publisher.requeue"),
-        ("unit/engine/test_publisher.py", "unit/engine/test_publisher_backlog.py", *_stories("comes_again", "timers")),
+        ("unit/engine/test_publisher.py", "unit/engine/test_publisher_backlog.py", *stories("comes_again", "timers")),
     ),
     Target(
         "worker",
         ("engine.worker.pipeline", "engine.worker.body_results", "engine.worker.body_preparation"),
-        _stories("comes_again", "represented", "revocation", "failures_logged", "given_back"),
+        stories("comes_again", "represented", "revocation", "failures_logged", "given_back"),
+    ),
+    Target(
+        "memory-rest",
+        each("memory", "archive consumers folder_archive key_store machine queues stream_records telemetry timers webhook_secrets"),
+        (
+            *conformance("archives", "consumers", "key_store", "queues", "queues_in_order", "queue_bounds", "telemetry", "timers"),
+            *unit("memory", "stream"),
+            *stories("webhooks_tokens", "wrong_clocks", "streams", "failures_logged", "queue_bounds"),
+        ),
+    ),
+    Target(
+        "canvas-rules",
+        each("model.canvas", "page_reader pages continuation tree"),
+        (
+            *unit("canvas_model", "engine/plans"),
+            *stories("canvas_large", "canvas_whole", "canvas_results", "canvas_bad_input", "canvas_edges"),
+        ),
+    ),
+    Target(
+        "cluster-rules",
+        ("model.cluster.control_record", "model.cluster.members", "model.health", "model.memos"),
+        (
+            *unit("control_record", "cluster", "health", "rounds", "live"),
+            *conformance("control", "members", "memos"),
+            *stories("health_checks"),
+        ),
+    ),
+    Target(
+        "history-rules",
+        each("model.history", "attempts event_order live_state registers snapshot spans live_tasks"),
+        (
+            *unit("attempts", "registers", "live", "spans", "task_query"),
+            *stories("view_agrees"),
+            "conformance/test_views.py",
+            "pipeline/test_commit.py",
+        ),
+    ),
+    Target(
+        "record-rules",
+        (*each("model.ledger", "outcome_text records tracebacks"), "model.states"),
+        (*unit("aws_items", "tracebacks", "states", "claim", "outcome", "reads"), *_LEDGER, "conformance/test_state_writes.py"),
+    ),
+    Target(
+        "codec",
+        each("model.messages", "attributes blob decoder encoder fast_decoder message plain_json timestamps trace"),
+        (
+            *unit("codec_attributes", "codec_canonical", "codec_round_trip", "codec_strictness", "codec_timestamps", "codec_values"),
+            *unit("protocol_documents"),
+            *stories("traces", "ids", "budget_ceiling"),
+        ),
+    ),
+    Target(
+        "clocks",
+        each("model.messages", "lamport stamps"),
+        (*unit("clock", "stamps", "engine/drafts"), *stories("stamps")),
+    ),
+    Target(
+        "queue-rules",
+        ("model.queues", "engine.order"),
+        (*unit("serial", "transport"), *conformance("queues_in_order"), *stories("in_order")),
+    ),
+    Target(
+        "schedules",
+        each("model.schedules", "agenda clock_changes cron foreign_schedules schedule timetable"),
+        (*unit("agenda", "clock_changes", "foreign_schedule", "schedule", "timetable"), *stories("periodic", "periodic_claims")),
+    ),
+    Target("keys", ("model.seals.key_set",), (*unit("seal", "seals"), *conformance("keys_command", "key_store"))),
+    Target("settings", ("model.settings",), (*unit("project_settings"), *stories("config_command"))),
+    Target(
+        "sources-rules",
+        each("model.sources", "streams webhooks"),
+        (*unit("stream", "webhook_request", "signed"), *stories("streams", "webhooks", "webhooks_attacked")),
+    ),
+    Target(
+        "declarations",
+        each("model.tasks", "annotations parameters number_ranges signature"),
+        (*unit("engine/parameters", "signature", "declaration"), *stories("newcomers_mistakes", "canvas_bad_input")),
+    ),
+    Target(
+        "workflow-rules",
+        each(
+            "model.workflow", "next_actions conditions definition definition_reader flow_run flow_run_text progress validation value_types"
+        ),
+        (
+            *unit("workflow/advance", "workflow/checking", "workflow/files", "workflow/planted", "workflow/immutable"),
+            *conformance("flow_runs"),
+            *stories("workflows", "workflow_compensations"),
+        ),
+    ),
+    Target("workflow-pictures", each("model.workflow", "layout mermaid svg"), unit("workflow/drawing", "workflow/files")),
+    Target(
+        "canvas-steps",
+        each("engine.canvas", "page_entries error_requests launches lost_pages map_tasks page_cache"),
+        (
+            *stories("canvas", "canvas_large", "canvas_whole", "canvas_replaced", "canvas_own_ids", "canvas_edges", "canvas_bad_input"),
+            *stories("lost_plans", "time_limits_of_calls"),
+            *unit("engine/plans"),
+        ),
+    ),
+    Target(
+        "gates",
+        (
+            *each("engine", "gate expiry redelivery pauses priority"),
+            "engine.worker.gates",
+            "engine.worker.admission",
+            "engine.worker.start_check",
+        ),
+        stories("gates", "looked_at_again", "paused_queues", "preferences", "in_order"),
+    ),
+    Target(
+        "revocations",
+        each("engine.revocation", "gate record timers"),
+        stories("revocation", "stamps", "comes_again", "timers", "looked_at_again"),
+    ),
+    Target(
+        "circuits",
+        ("engine.circuits",),
+        (*stories("circuits", "circuits_counted", "circuits_crash", "health_checks", "looked_at_again"), *unit("breaker")),
+    ),
+    Target(
+        "limit-steps",
+        (*each("engine.limits", "concurrency gate rate"), "engine.collection", "engine.lineage_marks"),
+        stories("limits", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
+    ),
+    Target(
+        "lease-steps",
+        each("engine", "leases singletons partitions"),
+        stories("leases", "leadership", "given_back", "locks_in_tasks", "locks_awaited", "singletons", "partitions"),
+    ),
+    Target("election-steps", each("engine", "elections election_requests"), stories("elections", "preferences")),
+    Target(
+        "cluster-steps",
+        (*each("engine.cluster", "control controller explanation membership"), "engine.health"),
+        (*stories("controller", "explain", "membership", "health_checks", "revocation", "long_outages"), *unit("engine/invocations")),
+    ),
+    Target(
+        "history-steps",
+        (*each("engine.history", "commits invocation_costs run_events"), "engine.worker_events"),
+        (
+            *unit("engine/invocations", "engine/recorder", "engine/chronicle"),
+            *stories("counts_survive", "ignored"),
+            "pipeline/test_commit.py",
+        ),
+    ),
+    Target(
+        "parked",
+        each("engine.parked", "parking redrive"),
+        stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions"),
+    ),
+    Target(
+        "program",
+        (
+            *each("engine.publisher", "backlog drafting order_keys process_exit publisher spool spool_folder"),
+            "engine.drafts",
+            "engine.outbox",
+        ),
+        (
+            *unit("engine/publisher", "engine/publisher_backlog", "engine/spool", "engine/drafts"),
+            *stories("batches", "options", "dedup_arguments", "spool_command", "in_order", "queue_bounds", "kept_results"),
+        ),
+    ),
+    Target(
+        "registry",
+        each("engine", "batch declaration_origins registry"),
+        (*unit("task_options", "declaration"), *stories("declared_again", "shared_tasks", "newcomers_mistakes", "duplicates")),
+    ),
+    Target(
+        "schedule-steps",
+        each("engine.schedules", "instance_limits scheduler"),
+        stories("periodic", "periodic_changes", "periodic_claims", "containment", "comes_again"),
+    ),
+    Target(
+        "sources-steps",
+        (*each("engine.sources", "streams webhooks"), "engine.router"),
+        stories("streams", "streams_parked", "webhooks", "webhooks_attacked", "webhooks_tokens", "webhooks_github", "long_outages_aside"),
+    ),
+    Target(
+        "bodies",
+        (
+            *each(
+                "engine.worker", "blocked_loop_warning body_concurrency body_threads body_coroutines event_loop execution record_threads"
+            ),
+            *each("engine", "context body_sections task_log task_log_records"),
+        ),
+        (
+            *unit("engine/sections", "engine/lanes_of_the_worker"),
+            *stories("async", "coroutines", "threads", "drain", "failures_logged", "retries", "looked_at_again"),
+        ),
+    ),
+    Target(
+        "claims-in-time",
+        each("engine.worker", "claim_extension time_limit_warning time_limits redelivery_credit failure_log"),
+        (
+            *unit("engine/time_limits", "engine/watch", "engine/sparing"),
+            *stories("extended_claims", "overtime", "time_limits", "failures_logged", "time_limits_of_calls"),
+        ),
     ),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),
-)  # fmt: skip
+)
 BY_NAME = {target.name: target for target in TARGETS}
 PLANTED = "planted"
 """The target that shows what the runner does; it is no part of a campaign."""

@@ -1,10 +1,13 @@
 """The runner notices what it should: planted survivors are reported, the others are killed, and so is a sample of the real ones."""
 
+import importlib
 import json
 import os
+import pkgutil
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ import pytest
 from tests.mutants.command import COUNTS
 from tests.mutants.equivalents import EQUIVALENT
 from tests.mutants.mutant import Mutant
-from tests.mutants.targets import PLANTED, TARGETS
+from tests.mutants.target import of
+from tests.mutants.targets import PLANTED, ROOMS, TARGETS
 from tests.mutants.writes import changes, modules, writes
 from tests.strict_aws import dynamodb
 
@@ -50,7 +54,7 @@ def test_a_change_that_no_test_notices_is_reported(planted: Told) -> None:
     assert survivors - {("Till.never_asked", change, "unreached") for change in asked} == {("Till.sell", "`0` → `1`", "survived")}
     assert asked == {"`self.sales + 1` → `self.sales - 1`", "`1` → `2`", "`1` → `0`", "`return self.sales + 1` → `return None`"}
     assert status == 1
-    assert "survived: tests.mutants.planted.till:33 Till.sell: `0` → `1`" in printed
+    assert "survived: tests.mutants.planted.till:35 Till.sell: `0` → `1`" in printed
 
 
 def test_every_other_change_is_killed_and_the_figures_add_up(planted: Told) -> None:
@@ -70,6 +74,13 @@ def test_a_change_of_a_constant_holds_wherever_it_is_imported(planted: Told) -> 
     assert verdicts == {"`MOST` + 1": "killed", "`MOST` - 1": "killed"}
 
 
+def test_a_change_inside_a_function_that_was_made_at_import_is_killed(planted: Told) -> None:
+    verdicts = {entry[3]: entry[4] for entry in planted[1]["verdicts"] if entry[1] == "_above"}
+    assert verdicts["`isinstance(price, int) and price > least` → `isinstance(price, int)`"] == "killed"
+    assert set(verdicts.values()) == {"killed"}
+    assert not any("return is_above" in change for change in verdicts), "what only an import runs is not changed"
+
+
 def test_an_equivalent_whose_line_changed_or_that_is_killed_is_an_error(planted: Told) -> None:
     gone, killed = sorted(planted[1]["errors"], reverse=True)
     assert "no mutant is named so any more" in gone
@@ -85,6 +96,15 @@ def test_each_equivalent_is_a_mutant_of_today_with_a_reason() -> None:
 
 def test_mutants_are_told_apart_by_their_keys() -> None:
     assert len({mutant.key for mutant in ALL}) == len(ALL)
+
+
+def test_every_module_that_decides_and_every_conditional_write_has_one_target() -> None:
+    rooms = [importlib.import_module(f"sedano.{room}") for room in ROOMS]
+    found = [one.name for room in rooms for one in pkgutil.walk_packages(room.__path__, f"{room.__name__}.") if not one.ispkg]
+    deciding = [name for name in [*found, *modules()] if of(name)]
+    targets = Counter(f"sedano.{module}" for target in TARGETS for module in target.modules)
+    assert [name for name in deciding if not targets[name]] == [], "name them in tests/mutants/targets.py, with the tests that judge them"
+    assert [name for name, count in targets.items() if count > 1] == [], "one target is enough"
 
 
 def test_every_judge_is_a_file_of_tests() -> None:

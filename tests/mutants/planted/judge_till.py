@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mutants.planted.till import MOST, Till, change, larger
+from tests.mutants.planted.till import IS_DEAR, MOST, Till, change, larger
 
 
 def test_change_is_given_in_large_coins() -> None:
@@ -26,3 +26,7 @@ def test_a_till_sells_three_things() -> None:
     assert [till.sell(2) for _ in range(4)] == [True, True, True, False]
     assert not Till().sell(0)
     assert MOST == 3
+
+
+def test_dear_is_what_costs_more_than_a_hundred() -> None:
+    assert [IS_DEAR(price) for price in (100, 101, 101.5)] == [False, True, False]

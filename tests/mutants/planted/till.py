@@ -1,5 +1,7 @@
 """A small module for the test of the runner: some of its mutants are noticed by `judge_till`, one never ends, one survives."""
 
+from collections.abc import Callable
+
 MOST = 3
 
 
@@ -38,3 +40,13 @@ class Till:
     def never_asked(self) -> int:
         """No judge calls this."""
         return self.sales + 1
+
+
+def _above(least: int) -> Callable[[object], bool]:
+    def is_above(price: object) -> bool:
+        return isinstance(price, int) and price > least
+
+    return is_above
+
+
+IS_DEAR = _above(100)
