@@ -12,7 +12,7 @@ from sedano.model.collection import Latest, written
 from sedano.model.elections import Election, closed
 from sedano.model.leases.rule import LeaseRecord, Term
 from sedano.model.leases.store_clock import Moment
-from sedano.model.ledger.records import Claim, Outcome
+from sedano.model.ledger.records import Claim, Extension, Outcome
 from sedano.model.limits.concurrency import Permit
 from sedano.model.limits.rate import Line, Pace
 from sedano.model.messages.message import BlobRef
@@ -75,6 +75,10 @@ LIVES = {
     "a stolen claim": Life(LEDGER, keys.task("t"), (
         lambda world, day: world.ledger.claim([claim(day)]),
         lambda world, day: world.ledger.steal(claim(day)._replace(nonce="n2"), world.ledger.read(["t"])["t"]),
+    )),
+    "a claim, its extension": Life(LEDGER, keys.task("t"), (
+        lambda world, day: world.ledger.claim([claim(day)]),
+        lambda world, day: world.ledger.extend([Extension("t", "n", 1, NOW + day * DAY)]),
     )),
     "a reservation, its claim": Life(LEDGER, keys.task("t"), (
         lambda world, day: world.ledger.reserve("t", "m", NOW, NOW + day * DAY),

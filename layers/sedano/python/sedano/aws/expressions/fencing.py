@@ -53,7 +53,7 @@ def _bare(condition: str) -> str:
 
 
 def _is_enclosed(text: str) -> bool:
-    """Tell whether *text* begins with a parenthesis that its last character closes."""
+    """Return whether *text* begins with a parenthesis that its last character closes."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
