@@ -67,7 +67,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "timer",
         ("model.timers", "model.ledger.recent_ids", "model.priority", "model.cluster.controller", "model.partitions"),
-        unit("timer", "window", "priority", "rounds", "partitions"),
+        unit("timer", "foreign_schedule", "window", "priority", "rounds", "partitions"),
     ),
     Target(
         "claiming",
@@ -158,8 +158,8 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "schedules",
-        each("model.schedules", "agenda clock_changes cron foreign_schedules schedule timetable"),
-        (*unit("agenda", "clock_changes", "foreign_schedule", "schedule", "timetable"), *stories("periodic", "periodic_claims")),
+        each("model.schedules", "agenda cron schedule timetable"),
+        (*unit("agenda", "clock_changes", "schedule", "timetable"), *stories("periodic", "periodic_claims")),
     ),
     Target("keys", ("model.seals.key_set",), (*unit("seal", "seals"), *conformance("keys_command", "key_store"))),
     Target("settings", ("model.settings",), (*unit("project_settings"), *stories("config_command"))),
@@ -224,7 +224,7 @@ TARGETS: Sequence[Target] = (
         each("engine", "leases singletons partitions"),
         stories("leases", "leadership", "given_back", "locks_in_tasks", "locks_awaited", "singletons", "partitions"),
     ),
-    Target("election-steps", each("engine", "elections election_requests"), stories("elections", "preferences")),
+    Target("election-steps", ("engine.elections", "canvas.election"), stories("elections", "preferences")),
     Target(
         "cluster-steps",
         (*each("engine.cluster", "control controller explanation membership"), "engine.health"),
