@@ -67,7 +67,7 @@ class Mutator:
             for _ in range(1 + int(random.expovariate(0.7))):
                 value = self._changed(value, pool, 0)
             return self._dumped(value).encode("utf-8", "surrogatepass")
-        except RecursionError:
+        except (RecursionError, MemoryError):  # each change may double what the one before has doubled
             return b"[" * 200
         except ValueError:  # an integer of more digits than Python writes
             return b"9" * 5_000
