@@ -42,7 +42,7 @@ def run(ports: Ports, store: KeyStore, capsys: pytest.CaptureFixture[str]) -> Ru
         said = capsys.readouterr()
         for secret in re.findall("[0-9a-fA-F]{32,}", before + (store.read() or "")):
             assert secret not in said.out + said.err
-        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", said.out + said.err)
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", said.out + said.err)
         return status, said.out, said.err
 
     return run
@@ -93,10 +93,10 @@ def test_list_shows_ids_and_ages_of_keys_that_a_function_or_a_person_made(run: R
     assert (row["key"], row["state"], row["until"]) == ("k1", "signs", None)
     assert 3 * 86_400 - 1 <= row["age"] <= 3 * 86_400 + 1
     status, out, _ = run("list")
-    head, line = out.splitlines()
-    assert (status, head.split()) == (0, ["KEY", "STATE", "MADE", "AGE", "HOLDS", "UNTIL"])
-    assert line.split()[:2] == ["k1", "signs"]
-    assert line.split()[-3:] == ["3", "d", "-"]
+    (line,) = out.splitlines()
+    key, state, _, age, until = line.split("\t")
+    assert (status, key, state, until) == (0, "k1", "signs", "")
+    assert 3 * 86_400 - 1 <= float(age) <= 3 * 86_400 + 1
 
 
 def test_list_shows_keys_of_which_nobody_knows_the_age(run: Run, store: KeyStore) -> None:

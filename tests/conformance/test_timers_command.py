@@ -50,7 +50,7 @@ def run(ports: Ports, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*arguments: str) -> tuple[int, str, str]:
         status = main(["timers", *arguments, *APP])
         said = capsys.readouterr()
-        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", said.out + said.err)
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", said.out + said.err)
         return status, said.out, said.err
 
     return run
@@ -85,9 +85,8 @@ def test_what_recurs_among_the_timers_is_shown_with_everything_that_no_timer_has
     leave(world, "beacon")
     status, out, err = run("foreign")
     assert (status, err) == (0, "")
-    head, row = out.splitlines()
-    assert head.split() == ["NAME", "STATE", "WHEN", "TARGET", "WHY"]
-    assert row.startswith("beacon  ")
+    (row,) = out.splitlines()
+    assert row.startswith("beacon\t")
     (found,) = map(json.loads, run("foreign", "--json")[1].splitlines())
     assert (found["name"], found["expression"], found["target"]) == ("beacon", "rate(1 minute)", PLANTED["Target"]["Arn"])  # type: ignore[index]
     told = "; ".join(found["why"])
@@ -99,7 +98,7 @@ def test_all_are_deleted_and_the_timers_stay(run: Run, world: World) -> None:
         leave(world, name)
     status, out, err = run("foreign", "--delete", "--yes")
     assert status == 0
-    assert [line.split()[0] for line in out.splitlines()] == ["NAME", "beacon", "beacon.2"]
+    assert [line.split()[0] for line in out.splitlines()] == ["beacon", "beacon.2"]
     assert err.splitlines() == [
         "sedano timers: delete 2 foreign schedules: beacon, beacon.2; timers stay",
         "sedano timers: beacon deleted", "sedano timers: beacon.2 deleted",
@@ -113,7 +112,7 @@ def test_one_is_deleted_by_its_name_and_a_timer_never_is(run: Run, world: World)
         leave(world, name)
     status, out, err = run("foreign", "other", "t-1", "--delete", "--yes")
     assert status == 3
-    assert [line.split()[0] for line in out.splitlines()] == ["NAME", "other"]
+    assert [line.split()[0] for line in out.splitlines()] == ["other"]
     assert "no foreign schedule is called t-1" in err
     assert [json.loads(line)["name"] for line in run("foreign", "--json")[1].splitlines()] == ["beacon"]
     assert names(world) == {"t-1", "t-2"}

@@ -3,16 +3,33 @@
 import os
 import pty
 import sys
-from collections.abc import Iterator, Sequence
+import termios
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 
 from sedano.cli import main
 
+OF_TERMINALS = ("NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM", "SEDANO_PAGER", "PAGER")
 
-def on_terminal(arguments: Sequence[str]) -> str:
-    """Run a verb that succeeds; return what it writes to a terminal."""
+
+@contextmanager
+def variables(given: Mapping[str, str]) -> Iterator[None]:
+    """Let the environment have *given*, and nothing else of what a terminal has."""
+    before = {name: os.environ.pop(name) for name in OF_TERMINALS if name in os.environ}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name in given:
+            del os.environ[name]
+        os.environ.update(before)
+
+
+def on_terminal(arguments: Sequence[str], lines: int = 0, **given: str) -> str:
+    """Run a verb that succeeds; return what it writes to a terminal of so many *lines* (0: it does not say)."""
     reader, writer = pty.openpty()
-    with os.fdopen(writer, "w") as terminal, redirect_stdout(terminal):
+    termios.tcsetwinsize(writer, (lines, 80))
+    with os.fdopen(writer, "w") as terminal, redirect_stdout(terminal), variables({"TERM": "xterm", **given}):
         assert sys.stdout.isatty()
         assert main(arguments) == 0
     written = b""

@@ -53,16 +53,15 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, str]]:
-    """What `sedano config --json` prints, which the table agrees with."""
+    """What `sedano config --json` prints, which the rows of a pipe agree with."""
     assert main([*arguments, "config"]) == 0
-    head, *rows = capsys.readouterr().out.splitlines()
-    assert head.split() == ["SETTING", "VALUE", "SOURCE"]
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert main(["config", *arguments, "--json"]) == 0
     found: dict[str, dict[str, str]] = json.loads(capsys.readouterr().out)
-    assert [row.split()[0] for row in rows] == list(found)
-    for row, one in zip(rows, found.values(), strict=True):
-        assert row.endswith(one["source"])
-        assert one["value"] is None or isinstance(one["value"], list) or f" {one['value']}  " in row
+    assert [name for name, _, _ in rows] == list(found)
+    for (_, value, source), one in zip(rows, found.values(), strict=True):
+        assert source == one["source"]
+        assert isinstance(one["value"], list) or value == str("" if one["value"] is None else one["value"])
     return found
 
 

@@ -1,7 +1,9 @@
-"""Lists from the command line: a terminal and a pipe get the same table, a program gets JSON with the same facts."""
+"""Lists from the command line: a terminal gets a table in colour, a pipe rows with tabs, and a program JSON, with the same facts."""
 
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +45,7 @@ def world() -> Iterator[testing.World]:
             fill.apply_async((n,), task_id=f"t-{n}")
             world.clock.advance(1)
             world.drain()
-        fall.delay()
+        fall.apply_async(task_id="t-4")
         world.drain()
         with app.lock("nightly", duration=60):
             yield world
@@ -59,18 +61,92 @@ def piped(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = Exit.
 LISTS = (["queues"], ["workers"], ["locks", "nightly"], ["circuits"], ["schedules"], ["list"], ["failures"])
 
 
+GOLDEN: dict[str, tuple[str, str, str]] = {
+    "queues": (
+        "<b>QUEUE    WAIT  RUN  INVOCATIONS  PAUSED</>\ndefault  0     0    10           no\nmail     0     0    10           no\n",
+        "queue|wait|run|invocations|paused\ndefault|0|0|10|no\nmail|0|0|10|no\n",
+        ('{"queue": "default", "wait": 0, "run": 0, "invocations": 10, "paused": false}\n'
+        '{"queue": "mail", "wait": 0, "run": 0, "invocations": 10, "paused": false}\n'),
+    ),
+    "circuits": (
+        "<b>CIRCUIT     STATE   SINCE  CAUSE  TASKS</>\nshelf.fill  closed  -      -      shelf.fill\n",
+        "circuit|state|since|cause|tasks\nshelf.fill|closed|||shelf.fill\n",
+        '{"name": "shelf.fill", "tasks": ["shelf.fill"], "shared": true, "open": false, "since": 0.0, "until": 0.0, "cause": ""}\n',
+    ),
+    "schedules": (
+        ("<b>SCHEDULE    TASK        WHEN          NEXT                  PAUSED  MISSED  LATE</>\n"
+        "shelf.dust  shelf.dust  every 3600 s  2026-01-01 01:00:00Z  no      0       no\n"),
+        "schedule|task|when|next|paused|missed|late\nshelf.dust|shelf.dust|every 3600 s|2026-01-01T01:00:00.000000Z|no|0|no\n",
+        ('{"schedule": "shelf.dust", "task": "shelf.dust", "when": "every 3600 s", "next": 1767229200.0, "paused": false, "missed": 0, '
+        '"late": false}\n'),
+    ),
+    "list": (
+        ("<b>ID   NAME         STATE    AT                    QUEUE    WAITED   RAN      WORKER             ERROR</>\n"
+        "t-4  shelf.break  <red>FAILURE</>  2026-01-01 00:00:04Z  default  0.000 s  0.000 s  memory.1.00000000  "
+        "OSError('\\x1b[2J\\u202e\\nx')\n"
+        "t-2  shelf.fill   <green>SUCCESS</>  2026-01-01 00:00:03Z  default  1.000 s  0.000 s  memory.1.00000000  -\n"),
+        ("id|name|state|at|queue|waited|ran|worker|error\n"
+        "t-4|shelf.break|FAILURE|2026-01-01T00:00:04.000000Z|default|0.000000|0.000000|memory.1.00000000|OSError('\\x1b[2J\\u202e\\nx')\n"
+        "t-2|shelf.fill|SUCCESS|2026-01-01T00:00:03.000000Z|default|1.000000|0.000000|memory.1.00000000|\n"),
+        ('{"id": "t-4", "name": "shelf.break", "state": "FAILURE", "at": 1767225604.0, "queue": "default", "waited": 0.0, "ran": 0.0, '
+        '"worker": "memory.1.00000000", "error": "OSError(\'\\\\x1b[2J\\\\u202e\\\\nx\')"}\n'
+        '{"id": "t-2", "name": "shelf.fill", "state": "SUCCESS", "at": 1767225603.0, "queue": "default", "waited": 1.0, "ran": 0.0, '
+        '"worker": "memory.1.00000000", "error": ""}\n'),
+    ),
+}
+"""What a terminal gets, a pipe with `--header`, and a program with `--json`; a tab is written as a bar, and colours by their names."""
+COLOURS = {"<b>": "\x1b[1m", "<red>": "\x1b[31m", "<green>": "\x1b[32m", "</>": "\x1b[0m"}
+CHOSEN = {"list": ["id:t-[24]"]}
+
+
+def coloured(golden: str) -> str:
+    """The text that a golden one stands for."""
+    for name, sequence in COLOURS.items():
+        golden = golden.replace(name, sequence)
+    return golden
+
+
+@pytest.mark.parametrize("verb", GOLDEN)
+def test_a_terminal_a_pipe_and_a_program_get_what_each_needs(
+    verb: str, world: testing.World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal, pipe, program = GOLDEN[verb]
+    words = [verb, *CHOSEN.get(verb, [])]
+    assert on_terminal([*words, *APP]) == coloured(terminal)
+    assert on_terminal([*words, *APP, "--color", "never"]) == re.sub("<[^>]*>", "", terminal)
+    assert piped(capsys, *words, "--header") == pipe.replace("|", "\t")
+    assert piped(capsys, *words) == pipe.replace("|", "\t").partition("\n")[2]
+    assert piped(capsys, *words, "--json") == program
+
+
 @pytest.mark.parametrize("verb", LISTS, ids=[verb for verb, *_ in LISTS])
-def test_a_terminal_and_a_pipe_get_the_same_and_json_has_the_same_rows(
+def test_the_rows_of_a_pipe_a_terminal_and_json_are_the_same(
     verb: list[str], world: testing.World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = piped(capsys, *verb)
-    assert on_terminal([*verb, *APP]) == table
-    head, *rows = table.splitlines()
+    rows = [line.split("\t") for line in piped(capsys, *verb).splitlines()]
+    head, *lines = on_terminal([*verb, *APP, "--color", "never"]).splitlines()
     found = [*map(json.loads, piped(capsys, *verb, "--json").splitlines())]
-    assert len(rows) == len(found) > 0
-    assert head.split()[0] == next(iter(found[0])).upper() or verb == ["circuits"]
-    for row, one in zip(rows, found, strict=True):
-        assert row.split()[0] == str(next(iter(one.values())))
+    assert len(rows) == len(found) == len(lines) > 0
+    assert {len(row) for row in rows} == {len(re.split(r" {2,}", head))}
+    for row, line, one in zip(rows, lines, found, strict=True):
+        assert row[0] == line.split()[0] == str(next(iter(one.values())))
+
+
+def test_a_list_that_is_longer_than_the_screen_is_shown_by_the_pager(world: testing.World, tmp_path: Path) -> None:
+    note = tmp_path / "pager"
+    note.write_text("#!/bin/sh\necho paged $LESS\ncat\n")
+    note.chmod(0o755)
+    table = on_terminal(["list", *APP], PAGER="cat")
+    assert len(table.splitlines()) == 6
+    assert on_terminal(["list", *APP], lines=6, SEDANO_PAGER=str(note), PAGER="false", LESS="FX") == f"paged FX\n{table}"
+    assert on_terminal(["list", *APP], lines=6, PAGER=str(note)) == f"paged FRX\n{table}"
+    assert on_terminal(["list", *APP], lines=7, PAGER=str(note)) == table, "it fits, with the next prompt"
+    assert on_terminal(["list", *APP], lines=6, PAGER=str(note), TERM="dumb") == re.sub("\x1b[^m]*m", "", table)
+
+
+def test_a_pager_that_does_not_start_is_an_error_beside_the_list(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(on_terminal(["list", *APP], lines=3, SEDANO_PAGER="no-such-pager -x").splitlines()) == 6
+    assert "the pager no-such-pager does not start: No such file or directory; set SEDANO_PAGER" in capsys.readouterr().err
 
 
 def test_tasks_are_listed_by_state_and_name_the_latest_first(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,14 +158,14 @@ def test_tasks_are_listed_by_state_and_name_the_latest_first(world: testing.Worl
     assert ids("--state", "failure", "--task", "fill") == ["t-3", "t-1"]
     assert ids("--state", "RETRY") == []
     table = piped(capsys, "list", "--state", "FAILURE")
-    assert len(table.splitlines()) == 4, "an error of two lines forges none"
+    assert len(table.splitlines()) == 3, "an error of two lines forges none"
     assert "ValueError('3 \\x1b[2J" in table
 
 
 def test_what_happened_days_ago_is_listed_when_it_is_asked_for(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
     world.clock.advance(3 * 86_400)
     assert piped(capsys, "list") == ""
-    assert len(piped(capsys, "list", "--days", "4").splitlines()) == 6
+    assert len(piped(capsys, "list", "--days", "4").splitlines()) == 5
 
 
 def test_failures_are_grouped_by_task_and_kind_of_error(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -181,8 +181,8 @@ def test_a_circuit_that_is_open_is_shown_and_closed(world: testing.World, run: R
     world.step()
     (found,) = map(json.loads, run("circuits", "--json")[0].splitlines())
     assert (found["name"], found["open"], found["tasks"]) == ("ops.send", True, ["ops.send"])
-    head, row = run("circuits")[0].splitlines()
-    assert (head.split()[:2], row.split()[:2]) == (["CIRCUIT", "STATE"], ["ops.send", "open"])
+    (row,) = run("circuits")[0].splitlines()
+    assert row.split("\t")[:2] == ["ops.send", "open"]
     assert run("resume", "ops.send", "--yes")[0] == "circuit ops.send resumed\n"
     assert json.loads(run("circuits", "--json")[0])["open"] is False
 
@@ -193,9 +193,9 @@ def test_a_schedule_is_paused_and_its_next_moments_are_shown(world: testing.Worl
     moments = run("schedules", "ops.tidy", "--next", "2")[0].splitlines()
     assert len(moments) == 2
     run("pause", "ops.tidy", "--kind", "schedule", "--yes")
-    head, row = run("schedules")[0].splitlines()
-    assert head.split() == ["SCHEDULE", "TASK", "WHEN", "NEXT", "PAUSED", "MISSED", "LATE"]
-    assert row.split()[-4:] == ["-", "yes", "0", "no"]
+    head, row = run("schedules", "--header")[0].splitlines()
+    assert head.split("\t") == ["schedule", "task", "when", "next", "paused", "missed", "late"]
+    assert row.split("\t")[-4:] == ["", "yes", "0", "no"]
     assert run("schedules", "ops.tidy")[0] == ""
     run("resume", "ops.tidy", "--kind", "schedule", "--yes")
     assert run("schedules", "ops.tidy", "--next", "2")[0].splitlines() == moments

@@ -40,9 +40,9 @@ def keep(app: str, *bodies: str) -> Path:
 
 def test_every_spool_is_listed_with_its_stage(capsys: pytest.CaptureFixture[str]) -> None:
     keep("other", "{}")
-    assert main(["spool", "list"]) == 0
+    assert main(["spool", "list", "--header"]) == 0
     head, first, second = capsys.readouterr().out.splitlines()
-    assert head.split() == ["SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"]
+    assert head.split("\t") == ["spool", "app", "stage", "waiting", "unreadable", "oldest", "queues"]
     assert first.split()[1:5] == ["other", "dev", "1", "0"]
     assert second.split()[1:5] == ["shelf", "gone", "2", "0"]
     assert main(["spool", "list", "--json"]) == 0

@@ -10,6 +10,7 @@ from sedano import Sedano, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
 from sedano.ports import Ports
+from tests.stories.terminals import on_terminal
 
 app = Sedano("stream")
 APP = ("--app", "tests.stories.test_tail_command:app")
@@ -64,7 +65,7 @@ def test_it_says_how_far_back_how_live_and_what_it_read(world: testing.World, ca
     assert main(["tail", *APP]) == Exit.DONE
     out, err = capsys.readouterr()
     assert "events of 1 day (UTC), today included, in causal order; a deployed stage writes them up to 60 s after they occurred" in err
-    assert "sedano tail: read 2 objects (no AWS call)\n" in err
+    assert "sedano tail: live; $5.80 a million views on AWS; read 2 s3.GetObject, 1 s3.ListObjectsV2\n" in err
     assert "ValueError" in out
     assert "\x1b" not in out
     assert len(out.splitlines()) == len(tailed(capsys)), "an error of two lines forges none"
@@ -102,3 +103,13 @@ def test_following_prints_new_events_once_and_marks_late_ones(world: testing.Wor
 def test_looks_without_a_pause_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tail", *APP, "--follow", "--every", "0"]) == Exit.USAGE
     assert "--every: give one second or more" in capsys.readouterr().err
+
+
+def test_a_pipe_gets_every_cell_and_a_terminal_those_that_have_something(
+    world: testing.World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tail", *APP, "task-succeeded", "--header"]) == Exit.DONE
+    assert capsys.readouterr().out == (
+        "at\ttype\ttask\tid\tworker\terror\tlate\n2026-01-01T00:00:01.000000Z\ttask-succeeded\t\tt-0\tmemory.1.00000000\t\t\n"
+    )
+    assert on_terminal(["tail", *APP, "task-succeeded", "--header"]) == "2026-01-01 00:00:01Z  task-succeeded  t-0  memory.1.00000000\n"

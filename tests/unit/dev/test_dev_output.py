@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sedano import Sedano, testing
-from sedano.dev.output import Console, LogLines, TaskStream, wants_colour
+from sedano.dev.output import Console, LogLines, TaskStream
 from sedano.dev.run_reports import Report, logged
 
 
@@ -35,23 +35,6 @@ def lines(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lines]:
     made = Lines(tmp_path / "lines", request.param)
     yield made
     os.close(made.target)
-
-
-class Terminal(io.StringIO):
-    """A stream that is a terminal."""
-
-    def isatty(self) -> bool:
-        """It is one."""
-        return True
-
-
-def test_colour_is_for_terminals_and_the_environment_decides() -> None:
-    assert wants_colour(Terminal(), {})
-    assert not wants_colour(io.StringIO(), {})
-    assert not wants_colour(Terminal(), {"NO_COLOR": "1"})
-    assert not wants_colour(Terminal(), {"TERM": "dumb"})
-    assert wants_colour(io.StringIO(), {"FORCE_COLOR": "1"})
-    assert not wants_colour(io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"})
 
 
 def test_text_from_outside_moves_no_cursor_and_forges_no_line(lines: Lines) -> None:

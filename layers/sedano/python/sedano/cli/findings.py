@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json
+from sedano.cli.printer import line, put, say, say_json
+from sedano.cli.tables import styled
 from sedano.views.findings import Finding, failed
 
 _WIDTH = len("warning")
@@ -18,7 +19,7 @@ def show(verb: str, findings: Sequence[Finding], *, strict: bool, as_json: bool)
         if as_json:
             say_json(one._asdict())
         else:
-            say(f"{one.grade:{_WIDTH}}  {one.checked}: {one.found}")
+            put([f"{styled(f'{one.grade:{_WIDTH}}', one.grade)}  {line(f'{one.checked}: {one.found}')}"])
             if one.do:
                 say(f"{'':{_WIDTH}}  do: {one.do}")
     counted = Counter(one.grade for one in findings)

@@ -7,7 +7,8 @@ from typing import Any
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, table
+from sedano.cli.printer import say, say_json
+from sedano.cli.tables import Age, Cell, Instant, listing
 from sedano.errors import OptionError
 from sedano.model.messages.timestamps import shown
 from sedano.model.seals import key_set
@@ -164,7 +165,12 @@ def _show(keys: KeySet, ports: Ports, as_json: bool) -> None:
             say_json(row)
         return
     head = ("KEY", "STATE", "MADE", "AGE", "HOLDS UNTIL")
-    table(head, [(row["key"], row["state"], *_ages(row), _when(row["until"])) for row in rows])
+    listing(head, [_cells(row) for row in rows])
+
+
+def _cells(row: dict[str, Any]) -> tuple[Cell, ...]:
+    age = None if row["age"] is None else Age(row["age"])
+    return row["key"], row["state"], Instant(row["made"] or 0), age, Instant(row["until"] or 0)
 
 
 def _plain(keys: KeySet, kid: str, now: float) -> dict[str, Any]:
@@ -173,12 +179,3 @@ def _plain(keys: KeySet, kid: str, now: float) -> dict[str, Any]:
     state = "signs" if kid == keys.sign else "coming" if kid == key_set.coming(keys) else "holds"
     age = None if made is None else round(now - made)
     return {"key": kid, "state": state, "made": made, "age": age, "until": key_set.kept_until(keys, kid)}
-
-
-def _ages(row: dict[str, Any]) -> tuple[str, str]:
-    age = row["age"]
-    return _when(row["made"]), "-" if age is None else f"{age // 86_400} d" if age >= 86_400 else f"{age} s"
-
-
-def _when(moment: float | None) -> str:
-    return "-" if moment is None else shown(moment)

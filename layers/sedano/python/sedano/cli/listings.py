@@ -1,6 +1,6 @@
 """Lists queues, workers, locks, circuits, schedules, tasks and failures: what the verbs of these names do.
 
-Each list is a sequence of records. `_print` writes them as a table, or as one line of JSON for each.
+Each list is a sequence of records. `_print` writes them as a list for its reader, or as one line of JSON for each.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, table
+from sedano.cli.printer import say, say_json
+from sedano.cli.tables import Cell, Instant, Seconds, listing
 from sedano.errors import OptionError, UnknownSchedule, UsageError
-from sedano.model.messages.timestamps import shown
 from sedano.views import circuits as of_circuits
 from sedano.views import locks as of_locks
 from sedano.views import queues as of_queues
@@ -44,7 +44,8 @@ def workers(app: Sedano, as_json: bool) -> None:
         for one in found:
             say_json({"worker": one.name, "state": one.state, "seen": one.seen, "holds": one.holds})
         return
-    table(("WORKER", "STATE", "SEEN", "HOLDS"), [(one.name, one.state, shown(one.seen), " ".join(one.holds)) for one in found])
+    rows = [(one.name, one.state, Instant(one.seen), " ".join(one.holds)) for one in found]
+    _list("workers", ("WORKER", "STATE", "SEEN", "HOLDS"), rows)
 
 
 def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:
@@ -65,10 +66,10 @@ def circuits(app: Sedano, as_json: bool) -> None:
             say_json(one._asdict())
         return
     rows = [
-        (one.name, "open" if one.open else "closed" if one.shared else "in each worker", _moment(one.since), one.cause, " ".join(one.tasks))
+        (one.name, "open" if one.open else "closed" if one.shared else "in each worker", Instant(one.since), one.cause, " ".join(one.tasks))
         for one in found
     ]
-    table(("CIRCUIT", "STATE", "SINCE", "CAUSE", "TASKS"), rows)
+    _list("circuits", ("CIRCUIT", "STATE", "SINCE", "CAUSE", "TASKS"), rows)
 
 
 def schedules(app: Sedano, name: str | None, number: int, as_json: bool) -> None:
@@ -85,9 +86,11 @@ def schedules(app: Sedano, name: str | None, number: int, as_json: bool) -> None
         return
     if name not in view.moments:
         raise UnknownSchedule(f"{name}: the app has no schedule of this name; `sedano schedules` lists them")
-    for one in view.moments[name]:
-        fields = {"utc": one.utc, "local": one.local, "note": one.note}
-        say_json({"schedule": name, "next": one.at, **fields}) if as_json else say(one.local + (f"  ({one.note})" if one.note else ""))
+    if as_json:
+        for one in view.moments[name]:
+            say_json({"schedule": name, "next": one.at, "utc": one.utc, "local": one.local, "note": one.note})
+        return
+    _list("schedules", ("LOCAL", "UTC", "NOTE"), [(one.local, Instant(one.at), one.note) for one in view.moments[name]])
 
 
 def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool) -> None:
@@ -115,27 +118,20 @@ def _print(verb: str, records: Sequence[Record], as_json: bool) -> None:
     if as_json:
         for one in records:
             say_json(one._asdict())
-    elif records:
-        table([name.upper() for name in records[0]._asdict()], [_row(one._asdict()) for one in records])
+        return
+    rows = [[_cell(*field) for field in one._asdict().items()] for one in records]
+    _list(verb, [name.upper() for name in records[0]._asdict()] if records else (), rows)
+
+
+def _list(verb: str, head: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    if rows:
+        listing(head, rows)
     else:
         say(f"sedano {verb}: there is nothing to list", err=True)
 
 
-def _row(fields: dict[str, Any]) -> list[str]:
-    return [_cell(name, value) for name, value in fields.items()]
-
-
-def _cell(name: str, value: object) -> str:
+def _cell(name: str, value: Any) -> Cell:
     if isinstance(value, float):
-        return f"{value:.3f} s" if name in SPANS else _moment(value)
-    return _text(value)
-
-
-def _text(value: object) -> str:
-    if value is None or value == "":
-        return "-"
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _moment(value: float) -> str:
-    return shown(value) if value else "-"
+        return Seconds(value) if name in SPANS else Instant(value)
+    cell: Cell = value
+    return cell

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sedano.errors import UsageError
+from sedano.views.terminal_colour import CHOICES
 
 if TYPE_CHECKING:
     from sedano.app import Sedano
@@ -67,6 +68,12 @@ def shared(*names: str, **attributes: Any) -> Callable[[F], F]:
 def chosen(name: str) -> Any:
     """Return the value of the shared option *name*, or None where it was not given."""
     return click.get_current_context().meta.get(f"sedano.{name}")
+
+
+def chosen_here(name: str) -> Any:
+    """Return the value of the shared option *name*; None also outside of a command."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(f"sedano.{name}") if context is not None else None
 
 
 def of_app(command: F) -> F:
@@ -131,6 +138,22 @@ def consent() -> Consent:
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 """The option `--json`."""
+
+
+def of_colour(command: F) -> F:
+    """Let a command take `--color`."""
+    return shared("--color", type=click.Choice(CHOICES), help="Colours: on a terminal (auto), always or never.")(command)
+
+
+def of_table(command: F) -> F:
+    """Let a command that prints a list take `--header` and `--color`, which `sedano.cli.tables` reads."""
+    header = click.option("--header", is_flag=True, expose_value=False, callback=_remember, help="Begin with a head in a pipe too.")
+    return header(of_colour(command))
+
+
+def of_list(command: F) -> F:
+    """Let a command that prints a list take `--json`, `--header` and `--color`."""
+    return as_json(of_table(command))
 
 
 def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:

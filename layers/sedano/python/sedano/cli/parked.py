@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, say_text, table
+from sedano.cli.printer import say, say_json, say_text
+from sedano.cli.tables import Instant, listing
 from sedano.engine.parked.redrive import Going, Parked, give_back, parked, planned, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
@@ -46,8 +47,8 @@ def show_reasons(app: Sedano, reason: str | None, most: int, as_json: bool) -> N
     if not groups:
         say("nothing is parked" + (f" for the reason {reason}" if reason else ""), err=True)
         return
-    rows = [(g.reason, str(g.number), g.queue, shown(g.oldest), g.sample.task_id or g.sample.message_id, g.sample.detail) for g in groups]
-    table(("REASON", "COUNT", "QUEUE", "OLDEST", "SAMPLE", "DETAIL"), rows)
+    rows = [(g.reason, g.number, g.queue, Instant(g.oldest), g.sample.task_id or g.sample.message_id, g.sample.detail) for g in groups]
+    listing(("REASON", "COUNT", "QUEUE", "OLDEST", "SAMPLE", "DETAIL"), rows)
 
 
 def show(app: Sedano, named: str, most: int, as_json: bool) -> Exit:

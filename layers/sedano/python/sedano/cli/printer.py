@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sedano.views.terminal_text import columns
 from sedano.views.terminal_text import line as line
 
 Row = Sequence[str]
@@ -22,9 +23,21 @@ def say(*lines: str, err: bool = False) -> None:
     stream = sys.stderr if err else sys.stdout
     if stream is None:  # it was closed when the program began
         return
-    encoding = getattr(stream, "encoding", None) or "utf-8"
     for one in lines:
-        print(line(one).encode(encoding, "backslashreplace").decode(encoding), file=stream)
+        print(encoded(line(one), stream), file=stream)
+
+
+def put(lines: Iterable[str]) -> None:
+    """Write *lines* to stdout as they are: their texts have passed `line`, and only colours of sedano are around them."""
+    if sys.stdout is not None:
+        for one in lines:
+            print(encoded(one, sys.stdout))
+
+
+def encoded(text: str, stream: Any) -> str:
+    """Return *text* with the characters written out that *stream* has no letters for."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def say_text(text: str, *, err: bool = False) -> None:
@@ -38,8 +51,8 @@ def say_json(value: Any) -> None:
 
 
 def table(head: Row, rows: Iterable[Row]) -> None:
-    """Print a table with its columns in line."""
+    """Print a table of a report with its columns in line; lists are printed by `sedano.cli.tables`."""
     every = [[line(text) for text in row] for row in (head, *rows)]
-    widths = [max(len(row[n]) for row in every) for n in range(len(head))]
+    widths = [max(columns(row[n]) for row in every) for n in range(len(head))]
     for row in every:
-        say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(text + " " * (width - columns(text)) for text, width in zip(row, widths, strict=True)).rstrip())

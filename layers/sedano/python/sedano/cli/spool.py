@@ -7,11 +7,11 @@ import logging
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import line, say, say_json, table
+from sedano.cli.printer import line, say, say_json
+from sedano.cli.tables import Cell, Instant, listing
 from sedano.engine.publisher import spool_folder
 from sedano.engine.publisher.spool import Found, Spool, every
 from sedano.errors import ConfigurationError, SpoolError
-from sedano.model.messages.timestamps import shown
 
 _LOGGER = logging.getLogger("sedano")
 
@@ -26,7 +26,7 @@ def show(as_json: bool) -> None:
     if not found:
         say(f"nothing waits in {spool_folder.home()}", err=True)
         return
-    table(("SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"), map(_row, found))
+    listing(("SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"), map(_row, found))
 
 
 def send(app: Sedano, consent: Consent) -> Exit:
@@ -75,6 +75,5 @@ def _name(one: Found) -> str:
     return f"{one.place.parent.name}/{one.place.name}"
 
 
-def _row(one: Found) -> tuple[str, ...]:
-    oldest = shown(one.oldest) if one.oldest else "-"
-    return _name(one), one.app, one.stage or "-", str(one.waiting), str(one.spoiled), oldest, " ".join(one.queues)
+def _row(one: Found) -> tuple[Cell, ...]:
+    return _name(one), one.app, one.stage, one.waiting, one.spoiled, Instant(one.oldest or 0), " ".join(one.queues)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.cli.printer import say, say_json
-from sedano.model.messages.timestamps import shown
-from sedano.views.tail import RECORDER_S, EventLine, EventTail, Look
+from sedano.cli.tables import Instant, head, row
+from sedano.views.tail import RECORDER_S, EventTail, Look
+from sedano.views.terminal_screen import price
+
+HEAD = ("AT", "TYPE", "TASK", "ID", "WORKER", "ERROR", "LATE")
 
 
 class TailOptions(NamedTuple):
@@ -36,35 +39,26 @@ def tail(app: Sedano, asked: TailOptions) -> None:
         f"them up to {RECORDER_S} s after they occurred{following}",
         err=True,
     )
-    looking, begun, first = EventTail(ports, asked.days), ports.clock.now(), True
+    looking, begun, most = EventTail(app, asked.days), ports.clock.now(), asked.limit
+    if not asked.as_json:
+        head(HEAD)
     while True:
-        before = dict(ports.telemetry.calls())
         look = looking.look()
-        _show(look, asked, asked.limit if first else None)
-        _say_reads(look, before, ports.telemetry.calls())
-        first = False
+        _show(look, asked, most)
+        most = len(look.events)
         if not asked.follow or (asked.seconds is not None and ports.clock.now() + asked.every > begun + asked.seconds):
             return
         ports.clock.sleep(asked.every)
 
 
-def _show(look: Look, asked: TailOptions, most: int | None) -> None:
+def _show(look: Look, asked: TailOptions, most: int) -> None:
+    """Print the last *most* events of *look* that are wanted, and what it read."""
     found = [one for one in look.events if not asked.wanted or {one.type, one.id, one.name} & {*asked.wanted}]
-    for one in found if most is None else found[-most:]:
+    for one in found[-most:]:
         if asked.as_json:
             say_json(one._asdict())
         else:
-            say(_text(one))
+            row((Instant(one.at), one.type, one.name, one.id, one.worker, one.error, "late" if one.late else ""))
     sys.stdout.flush()
-
-
-def _text(one: EventLine) -> str:
-    parts = [shown(one.at), one.type, one.name, one.id, one.worker, one.error, "(late)" if one.late else ""]
-    return "  ".join(part for part in parts if part)
-
-
-def _say_reads(look: Look, before: Mapping[str, int], after: Mapping[str, int]) -> None:
-    calls = {name: number - before.get(name, 0) for name, number in after.items() if number > before.get(name, 0)}
-    counted = ", ".join(f"{number} {name}" for name, number in sorted(calls.items())) or "no AWS call"
-    unreadable = f", {look.unreadable} lines cannot be read" if look.unreadable else ""
-    say(f"sedano tail: read {look.objects} objects ({counted}){unreadable}", err=True)
+    unreadable = f"; {look.unreadable} lines cannot be read" if look.unreadable else ""
+    say(f"sedano tail: {price(look.about)}{unreadable}", err=True)

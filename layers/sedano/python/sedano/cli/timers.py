@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, say_text, table
+from sedano.cli.printer import say, say_json, say_text
+from sedano.cli.tables import listing
 from sedano.errors import SedanoError
 from sedano.model.timers import Foreign
 from sedano.ports import Ports
@@ -40,7 +41,7 @@ def _show(found: Sequence[Foreign], as_json: bool) -> None:
             say_json(one._asdict())
     elif found:
         rows = [(one.name, one.state, one.expression, one.target, "; ".join(one.why)) for one in found]
-        table(("NAME", "STATE", "WHEN", "TARGET", "WHY"), rows)
+        listing(("NAME", "STATE", "WHEN", "TARGET", "WHY"), rows)
 
 
 def _deleted(ports: Ports, one: Foreign) -> bool:

@@ -21,6 +21,7 @@ from sedano.cli.exits import Exit
 from sedano.errors import SedanoError, UsageError
 from sedano.views.browser import FIRST_S, HELP, Browser, away, pressed, rested
 from sedano.views.screens import Screen, ScreenQuery, screen
+from sedano.views.terminal_colour import wants_colour
 from sedano.views.terminal_screen import Size, TextRow, frame, price, rows
 
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l\x1b[2J", "\x1b[?25h\x1b[?1049l"
@@ -50,7 +51,7 @@ def run(app: Sedano, asked: ScreenQuery, environment: Mapping[str, str] = os.env
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("top draws on a terminal; in a pipe use `sedano list`, `sedano queues` and the like, with --json for programs")
-    colour = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    colour = wants_colour(environment, is_terminal=True)
     with _terminal(sys.stdin.fileno(), sys.stdout.fileno()):
         _loop(app, Browser(asked), colour=colour)
     return Exit.DONE

@@ -14,6 +14,7 @@ from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
 from sedano.cli.printer import Row, say, say_json, table
+from sedano.cli.tables import Instant, listing
 from sedano.errors import ArgumentError, UsageError
 from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.annotations import ANYTHING, kind_of
@@ -69,7 +70,8 @@ def show_runs(app: Sedano, workflow: str | None, as_json: bool) -> None:
     if not found:
         say("there are no runs" + (f" of a workflow {workflow}" if workflow else ""), err=True)
         return
-    table(("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), [(r.run_id, r.workflow, r.version, r.state, shown(r.started)) for r in found])
+    rows = [(run.run_id, run.workflow, run.version, run.state, Instant(run.started)) for run in found]
+    listing(("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), rows)
 
 
 def show(app: Sedano, run: str, as_json: bool) -> None:

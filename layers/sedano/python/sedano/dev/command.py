@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from sedano.dev.folder import DevFolder
-from sedano.dev.output import Console, wants_colour
+from sedano.dev.output import Console
 from sedano.dev.settings import DevSettings
 from sedano.dev.supervisor import Supervisor
 from sedano.errors import ConfigurationError, UsageError
 from sedano.sqlite.store import Store
+from sedano.views.terminal_colour import wants_colour
 
 HOST = "127.0.0.1"
 BACKLOG = 128
@@ -30,7 +31,7 @@ def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> i
     """
     stream = sys.stderr if settings.json else sys.stdout
     stream.flush()
-    console = Console(stream.fileno(), wants_colour(stream, environment))
+    console = Console(stream.fileno(), wants_colour(environment, is_terminal=stream.isatty()))
     folder = DevFolder(settings.project)
     folder.acquire()
     try:

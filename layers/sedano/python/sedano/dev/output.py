@@ -12,23 +12,15 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
 
 from sedano.engine.context import CURRENT
+from sedano.views.terminal_colour import RESET, painted
 from sedano.views.terminal_text import line
 
-STYLES: Mapping[str, str] = {"dim": "2", "good": "32", "warning": "33", "bad": "31", "task": "36", "bold": "1"}
 _COLOUR = re.compile("(\x1b\\[[0-9;]*m)")
-_RESET = "\x1b[0m"
-
-
-def wants_colour(stream: IO[str], environment: Mapping[str, str]) -> bool:
-    """Return whether lines to *stream* are coloured: on a terminal, unless NO_COLOR is set; always with FORCE_COLOR."""
-    if environment.get("NO_COLOR"):
-        return False
-    return bool(environment.get("FORCE_COLOR")) or (stream.isatty() and environment.get("TERM") != "dumb")
 
 
 def label(task: str, task_id: str) -> str:
@@ -55,13 +47,13 @@ class Console:
 
     def painted(self, text: str, style: str) -> str:
         """Return *text* in *style* where lines are coloured."""
-        return f"\x1b[{STYLES[style]}m{text}{_RESET}" if self.colour and style else text
+        return painted(text, style, colour=self.colour)
 
     def plain(self, text: str) -> str:
         """Return one line that a task printed: its own colours are kept where lines are coloured, other control characters escaped."""
         if not self.colour or "\x1b" not in text:
             return line(text)
-        return "".join(part if _COLOUR.fullmatch(part) else line(part) for part in _COLOUR.split(text)) + _RESET
+        return "".join(part if _COLOUR.fullmatch(part) else line(part) for part in _COLOUR.split(text)) + RESET
 
     def write(self, text: str) -> None:
         """Write *text* at once."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from sedano.app import Sedano
 from sedano.model.history.event_order import Stamp, stamp
-from sedano.ports import Ports
+from sedano.views.cluster import first_day
+from sedano.views.reader import About, Reader
 
 RECORDER_S = 60
 """The most seconds for which the recorder of a deployed stage collects events before it writes them."""
-_DAY_S = 86_400.0
 
 
 class EventLine(NamedTuple):
@@ -33,33 +33,36 @@ class EventLine(NamedTuple):
 
 
 class Look(NamedTuple):
-    """One look at the history: the new *events*, the number of *objects* that were read, and of their *unreadable* lines."""
+    """One look at the history: the new *events*, the number of *unreadable* lines, and its *about*: the reads with their price."""
 
     events: tuple[EventLine, ...]
-    objects: int
     unreadable: int
+    about: About
 
 
 class EventTail:
-    """Looks at the history of *ports* again and again and returns each event once."""
+    """Looks at the history of *app* again and again and returns each event once."""
 
-    def __init__(self, ports: Ports, days: int = 1) -> None:
+    def __init__(self, app: Sedano, days: int = 1) -> None:
         """Read the last *days*, today included; nothing is read yet."""
-        self._ports, self._days = ports, days
+        self._app, self._days = app, days
         self._seen: set[Stamp] = set()
         self._latest = 0
 
     def look(self) -> Look:
-        """Read the history; return its new events."""
-        now = self._ports.clock.now()
-        since = datetime.fromtimestamp(now - (self._days - 1) * _DAY_S, UTC).strftime("%Y-%m-%d")
-        blobs = list(self._ports.events.read(since))
+        """Read the history; return its new events.
+
+        Raises:
+            OptionError: there is no such number of days.
+        """
+        reader = Reader(self._app)
+        blobs = reader.ports.events.read(first_day(reader.ports, self._days))
         new, unreadable = self._new(line for blob in blobs for line in blob.splitlines())
         ordered = sorted(new)
         events = tuple(_line(at, new[at], late=at.clock < self._latest) for at in ordered)
         self._seen |= new.keys()
         self._latest = max(self._latest, ordered[-1].clock) if ordered else self._latest
-        return Look(events, len(blobs), unreadable)
+        return Look(events, unreadable, reader.about())
 
     def _new(self, lines: Iterable[bytes]) -> tuple[dict[Stamp, Mapping[str, Any]], int]:
         """Return the events of *lines* that were not seen before, and the number of unreadable lines."""

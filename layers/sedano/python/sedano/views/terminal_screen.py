@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
-from unicodedata import category, east_asian_width
 
 from sedano.views.reader import About
 from sedano.views.screens import Cell, Panel, Screen
-from sedano.views.terminal_text import line
+from sedano.views.terminal_text import columns, line
 
 WIDEST = 48
 """The most columns of one cell, unless it is the last of its row."""
@@ -77,13 +76,6 @@ def fitted(text: str, width: int) -> str:
             break
         taken += one
     return taken + "…" if width > 0 else ""
-
-
-def columns(text: str) -> int:
-    """Return how many columns a terminal takes for *text*: two for wide characters, none for marks that combine."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if category(one) in ("Mn", "Me") else 2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def _table(table: Panel) -> list[TextRow]:

@@ -6,12 +6,21 @@ surrogates are written as in Python's source, `\\x1b` and `\\u202e`. So is a lin
 
 from __future__ import annotations
 
+from unicodedata import category, east_asian_width
+
 
 def line(text: str) -> str:
     """Return *text* as one line that a terminal shows as it is."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(one if one == "\t" or _is_plain(one) else _escaped(one) for one in text)
+
+
+def columns(text: str) -> int:
+    """Return how many columns a terminal takes for *text*: two for wide characters, none for marks that combine."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if category(one) in ("Mn", "Me") else 2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def _is_plain(one: str) -> bool:

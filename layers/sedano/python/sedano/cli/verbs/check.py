@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json
+from sedano.cli.options import as_json, of_colour
 from sedano.cli.verbs.staged import asked, of_stage
 
 HELP = """Check the app without AWS: tasks, queues, schedules and clock changes, sizes of arguments, names.
@@ -25,6 +25,7 @@ Exits with 6 if there is a fault."""
 @click.option("--strict", is_flag=True, help="Exit with 6 for a warning as well.")
 @of_stage
 @as_json
+@of_colour
 def command(deploy: bool, strict: bool, given: tuple[str, ...], as_json: bool) -> int:
     """Check the app."""
     from sedano.cli.check import check

@@ -6,26 +6,26 @@ sedano config --json
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
-from sedano.cli.options import as_json, of_app, settings
-from sedano.cli.printer import say_json, table
+from sedano.cli.options import of_app, of_list, settings
+from sedano.cli.printer import say_json
 
 
 @click.command(help="Show every setting with its value and its source: option, variable, file or default.")
 @of_app
-@as_json
+@of_list
 def command(as_json: bool) -> None:
     """Show the settings."""
+    from sedano.cli.tables import listing
+
     found = settings()
     values = {**found.values, "code": found.values["code"]._replace(value=str(found.code))}
     if as_json:
         say_json({name: one._asdict() for name, one in values.items()})
         return
-    rows: list[Sequence[str]] = [(name, "-" if one.value is None else _text(one.value), one.source) for name, one in values.items()]
-    table(("SETTING", "VALUE", "SOURCE"), rows)
+    rows = [(name, None if one.value is None else _text(one.value), one.source) for name, one in values.items()]
+    listing(("SETTING", "VALUE", "SOURCE"), rows)
 
 
 def _text(value: object) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json
+from sedano.cli.options import as_json, of_colour
 from sedano.cli.verbs.staged import asked, of_stage
 
 HELP = """Check this machine and the stage: Python, packages, settings, app, credentials, clock, stacks, versions, queues and tables.
@@ -24,6 +24,7 @@ Exits with 6 if there is a fault."""
 @click.option("--strict", is_flag=True, help="Exit with 6 for a warning as well.")
 @of_stage
 @as_json
+@of_colour
 def command(local: bool, strict: bool, given: tuple[str, ...], as_json: bool) -> int:
     """Check the machine and the stage."""
     from sedano.cli.doctor import doctor

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, changes, consent, of_app, the_app
+from sedano.cli.options import changes, consent, of_app, of_list, the_app
 
 
 @click.group(help="The keys by which a stage marks its messages. No key is ever printed.")
@@ -27,7 +27,7 @@ def command() -> None:
 
 @command.command("list", help="Show their ids and ages, and which one signs.")
 @of_app
-@as_json
+@of_list
 def list_(as_json: bool) -> None:
     """Show the keys."""
     from sedano.cli import keys

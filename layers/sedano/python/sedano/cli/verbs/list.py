@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, the_app, whole
+from sedano.cli.options import of_app, of_list, the_app, whole
 
 HELP = """Show the latest tasks of the event history. Reads the history of N days: one S3 GET for each of its objects.
 
@@ -23,7 +23,7 @@ an id or a name. All parts must match."""
 @click.option("--days", type=whole(1), default=2, metavar="N", help="Read N days, today included; default: 2.")
 @click.option("--limit", type=whole(1), default=50, metavar="N", help="Show N tasks; default: 50.")
 @of_app
-@as_json
+@of_list
 def command(query: tuple[str, ...], state: str | None, name: str | None, days: int, limit: int, as_json: bool) -> None:
     """Show the latest tasks."""
     from sedano.cli import listings

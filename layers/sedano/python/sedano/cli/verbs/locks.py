@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, the_app
+from sedano.cli.options import of_app, of_list, the_app
 
 HELP = """Show locks: held or not, owner, fencing token, end of the lease.
 
@@ -18,7 +18,7 @@ NAME is a lock's name, or the full name of another lease: singleton/TASK/KEY, le
 @click.command(help=HELP)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @of_app
-@as_json
+@of_list
 def command(names: tuple[str, ...], as_json: bool) -> int:
     """Show locks."""
     from sedano.cli import listings

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, changes, chosen, consent, of_app, shared, the_app, whole
+from sedano.cli.options import as_json, changes, chosen, consent, of_app, of_list, shared, the_app, whole
 
 MOST = 1_000
 
@@ -35,7 +35,7 @@ def command() -> None:
 @click.option("--why", "--reason", "reason", metavar="CODE", help="Only those that were set aside for this reason.")
 @of_app
 @most
-@as_json
+@of_list
 def list_(reason: str | None, as_json: bool) -> None:
     """Show the reasons."""
     from sedano.cli import parked

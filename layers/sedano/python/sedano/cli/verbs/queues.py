@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, the_app
+from sedano.cli.options import of_app, of_list, the_app
 
 
 @click.command(help="Show the command queues: messages that wait and run, invocations allowed, paused or not.")
 @of_app
-@as_json
+@of_list
 def command(as_json: bool) -> None:
     """Show the command queues."""
     from sedano.cli import listings

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, changes, consent, of_app, the_app, whole
+from sedano.cli.options import changes, consent, of_app, of_list, the_app, whole
 
 
 @click.group(help="Messages that wait on this machine for their queues.")
@@ -22,7 +22,7 @@ def command() -> None:
 
 
 @command.command("list", help="Show what waits, for which app and stage, since when.")
-@as_json
+@of_list
 def list_(as_json: bool) -> None:
     """Show what waits."""
     from sedano.cli import spool

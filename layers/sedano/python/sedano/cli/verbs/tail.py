@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, seconds, the_app, whole
+from sedano.cli.options import of_app, of_list, seconds, the_app, whole
 
 HELP = """Show the latest events of the history in causal order, and with --follow the new ones.
 
@@ -26,7 +26,7 @@ WANTED is a type such as task-failed, the id of a task, or its name. An event is
 @click.option("--days", type=whole(1), default=1, metavar="N", help="Read N days, today included; default: 1.")
 @click.option("--limit", type=whole(1), default=50, metavar="N", help="Begin with the latest N events; default: 50.")
 @of_app
-@as_json
+@of_list
 def command(wanted: tuple[str, ...], follow: bool, every: float, span: float | None, days: int, limit: int, as_json: bool) -> None:
     """Show events."""
     if every < 1:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import changes, consent, of_app, the_app
+from sedano.cli.options import changes, consent, of_app, of_table, the_app
 
 
 @click.group(help="The schedules in the group of the stage's timers.")
@@ -26,6 +26,7 @@ def command() -> None:
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--delete", is_flag=True, help="Delete them, after asking.")
 @changes
+@of_table
 @of_app
 def foreign(names: tuple[str, ...], delete: bool) -> int:
     """Show or delete foreign schedules."""

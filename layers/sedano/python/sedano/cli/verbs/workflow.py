@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, changes, consent, of_app, the_app
+from sedano.cli.options import as_json, changes, consent, of_app, of_list, the_app
 
 OF_WORKFLOW = "WORKFLOW is a .toml or .yaml file, module:Class, or the name of a workflow of the app"
 
@@ -60,7 +60,7 @@ def start(workflow: str, inputs: tuple[str, ...], run_id: str | None) -> None:
 @command.command("list", help="Show the runs, the latest first; with WORKFLOW only those of that name.")
 @click.argument("workflow", required=False)
 @of_app
-@as_json
+@of_list
 def list_(workflow: str | None, as_json: bool) -> None:
     """Show the runs."""
     from sedano.cli import workflow as doing

@@ -1,0 +1,172 @@
+"""Lists as their reader needs them: in line and in colour on a terminal, separated by tabs in a pipe.
+
+A pipe gets one row a line, each cell whole: moments in ISO 8601 (UTC), seconds as a number, an empty cell for nothing, and a head only with
+`--header`. A terminal gets columns in line below a head, and a pager where the list is longer than the screen. `--json` is the verbs' own.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+
+from sedano.cli.options import chosen_here
+from sedano.cli.printer import encoded, put, say
+from sedano.model.messages.timestamps import shown, write
+from sedano.model.states import ROWS
+from sedano.views.findings import FAULT, OK, WARNING
+from sedano.views.terminal_colour import painted, wants_colour
+from sedano.views.terminal_text import columns, line
+
+DAY_S = 86_400
+PAGER = "less -FRX"
+_STYLES: Mapping[str, str] = {"": "", "running": "task", "done": "good", "failed": "bad"}
+STYLE_OF: Mapping[str, str] = {
+    **{state.value: _STYLES[row.style] for state, row in ROWS.items()},
+    "LOST": "bad", "open": "bad", OK: "good", WARNING: "warning", FAULT: "bad",
+}  # fmt: skip
+"""How cells that consist of one of these words are coloured."""
+
+
+class Instant(float):
+    """A moment (epoch s); 0 is none."""
+
+
+class Seconds(float):
+    """A length of time."""
+
+
+class Age(Seconds):
+    """A length of time that a person reads in days."""
+
+
+Cell = str | int | Instant | Seconds | None
+"""A cell: a text, a number, a yes or no (bool), or an empty cell (None)."""
+
+
+def listing(names: Sequence[str], rows: Iterable[Sequence[Cell]], environment: Mapping[str, str] = os.environ) -> None:
+    """Write *rows* to stdout, for a terminal or a pipe; *names* are the head, which a pipe gets with `--header` only."""
+    if _is_terminal():
+        paged(_aligned(names, [[_for_people(cell) for cell in cells] for cells in rows], colour=_colour(environment)), environment)
+        return
+    head(names)
+    for cells in rows:
+        row(cells, environment)
+
+
+def head(names: Sequence[str]) -> None:
+    """Write the head of a list whose rows follow one by one: in a pipe with `--header`, else none."""
+    if chosen_here("header") and not _is_terminal():
+        put(["\t".join(name.lower().replace(" ", "_") for name in names)])
+
+
+def row(cells: Sequence[Cell], environment: Mapping[str, str] = os.environ) -> None:
+    """Write one row of a list: all cells to a pipe, and to a terminal those that have something."""
+    colour = _colour(environment)
+    if _is_terminal():
+        put(["  ".join(_styled(text, text, colour=colour) for cell in cells if (text := _for_people(cell)) != "-")])
+    else:
+        put(["\t".join(_styled(text, text, colour=colour) for text in map(_for_programs, cells))])
+
+
+def styled(text: str, word: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return *text* in the colour of *word* where stdout is coloured; *text* is harmless already."""
+    return _styled(text, word, colour=_colour(environment))
+
+
+def paged(lines: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
+    """Write harmless *lines* to the terminal, through the pager where the terminal has no room for them and the next prompt."""
+    command, height = pager(environment), _height()
+    if not command or not 0 < height <= len(lines):
+        put(lines)
+        return
+    sys.stdout.flush()
+    try:
+        running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=sys.stdout, env={"LESS": "FRX", **environment})
+    except OSError as wrong:
+        say(f"sedano: the pager {command[0]} does not start: {wrong.strerror}; set SEDANO_PAGER to another one, or to cat", err=True)
+        put(lines)
+        return
+    with suppress(BrokenPipeError, KeyboardInterrupt):  # the reader has seen enough
+        running.communicate(encoded("".join(f"{one}\n" for one in lines), sys.stdout).encode())
+    _ended(running.wait)
+
+
+def pager(environment: Mapping[str, str]) -> list[str]:
+    """Return the words of the pager's command; empty to use no pager.
+
+    SEDANO_PAGER wins over PAGER; the default is `less -FRX`, which shows less than a screen as it is. None on a terminal that is TERM=dumb.
+    """
+    asked = next((environment[name] for name in ("SEDANO_PAGER", "PAGER") if name in environment), PAGER)
+    words = shlex.split(asked)
+    return [] if words in ([], ["cat"]) or environment.get("TERM") == "dumb" else words
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _colour(environment: Mapping[str, str]) -> bool:
+    return wants_colour(environment, is_terminal=_is_terminal(), asked=chosen_here("color"))
+
+
+def _ended(wait: Callable[[], object]) -> None:
+    """Wait for the pager; Ctrl-C is a key of its own."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            wait()
+            return
+
+
+def _height() -> int:
+    """Return the lines of the terminal; 0 where it does not say."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).lines
+    except (OSError, ValueError):
+        return 0
+
+
+def _aligned(names: Sequence[str], rows: Sequence[Sequence[str]], *, colour: bool) -> list[str]:
+    widths = [max(columns(one[place]) for one in (names, *rows)) for place in range(len(names))]
+    made = [painted(_joined(names, widths, colour=False), "bold", colour=colour)]
+    return made + [_joined(one, widths, colour=colour) for one in rows]
+
+
+def _joined(texts: Sequence[str], widths: Sequence[int], *, colour: bool) -> str:
+    cells = []
+    for place, (text, width) in enumerate(zip(texts, widths, strict=True)):
+        rest = "" if place == len(texts) - 1 else " " * (width - columns(text))
+        cells.append(_styled(text, text, colour=colour) + rest)
+    return "  ".join(cells).rstrip()
+
+
+def _styled(text: str, word: str, *, colour: bool) -> str:
+    return painted(text, STYLE_OF.get(word, ""), colour=colour)
+
+
+def _for_people(cell: Cell) -> str:
+    if isinstance(cell, Instant):
+        return shown(cell) if cell else "-"
+    if isinstance(cell, Age):
+        return f"{cell // DAY_S:.0f} d" if cell >= DAY_S else f"{cell:.0f} s"
+    if isinstance(cell, Seconds):
+        return f"{cell:.3f} s"
+    return _text(cell) or "-"
+
+
+def _for_programs(cell: Cell) -> str:
+    if isinstance(cell, Instant):
+        return write(cell) if cell else ""
+    if isinstance(cell, Seconds):
+        return f"{cell:.6f}"
+    return _text(cell).replace("\t", "\\t")
+
+
+def _text(cell: Cell) -> str:
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return "" if cell is None else line(str(cell))
+
