@@ -75,6 +75,13 @@ def test_the_tree_of_the_site_lists_every_page_once() -> None:
     assert sorted(listed()) == sorted(pages)
 
 
+def test_the_list_of_pages_says_a_line_about_every_guide() -> None:
+    said = re.findall(r"^- \[[^\]]+\]\(([\w/]+)\.md\): ", (DOCS / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    guides = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES} & set(listed())
+    apart = {"protocol/transitions"}  # the line of the protocol links it
+    assert guides - set(said) - apart == set(), "add a line about the page to the list in docs/index.md"
+
+
 @pytest.mark.parametrize("page", LINKED, ids=name)
 def test_every_link_leads_to_a_file_and_to_a_heading_in_it(page: Path) -> None:
     wrong = []

@@ -1,6 +1,7 @@
 """Every function states its limits, writes to its own log, and knows every setting of the library."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.infra.template import Templates, target
@@ -28,6 +29,13 @@ def test_every_directory_of_functions_is_deployed_and_nothing_else_is(templates:
     only_where_declared = {"controller", "webhook", "stream"}  # test_controller.py, test_webhook.py, test_stream.py
     assert set(templates.functions()) == every - only_where_declared
     assert len(templates.of_type("Lambda::Function")) == len(templates.functions())
+
+
+def test_every_function_has_a_page_and_a_row_in_the_table() -> None:
+    root = Path(__file__).resolve().parents[2] / "functions"
+    every = {handler.parent.name for handler in root.glob("*/handler.py")}
+    rows = re.findall(r"^\| `(\w+)` \|", (root / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert (sorted(rows), {page.parent.name for page in root.glob("*/README.md")}) == (sorted(every), every)
 
 
 def test_every_function_states_memory_time_and_architecture(templates: Templates) -> None:

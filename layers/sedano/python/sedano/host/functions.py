@@ -33,7 +33,7 @@ class LambdaContext(Protocol):
 
 Handler = Callable[[Event, LambdaContext], dict[str, Any]]
 OWN = f"{connect.__module__}:{connect.__name__}"
-"""Raised when the function named in `connect=` does not exist."""
+"""The library's own function for `connect=`."""
 CONNECT = "SEDANO_CONNECT"
 """The variable with the app's `connect=`, for functions that do not load the app; the stack sets it."""
 
