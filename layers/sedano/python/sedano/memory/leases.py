@@ -60,7 +60,7 @@ class MemoryLeases:
         """Give the lease back where *term* still holds it."""
         with self._lock:
             record = self._kept.get(term.name)
-            if record is None or not is_mine(record, term.nonce, term.token):
+            if record is None or (record.nonce, record.token) != (term.nonce, term.token):
                 return Leased(False, record)
             if not record.held:
                 return Leased(True, record)
