@@ -222,7 +222,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "lease-steps",
         each("engine", "leases singletons partitions"),
-        stories("leases", "leadership", "given_back", "locks_in_tasks", "locks_awaited", "singletons", "partitions"),
+        stories("leases", "leases_contended", "leadership", "given_back", "locks_in_tasks", "locks_awaited", "singletons", "partitions"),
     ),
     Target("election-steps", ("engine.elections", "canvas.election"), stories("elections", "preferences")),
     Target(
