@@ -217,7 +217,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "limit-steps",
         (*each("engine.limits", "concurrency gate rate"), "engine.collection", "engine.lineage_marks"),
-        stories("limits", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
+        stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
     ),
     Target(
         "lease-steps",

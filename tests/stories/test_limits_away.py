@@ -1,0 +1,76 @@
+"""The store of limits is away at any one call, or loses its answer; and bursts that go on where an earlier batch began them."""
+
+from typing import Any
+
+import pytest
+
+from sedano import Sedano
+from sedano.model import states
+from sedano.ports import PARKED
+from tests.stories.processes import Processes
+from tests.stories.stage import QUEUES, Stage, in_memory
+from tests.stories.taps import SIDES, Side, Watch, away, tapped
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "permits": {"concurrency": 1},
+    "a rate": {"rate": "2/s", "burst": 2},
+    "a rate and permits": {"rate": ("4/s", "60/m"), "burst": (1, 2), "concurrency": 2},
+}
+
+
+class Limited:
+    """An app with one limited task, over *stage*."""
+
+    def __init__(self, stage: Stage, **options: Any) -> None:
+        """Declare the task with *options*."""
+        self.stage, self.app, self.ran = stage, Sedano("limited", queues=QUEUES), list[tuple[float, int]]()
+        self.only = self.app.task(name="only", retry=False, **options)(self._body)
+        self.processes = Processes(stage, self.app)
+
+    def _body(self, number: int) -> None:
+        self.ran.append((self.stage.clock.now(), number))
+
+
+def disturbed(options: dict[str, Any], watch: Watch) -> list[str]:
+    """Run six tasks while a call of the limits is not answered; return the calls."""
+    limited = Limited(in_memory(), **options)
+    limited.processes.restart(tapped(limited.stage.ports, watch))
+    limited.processes.feed = limited.stage.ports.queues
+    results = []
+    for first in (0, 3):
+        results += [limited.only.delay(number) for number in range(first, first + 3)]
+        limited.processes.step()
+    limited.processes.drain()
+    assert sorted(number for _, number in limited.ran) == list(range(6))
+    assert {result.state for result in results} == {states.SUCCESS}
+    assert limited.stage.peek(PARKED) == []
+    return watch.calls
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_that_is_not_answered_costs_time_and_no_task(name: str, side: Side) -> None:
+    asked = frozenset({"limits"})
+    calls = disturbed(LIMITS[name], Watch(-1, side, away, asked))
+    assert len(calls) >= 2
+    for at, call in enumerate(calls):
+        watch = Watch(at, side, away, asked)
+        try:
+            disturbed(LIMITS[name], watch)
+        except AssertionError as broken:
+            raise AssertionError(f"away {side} call {at}, {call}: {broken}") from broken
+        assert watch.fired
+
+
+@pytest.mark.parametrize("per", [{}, {"per": "worker"}], ids=["of all", "of each worker"])
+def test_what_is_left_of_a_burst_is_used_by_the_next_batch_and_no_more(per: dict[str, str]) -> None:
+    limited = Limited(in_memory(), rate="1/m", burst=3, **per)
+    began = limited.stage.clock.now()
+    for numbers in ((0, 1), (2, 3)):
+        for number in numbers:
+            limited.only.delay(number)
+        limited.processes.step()
+    assert [number for _, number in limited.ran] == [0, 1, 2]
+    limited.processes.drain()
+    moment, number = limited.ran[3]
+    assert (number, moment - began) == (3, pytest.approx(60, abs=1))
