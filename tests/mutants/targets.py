@@ -222,7 +222,17 @@ TARGETS: Sequence[Target] = (
     Target(
         "lease-steps",
         each("engine", "leases singletons partitions"),
-        stories("leases", "leases_contended", "leadership", "given_back", "locks_in_tasks", "locks_awaited", "singletons", "partitions"),
+        stories(
+            "leases",
+            "leases_contended",
+            "limits_away",
+            "leadership",
+            "given_back",
+            "locks_in_tasks",
+            "locks_awaited",
+            "singletons",
+            "partitions",
+        ),
     ),
     Target("election-steps", ("engine.elections", "canvas.election"), stories("elections", "preferences")),
     Target(

@@ -1,4 +1,4 @@
-"""The store of limits is away at any one call, or loses its answer; and bursts that go on where an earlier batch began them."""
+"""The store of limits or of leases is away at any one call, or loses its answer; and bursts that go on where an earlier batch began them."""
 
 from typing import Any
 
@@ -15,6 +15,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "permits": {"concurrency": 1},
     "a rate": {"rate": "2/s", "burst": 2},
     "a rate and permits": {"rate": ("4/s", "60/m"), "burst": (1, 2), "concurrency": 2},
+    "a singleton": {"singleton": True},
 }
 
 
@@ -50,7 +51,7 @@ def disturbed(options: dict[str, Any], watch: Watch) -> list[str]:
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_that_is_not_answered_costs_time_and_no_task(name: str, side: Side) -> None:
-    asked = frozenset({"limits"})
+    asked = frozenset({"limits", "leases"})
     calls = disturbed(LIMITS[name], Watch(-1, side, away, asked))
     assert len(calls) >= 2
     for at, call in enumerate(calls):
