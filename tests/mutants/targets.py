@@ -84,7 +84,10 @@ TARGETS: Sequence[Target] = (
     Target(
         "following",
         ("engine.worker.follow_ups", "engine.canvas.join_arrivals", "engine.canvas.chord_results", "engine.canvas.continuation"),
-        stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced"),
+        (
+            *stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced", "canvas_refused"),
+            *stories("canvas_large", "canvas_own_ids", "executions", "retries", "ids"),
+        ),
     ),
     Target(
         "publisher",

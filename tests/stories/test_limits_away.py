@@ -1,4 +1,4 @@
-"""The store of limits or of leases is away at any one call, or loses its answer; and bursts that go on where an earlier batch began them."""
+"""The store of limits or of leases is away at any one call, or loses its answer; and a burst goes on in the next batch."""
 
 from typing import Any
 
