@@ -215,7 +215,10 @@ TARGETS: Sequence[Target] = (
     Target(
         "circuits",
         ("engine.circuits",),
-        (*stories("circuits", "circuits_counted", "circuits_crash", "health_checks", "looked_at_again"), *unit("breaker")),
+        (
+            *stories("circuits", "circuits_counted", "circuits_of_checks", "circuits_crash", "health_checks", "looked_at_again"),
+            *unit("breaker"),
+        ),
     ),
     Target(
         "limit-steps",

@@ -219,10 +219,9 @@ class Circuits(Gate):
         except SedanoError as error:
             self._ports.telemetry.log("warning", "circuits not read; the last known state holds", error=str(error))
 
-    def _take_over(self, memo: Memo, name: str) -> Circuit:
+    def _take_over(self, memo: Memo, name: str) -> None:
         self._memos[name] = memo
-        self._mine[name] = circuit = rule.from_text(memo.text) if memo.text else Circuit(name)
-        return circuit
+        self._mine[name] = rule.from_text(memo.text) if memo.text else Circuit(name)
 
     def _change(self, breaker: Breaker, change: Callable[[Circuit], Circuit]) -> bool:
         """Change a circuit; return whether the change was kept. A shared one changes by compare-and-swap."""
