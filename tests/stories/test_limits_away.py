@@ -1,11 +1,13 @@
 """The store of limits or of leases is away at any one call, or loses its answer; and a burst goes on in the next batch."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sedano import Sedano
 from sedano.model import states
+from sedano.model.limits.concurrency import Permit
 from sedano.ports import PARKED
 from tests.stories.processes import Processes
 from tests.stories.stage import QUEUES, Stage, in_memory
@@ -61,6 +63,51 @@ def test_a_limit_that_is_not_answered_costs_time_and_no_task(name: str, side: Si
         except AssertionError as broken:
             raise AssertionError(f"away {side} call {at}, {call}: {broken}") from broken
         assert watch.fired
+
+
+class Slow:
+    """Limits whose first answer takes ten minutes."""
+
+    def __init__(self, stage: Stage) -> None:
+        """Stand before the limits of *stage*."""
+        self._stage, self._answers = stage, 0
+
+    def __getattr__(self, operation: str) -> Any:
+        """Return the operation, which lets time pass after the first call."""
+
+        def call(*given: Any) -> Any:
+            answer = getattr(self._stage.ports.limits, operation)(*given)
+            self._answers += 1
+            if self._answers == 1:
+                self._stage.pass_time(600)
+            return answer
+
+        return call
+
+
+def test_a_slot_that_passed_while_it_was_asked_for_is_not_used_and_its_task_comes_again() -> None:
+    limited = Limited(in_memory(), rate="1/s")
+    result = limited.only.delay(1)
+    limited.processes.restart(replace(limited.stage.ports, limits=Slow(limited.stage)))  # type: ignore[arg-type]
+    limited.processes.step()
+    assert limited.ran == []
+    limited.processes.drain()
+    assert (len(limited.ran), result.state) == (1, states.SUCCESS)
+
+
+def test_a_batch_that_finds_every_permit_held_waits_and_runs_whole() -> None:
+    limited = Limited(in_memory(), concurrency=1)
+    now = int(limited.stage.clock.now() * 1000)
+    assert limited.stage.ports.limits.take("only/", Permit(0, now, "n", "another", now + 60_000), "", now).done
+    for number in range(4):
+        limited.only.delay(number)
+    limited.processes.step()
+    assert limited.ran == []
+    assert limited.stage.telemetry.counted("PermitsBusy", task="only") == 4
+    limited.processes.drain()
+    assert sorted(number for _, number in limited.ran) == list(range(4))
+    assert limited.ran[0][0] * 1000 >= now + 60_000
+    assert limited.stage.peek(PARKED) == []
 
 
 @pytest.mark.parametrize("per", [{}, {"per": "worker"}], ids=["of all", "of each worker"])
