@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from examples.census.facts import Facts
 from examples.census.flow_checks import FlowEvidence
-from examples.census.page import legend, section, table, text
+from examples.census.page import legend, scrolling, section, table, text
 from examples.census.services import ARCHIVE, INDEX
 from examples.census.tasks import CALLS_A_SECOND
 from examples.census.timeline import ROW, TOP, WIDTH, Axis, grid, lane
@@ -52,7 +52,7 @@ def _picture(evidence: FlowEvidence) -> str:
     ]
     words = [("var(--a)", "a tick"), (GOOD, "a call that was served"), (BAD, "a call that failed"), (OPEN, "the circuit is open")]
     picture = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="ticks and calls over the seconds">{"".join(drawn)}</svg>'
-    return f'{legend(words)}<div class="scroll">{picture}</div>'
+    return legend(words) + scrolling(picture, "ticks and calls over the seconds")
 
 
 def _open(axis: Axis, evidence: FlowEvidence) -> Iterator[str]:

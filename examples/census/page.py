@@ -75,9 +75,15 @@ def tiles(figures: Iterable[tuple[str, object, str]]) -> str:
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; a column whose name ends in # holds numbers. Cells are HTML already (see `text`)."""
     classes = [' class="n"' if column.endswith("#") else "" for column in columns]
-    head = "".join(f"<th{c}>{text(name.rstrip('#'))}</th>" for c, name in zip(classes, columns, strict=True))
+    named = zip(classes, columns, strict=True)
+    head = "".join(f"<th{c}>{text(name.rstrip('#'))}</th>" if name else f"<td{c}></td>" for c, name in named)
     body = "".join(f"<tr>{''.join(f'<td{c}>{cell}</td>' for c, cell in zip(classes, row, strict=True))}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return scrolling(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", ", ".join(filter(None, columns)))
+
+
+def scrolling(drawn: str, name: str) -> str:
+    """Return *drawn* so that a narrow screen scrolls it, by keyboard as well."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{text(name.replace("#", ""))}">{drawn}</div>'
 
 
 def bars(values: Sequence[tuple[str, float, str]]) -> str:

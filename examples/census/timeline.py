@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from examples.census.facts import STOLEN, Body, Facts
-from examples.census.page import legend, text
+from examples.census.page import legend, scrolling, text
 
 COLOURS = {"measure": "var(--a)", "count_imports": "var(--b)", "flag_long_functions": "var(--c)"}
 OTHER = "var(--d)"
@@ -45,7 +45,7 @@ def timeline(facts: Facts) -> str:
     words = [*((colour, name) for name, colour in COLOURS.items()), (OTHER, "any other"), ("var(--back)", "an invocation"),
              ("var(--bad)", "✕ killed")]  # fmt: skip
     picture = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="timeline of the run">{"".join(drawn)}</svg>'
-    return f'{legend(words)}<div class="scroll">{picture}</div>'
+    return legend(words) + scrolling(picture, "timeline of the run")
 
 
 def _rows(bodies: Iterable[Body], kills: Mapping[int, float]) -> dict[int, list[Body]]:

@@ -23,7 +23,7 @@ BATCHES = (1, 10)
 RECORDS = 100
 FILES = 60
 KINDS = {
-    "sqs": ("published", "received", "history told"), "invocation": ("worker invoked", "recorder invoked", "router invoked"),
+    "sqs": ("published", "received", "history events"), "invocation": ("worker invoked", "recorder invoked", "router invoked"),
     "write": ("ledger", "joins"), "put": ("history kept", "arguments"),
 }  # fmt: skip
 

@@ -128,7 +128,7 @@ def store() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("refusal", "asked", "said"), [("ThrottlingException", 3, "not now"), ("AccessDeniedException", 1, "may not do this")]
+    ("refusal", "asked", "said"), [("ThrottlingException", 3, "not now"), ("AccessDeniedException", 1, "do not allow this")]
 )
 def test_a_cold_function_whose_secret_is_out_of_reach_asks_its_sender_to_come_again(
     known: dict[str, str], store: str, caplog: pytest.LogCaptureFixture, refusal: str, asked: int, said: str
