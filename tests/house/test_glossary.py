@@ -1,7 +1,7 @@
 """docs/glossary.md is the library's list of words: modules and floors use them, and one class name is one class."""
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import NamedTuple
 
 import pytest
@@ -176,6 +176,15 @@ def test_listed_machinery_exists_and_is_not_a_word(floor: str) -> None:
 def test_a_public_class_name_names_one_class() -> None:
     twice = repeated(tree.library())
     assert not twice, f"give one of the two another name: {twice}"
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_a_file_name_names_one_file_of_a_floor(floor: str) -> None:
+    """The writes of a word have its name by design: `aws/expressions/leases` beside `aws/leases`."""
+    room = f"{tree.LIBRARY}{floor}/"
+    paths = [source.path for source in tree.library() if source.path.startswith(room) and "/expressions/" not in source.path]
+    names = Counter(path.rpartition("/")[2] for path in paths if not path.endswith("__init__.py"))
+    assert [name for name, number in names.items() if number > 1] == [], "name the second one by its own subject"
 
 
 def test_a_second_class_of_one_name_is_found_and_a_private_one_is_not() -> None:

@@ -209,7 +209,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "revocations",
-        each("engine.revocation", "gate record timers"),
+        each("engine.revocation", "record revocation_gate timed_tasks"),
         stories("revocation", "stamps", "comes_again", "timers", "looked_at_again"),
     ),
     Target(
@@ -222,7 +222,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "limit-steps",
-        (*each("engine.limits", "concurrency gate rate"), "engine.collection", "engine.lineage_marks"),
+        (*each("engine.limits", "concurrency limit_gate rate"), "engine.collection", "engine.lineage_marks"),
         stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
     ),
     Target(

@@ -1,6 +1,6 @@
 """A world of limited tasks, in the weather of tasks: how often and how many at a time they start, whoever dies and whatever gets lost.
 
-Everything is the shipped code: `engine.limits.gate` over `aws.limits`, inside the shipped worker. Clocks differ by a second at most.
+Everything is the shipped code: `engine.limits.limit_gate` over `aws.limits`, inside the shipped worker. Clocks differ by a second at most.
 
 What is promised stands in `tests.simulation.limit_referee`; that nothing is lost is the referee's of tasks.
 """

@@ -23,7 +23,7 @@ from sedano.engine.cluster import control as engine
 from sedano.engine.cluster.control import Controlling
 from sedano.engine.cluster.explanation import Explanation, explain
 from sedano.engine.registry import Registry
-from sedano.engine.revocation.timers import withdraw
+from sedano.engine.revocation.timed_tasks import withdraw
 from sedano.errors import OptionError
 from sedano.errors.hints import Hinting
 from sedano.model import pauses

@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from sedano.aws.client.objects import Bucket
+from sedano.aws.client.bucket import Bucket
 from sedano.model.messages.blob import require_digest, verified
 from sedano.model.messages.message import BlobRef
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from sedano.aws.client.objects import Bucket
+from sedano.aws.client.bucket import Bucket
 from sedano.errors import OptionError
 
 PREFIX = "events/"

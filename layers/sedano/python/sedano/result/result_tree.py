@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sedano.engine.revocation.record import revoke
-from sedano.engine.revocation.timers import withdraw
+from sedano.engine.revocation.timed_tasks import withdraw
 from sedano.model import states
 from sedano.model.canvas.join import nodes_of
 from sedano.model.messages.lamport import LamportClock

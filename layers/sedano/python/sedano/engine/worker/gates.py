@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sedano.engine.context import TaskContext
 from sedano.engine.expiry import Expiry
 from sedano.engine.gate import Gate
-from sedano.engine.revocation.gate import Revocations
+from sedano.engine.revocation.revocation_gate import Revocations
 from sedano.engine.worker.admission import Admission, GateEntry, Occasion, Workplace
 from sedano.engine.worker.poison_messages import Poison
 from sedano.model.messages.message import TIMER_OPENING
@@ -51,7 +51,7 @@ def _circuits(here: Workplace) -> Gate:
 
 
 def _limits(here: Workplace) -> Gate:
-    from sedano.engine.limits.gate import Limiting
+    from sedano.engine.limits.limit_gate import Limiting
 
     return Limiting(here.ports, here.lamport, here.name, here.lanes, here.arguments)
 
