@@ -107,6 +107,30 @@ def test_a_line_that_another_turned_is_not_turned_and_each_turn_is_kept(world: W
     assert world.limits.line(NAME, THREE) == new
 
 
+def test_a_line_that_is_not_there_is_not_turned(world: World) -> None:
+    line = rates.started(TENTH, 1, NOW, "a")
+    assert world.limits.turn(NAME, line, line) == (False, None)
+    assert world.limits.line(NAME, TENTH) is None
+
+
+def test_a_permit_that_is_held_is_kept_for_nobody_who_has_no_name(world: World) -> None:
+    assert world.limits.take(NAME, HELD, "", NOW_MS).done
+    answer = world.limits.take(NAME, HELD._replace(token=HELD.token + 1, nonce="nonce-2"), "", NOW_MS)
+    assert (answer.done, answer.board.permits) == (False, {3: HELD})
+
+
+def test_a_permit_that_was_never_taken_calls_nobody(world: World) -> None:
+    assert not world.limits.call(NAME, HELD, "m", "who", NOW_MS + 1_000)
+    assert world.limits.board(NAME) == Board(NAME)
+
+
+def test_the_first_calls_are_put_into_a_basket_whatever_their_number(world: World) -> None:
+    basket = world.limits.put(NAME, [written("1", [], {}), written("2", [], {})], 1, NOW_MS / 1000)
+    assert basket is not None
+    assert len(basket.calls) == 2
+    assert world.limits.put(NAME, [written("3", [], {})], 3, NOW_MS / 1000) is not None
+
+
 def test_permits_are_taken_by_number_and_read_back(world: World) -> None:
     assert world.limits.board(NAME) == Board(NAME)
     answer = world.limits.take(NAME, HELD, "m-1", NOW_MS)

@@ -84,8 +84,7 @@ class MemoryLimits:
         with self._lock:
             board = self._board(name)
             found = board.permits.get(permit.number)
-            mine = found is not None and (found.nonce, found.token) == (permit.nonce, permit.token)
-            if found is None or not mine or board.waiting[:1] != (first,):
+            if found is None or (found.nonce, found.token) != (permit.nonce, permit.token) or board.waiting[:1] != (first,):
                 return False
             self._pin(board._replace(waiting=board.waiting[1:]), found._replace(expires=until, kept=who))
             return True
