@@ -100,20 +100,36 @@ def test_a_circuit_that_counts_no_failures_stays_closed_whatever_fails() -> None
         assert [result.state for result in results] == [states.FAILURE] * 4 + [states.SUCCESS]
 
 
-def test_those_that_wait_come_once_and_within_a_tenth_of_the_time() -> None:
-    kitchen = Kitchen(circuit=Breaker(failures=1, open_for=20))
+@pytest.mark.parametrize(("open_for", "most"), [(10, 1), (300, 3)])
+def test_those_that_wait_come_once_and_within_a_tenth_of_the_time_and_at_most_three_seconds(open_for: int, most: int) -> None:
+    kitchen = Kitchen(circuit=Breaker(failures=1, open_for=open_for))
     with testing.world(kitchen.app, settings=SETTINGS) as world:
         kitchen.broken = True
         kitchen.cook.delay(0)
         world.step()
         tripped = world.clock.now()
+        (line,) = told(world, "circuit tripped")
+        assert line["seconds"] == open_for
         kitchen.broken = False
         for n in range(1, 9):
             kitchen.cook.delay(n)
         world.drain()
         assert sorted(kitchen.cooked) == list(range(1, 9))
         assert world.telemetry.counted("CircuitsOpen") == 8
-        assert 20 <= world.clock.now() - tripped < 24
+        assert open_for <= world.clock.now() - tripped < open_for + most + 1, "a queue delays by whole seconds"
+
+
+def test_a_shared_circuit_that_was_closed_by_hand_lets_the_next_batch_run_at_once() -> None:
+    kitchen = Kitchen(circuit=Breaker(failures=1, open_for=3_600, shared=True))
+    with testing.world(kitchen.app, settings=SETTINGS) as world:
+        kitchen.broken = True
+        kitchen.cook.delay(0)
+        world.step()
+        kitchen.broken = False
+        world.app.control.resume(circuit="cook")
+        served = kitchen.cook.delay(1)
+        world.step()
+        assert served.state == states.SUCCESS
 
 
 @pytest.mark.parametrize(("shared", "calls"), [(False, []), (True, ["memos.read"] * 3)])

@@ -92,3 +92,18 @@ def test_tokens_of_a_partition_rise_from_holder_to_holder(fleet: Fleet) -> None:
 def test_a_count_that_cannot_be_is_refused(count: int) -> None:
     with pytest.raises(OptionError, match="count"):
         in_memory().process().app.partitions("x", count)
+
+
+def test_a_partition_that_another_worker_took_since_it_was_seen_is_not_held() -> None:
+    fleet = in_memory()
+    late, early = workers(fleet, 2)
+    wire, taken = fleet.processes[0].wire, list[set[int]]()
+
+    def meanwhile() -> None:
+        wire.travel = lambda: None
+        taken.append(indices(early))
+
+    wire.travel = meanwhile  # type: ignore[method-assign]
+    assert indices(late) == set()
+    assert taken == [set(range(COUNT))]
+    assert_shared(settle(fleet, [late, early]))
