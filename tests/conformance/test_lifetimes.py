@@ -119,6 +119,7 @@ LIVES = {
         lambda world, day: world.limits.put("k", [written("1", [], {})], 9, NOW + day * DAY),
         lambda world, day: world.limits.put("k", [written("2", [], {})], 9, NOW + day * DAY),
         lambda world, day: world.limits.shut("k", NOW + day * DAY),
+        lambda world, day: world.limits.shut("k", NOW + day * DAY),
     )),
 }  # fmt: skip
 

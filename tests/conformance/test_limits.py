@@ -242,3 +242,11 @@ def test_a_basket_holds_no_more_than_an_item_can(world: World) -> None:
     assert world.limits.put(NAME, [written("3", ["x" * (rest + 1)], {})], 100, 0.0) is None
     if world.name != "moto":  # it counts what is added twice, and finds the item larger than 400 KB
         assert world.limits.put(NAME, [written("3", ["x" * rest], {})], 100, 0.0) is not None
+
+
+def test_a_basket_is_filled_to_the_last_byte(world: World) -> None:
+    first, bare = written("1", ["x" * 1_000], {}), written("2", [""], {})
+    last = written("2", ["x" * (MOST_BASKET_BYTES - len(first) - len(bare))], {})
+    assert world.limits.put(NAME, [first], 9, NOW_MS / 1000) is not None
+    assert world.limits.put(NAME, [last], 9, NOW_MS / 1000) is not None
+    assert world.limits.put(NAME, [written("3", [], {})], 9, NOW_MS / 1000) is None
