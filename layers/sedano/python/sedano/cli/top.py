@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 import select
 import sys
-import termios
 import time
-import tty
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
+from sedano.dev.keys import single
 from sedano.errors import SedanoError, UsageError
 from sedano.views.browser import FIRST_S, HELP, Browser, away, pressed, rested
 from sedano.views.screens import Screen, ScreenQuery, screen
@@ -134,14 +133,12 @@ def keys(typed: str) -> Iterator[str]:
 @contextmanager
 def _terminal(stdin: int, stdout: int) -> Iterator[None]:
     """Let single keys arrive and use the second screen; give both back however this ends."""
-    before = termios.tcgetattr(stdin)
-    try:
-        tty.setcbreak(stdin, termios.TCSADRAIN)  # keys that were typed before stay
-        _write(stdout, ENTER)
-        yield
-    finally:
-        _write(stdout, LEAVE)
-        termios.tcsetattr(stdin, termios.TCSADRAIN, before)
+    with single(stdin):
+        try:
+            _write(stdout, ENTER)
+            yield
+        finally:
+            _write(stdout, LEAVE)
 
 
 def _write(target: int, text: str) -> None:

@@ -16,19 +16,28 @@ _OF_BACKGROUND = (signal.SIGTTIN, signal.SIGTTOU)
 
 
 @contextmanager
+def single(descriptor: int) -> Iterator[None]:
+    """Let the keys of the terminal *descriptor* arrive one by one; those that were typed before stay. Its modes are set back."""
+    modes = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor, termios.TCSANOW)
+        yield
+    finally:
+        with suppress(termios.error):  # the terminal was closed
+            termios.tcsetattr(descriptor, termios.TCSANOW, modes)
+
+
+@contextmanager
 def terminal(descriptor: int) -> Iterator[bool]:
     """Take keys from the terminal *descriptor*; yield whether it is one, and this program is in its foreground. Its modes are set back."""
     if not _is_ours(descriptor):
         yield False
         return
-    modes = termios.tcgetattr(descriptor)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in _OF_BACKGROUND}
     try:
-        tty.setcbreak(descriptor, termios.TCSANOW)
-        yield True
+        with single(descriptor):
+            yield True
     finally:
-        with suppress(termios.error):  # the terminal was closed
-            termios.tcsetattr(descriptor, termios.TCSANOW, modes)
         for number, handler in before.items():
             signal.signal(number, handler)
 
