@@ -6,7 +6,6 @@
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from . import cost
@@ -24,16 +23,10 @@ def data(name: str, stage: Stage) -> dict[str, Any]:
 
 def main(given: Sequence[str]) -> int:
     """Write the bills of each stage in a cloud assembly; return the exit code."""
-    if len(given) != 1 or not (Path(given[0]) / "manifest.json").is_file():
-        sys.stderr.write("usage: bills ASSEMBLY, the directory that `cdk synth` writes, such as cdk.out\n")
-        return 2
-    found = cost.stages(Path(given[0]))
-    if not found:
-        sys.stderr.write(f"sedano: {given[0]} holds no stage of sedano: its stacks are called sedano-STAGE-core and so on\n")
-        return 2
+    found = cost.asked("bills", given)
     for name, stage in found.items():
         sys.stdout.write(f"{json.dumps(data(name, stage))}\n")
-    return 0
+    return 0 if found else 2
 
 
 if __name__ == "__main__":

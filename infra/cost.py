@@ -2,9 +2,8 @@
 
     python -m infra.cost build/cdk.out
 
-The synthesis writes it to `cost.md` beside the templates. Prices: `infra/prices.py`; calls: `benchmarks/calls.py`, which a
-test holds against the numbers here. A million tasks have two prices: when batches are full, and when each message arrives alone, as it does
-where there is less than one message for each poller at a time.
+The synthesis writes it to `cost.md` beside the templates. Prices: `infra/prices.py`; calls: `benchmarks/calls.py`, by a test. A million
+tasks have two prices: in full batches, and with each message alone, as where there is less than one message for each poller at a time.
 """
 
 import json
@@ -382,16 +381,19 @@ def _looks_at(alarm: Mapping[str, Any]) -> int:
 
 def main(given: Sequence[str]) -> int:
     """Write the page of each stage in a cloud assembly; return the exit code."""
-    if len(given) != 1 or not (Path(given[0]) / "manifest.json").is_file():
-        sys.stderr.write("usage: cost ASSEMBLY, the directory that `cdk synth` writes, such as cdk.out\n")
-        return 2
-    found = stages(Path(given[0]))
-    if not found:
-        sys.stderr.write(f"sedano: {given[0]} holds no stage of sedano: its stacks are called sedano-STAGE-core and so on\n")
-        return 2
-    for name, stage in found.items():
+    for name, stage in (found := asked("cost", given)).items():
         sys.stdout.write(page(stage) if len(found) == 1 else page(stage).replace("Cost of this stage", f"Cost of the stage {name}"))
-    return 0
+    return 0 if found else 2
+
+
+def asked(program: str, given: Sequence[str]) -> dict[str, Stage]:
+    """Return the stages of the cloud assembly that the arguments *given* to a *program* name; empty after an error on stderr."""
+    found = stages(Path(given[0])) if (is_assembly := len(given) == 1 and (Path(given[0]) / "manifest.json").is_file()) else {}
+    if not is_assembly:
+        sys.stderr.write(f"usage: {program} ASSEMBLY, the directory that `cdk synth` writes, such as cdk.out\n")
+    elif not found:
+        sys.stderr.write(f"sedano: {given[0]} holds no stage of sedano: its stacks are called sedano-STAGE-core and so on\n")
+    return found
 
 
 if __name__ == "__main__":
