@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sedano import Sedano, current
+from sedano import Sedano, current, testing
 from sedano.errors import DuplicateTask, NoResult, OptionError, ResultTimeout, TaskRevoked, UnknownQueue, WaitInsideTask
 from sedano.model import states
 from sedano.model.ledger.records import RESERVATION_S
@@ -235,3 +235,13 @@ def test_a_queue_that_the_app_does_not_know_is_told_to_the_task_that_names_it(st
     processes.drain()
     assert told == [f"queue: 'nowhere' is none of this app's queues {shop.app.queues}; name it in Sedano(queues=…)"]
     assert shop.ran["add"] == 0
+
+
+def test_a_call_to_a_queue_that_the_app_does_not_know_was_not_sent() -> None:
+    app = Sedano("shop", queues=("default", "mail"))
+    greet = app.task(name="shop.greet")(lambda: None)
+    with testing.world(app) as world:
+        greet.apply_async(queue="mail")
+        with pytest.raises(UnknownQueue):
+            greet.apply_async(queue="nowhere")
+        assert len(world.sent("shop.greet")) == 1

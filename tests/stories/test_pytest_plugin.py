@@ -156,3 +156,22 @@ def test_the_plugin_loads_nothing_of_the_library_before_a_test_wants_it() -> Non
     program = "import sys, sedano.pytest_plugin; print(*sorted(name for name in sys.modules if name.split('.')[0] == 'sedano'))"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=LIBRARY)
     assert said.stdout.split() == ["sedano", "sedano.pytest_plugin"]
+
+
+def test_a_seed_decides_the_random_choices_and_the_summary_names_it(elsewhere: Elsewhere) -> None:
+    elsewhere.write(shop_with("def test_notes_the_id(sedano_world):", '    open("id", "w").write(shop.charge.delay("a").id)'))
+    ids = []
+    for option in ("--sedano-seed=7", "--sedano-seed=7", "--sedano-seed=8", "--sedano-seed=random"):
+        code, said = elsewhere.run(option)
+        assert code == 0, said
+        named = re.search(r"^sedano: repeat these random choices with (--sedano-seed=\d+)$", said, re.MULTILINE)
+        assert named is not None, said
+        assert option in (named[1], "--sedano-seed=random")
+        ids.append((elsewhere.folder / "id").read_text())
+    assert ids[0] == ids[1] != ids[2] != ids[3]
+    assert elsewhere.run(named[1])[0] == 0
+    assert (elsewhere.folder / "id").read_text() == ids[3]
+    assert "--sedano-seed" not in elsewhere.run()[1]
+    code, said = elsewhere.run("--sedano-seed=x")
+    assert code == 4
+    assert "x: give a whole number, or random" in said

@@ -15,6 +15,8 @@ names each point that failed. Every option of pytest for one item (`--lf`, `-x`,
 
 from __future__ import annotations
 
+import argparse
+import secrets
 import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 MARK = "crash_points"
 MOST = 200
 SHOWN = 20
+_SEEDS = 2**31
 WATCH: pytest.StashKey[CrashWatch] = pytest.StashKey()
 NO_APP = """sedano_world does not know which app to run. Write in the ini file of pytest
 
@@ -57,7 +60,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the ini option and the option."""
     parser.addini("sedano_app", "the app that sedano_world runs, as module:attribute")
     words = "repeat tests marked crash_points at this point only, such as 31-after, or doubled"
-    parser.getgroup("sedano").addoption("--crash-point", metavar="POINT", help=words)
+    group = parser.getgroup("sedano")
+    group.addoption("--crash-point", metavar="POINT", help=words)
+    words = "the seed of sedano_world's random choices, or random; default: 0"
+    group.addoption("--sedano-seed", type=_seed, default=0, metavar="N", help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -107,7 +113,7 @@ def sedano_world(request: pytest.FixtureRequest, sedano_app: Sedano) -> Iterator
     """The app bound to a deployment in memory, on virtual time (`sedano.testing.world`), for the length of a test."""
     from sedano.testing import world
 
-    with world(sedano_app, watch=request.node.stash.get(WATCH, None)) as built:
+    with world(sedano_app, seed=request.config.getoption("sedano_seed"), watch=request.node.stash.get(WATCH, None)) as built:
         yield built
 
 
@@ -124,13 +130,24 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say of each marked test at how many points it ran, and how many were left out."""
+    """Say of each marked test at how many points it ran, and how many were left out; and the seed that repeats the run."""
+    if seed := terminalreporter.config.getoption("sedano_seed"):
+        terminalreporter.write_line(f"sedano: repeat these random choices with --sedano-seed={seed}")
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
     told = [f"{one.nodeid}: {words}" for one in reports for name, words in getattr(one, "user_properties", ()) if name == MARK]
     if told:
         terminalreporter.section("crash points")
         for line in told:
             terminalreporter.line(line)
+
+
+def _seed(text: str) -> int:
+    """Read the option as a whole number; ``random`` draws one."""
+    if text == "random":
+        return secrets.randbelow(_SEEDS) + 1
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number, or random")
+    return int(text)
 
 
 def _repeated(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
