@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata
 
 from sedano import __version__
@@ -28,6 +29,7 @@ from sedano.views.findings import FAULT, OK, WARNING, Finding
 
 _NEEDED = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*([<>=!~,.0-9 ]*)")
 _BOUND = re.compile(r"(>=|<)\s*([0-9.]+)")
+_NETWORK = "look at the network, and whether the stage is deployed"
 LEAST_PYTHON = (3, 11)
 
 
@@ -140,7 +142,8 @@ def _reached(app: Sedano, found: Mapping[str, str]) -> Iterator[Finding]:
     before = {name: os.environ.get(name) for name in found}
     os.environ.update(found)
     try:
-        yield from reach(app.outlet.ports, app.queues)
+        for one in reach(app.outlet.ports, app.queues):
+            yield one._replace(do=f"{one.do}; {_drift(one.checked, found)}") if one.do == _NETWORK else one
     except SedanoError as wrong:
         yield Finding("stage", FAULT, str(wrong), "correct that, then run `sedano doctor` again")
     finally:
@@ -151,10 +154,17 @@ def _reached(app: Sedano, found: Mapping[str, str]) -> Iterator[Finding]:
                 os.environ[name] = value
 
 
+def _drift(checked: str, found: Mapping[str, str]) -> str:
+    """Return the command that finds out whether the *checked* thing was deleted behind CloudFormation's back."""
+    part = "core" if checked.startswith("queue") else "state"
+    name = f"sedano-{found.get('SEDANO_STAGE', 'dev')}-{part}"
+    return f"`aws cloudformation detect-stack-drift --stack-name {name}` finds a resource that was deleted by hand"
+
+
 def reach(ports: Ports, queues: tuple[str, ...]) -> Iterator[Finding]:
     """Yield for each queue, table and bucket whether it answers; each is one call that changes nothing."""
     for name in queues:
-        yield _answered(f"queue {name}", lambda name=name: _load(ports, command_queue(name)))  # type: ignore[misc]
+        yield _answered(f"queue {name}", partial(_load, ports, command_queue(name)))
     yield _parked(ports)
     yield _answered("ledger", lambda: f"answers; {len(ports.ledger.read(['sedano-doctor']))} records of the name sedano-doctor")
     if has(ports.control):
@@ -183,4 +193,4 @@ def _answered(what: str, ask: Callable[[], str]) -> Finding:
     except NotAllowed as wrong:
         return Finding(what, FAULT, str(wrong), f"ask for the permission {wrong.action}")
     except SedanoError as wrong:
-        return Finding(what, FAULT, str(wrong), "look at the network, and whether the stage is deployed")
+        return Finding(what, FAULT, str(wrong), _NETWORK)
