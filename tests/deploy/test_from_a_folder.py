@@ -51,7 +51,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert spec is not None
         assert spec.origin is not None
         place = Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
-        (site / place.name).symlink_to(place)
+        for one in (place, *place.parent.glob(f"{name}-*.dist-info")):
+            (site / one.name).symlink_to(one)
     (site / "typeguard").mkdir()
     (site / "typeguard" / "__init__.py").write_text("raise ImportError('the project has another typeguard than the CDK')\n")
     (site / f"typeguard-{NEWER}.dist-info").mkdir()
@@ -102,11 +103,16 @@ def _stacks(endpoint: Endpoint) -> set[str]:
 def _prepared(folder: Folder, endpoint: Endpoint) -> None:
     """Nothing is done without an answer, or in an account that is not prepared; then prepare it."""
     refused = folder.sedano("deploy", ends_with=2)
-    assert "there is no terminal to ask on: give --yes" in refused.stderr
+    assert "there is no terminal to ask on; nothing was changed; add --yes" in refused.stderr
     unprepared = folder.sedano("diff", *LOCAL, ends_with=1)
     assert "is not prepared for deployments: run `sedano bootstrap` once" in unprepared.stderr
     assert not (folder.path / ".sedano" / "deploy").exists(), "that is known before anything is synthesised"
-    folder.sedano("bootstrap", "--yes")
+    shown = folder.sedano("bootstrap", "--dry-run").stderr
+    assert "create 1 stack there, CDKToolkit, whose deployments have arn:aws:iam::aws:policy/AdministratorAccess" in shown
+    assert "sedano bootstrap: nothing was changed (--dry-run)" in shown
+    assert "sedano deploy: nothing was changed (--dry-run)" in folder.sedano("deploy", *LOCAL, "--dry-run").stderr
+    assert _stacks(endpoint) == set()
+    assert "reason: a first stage" in folder.sedano("bootstrap", "--yes", "--reason", "a first stage").stderr
     assert _stacks(endpoint) == {"CDKToolkit"}
 
 
@@ -159,6 +165,55 @@ def _reloaded(folder: Folder, dev: DevAtHome) -> None:
     folder.edit("shop/tasks.py", "Welcome", "Hello")
 
 
+def _changed(folder: Folder, endpoint: Endpoint, outputs: dict[str, str]) -> None:
+    """A change of one line is shown, refused by its user, and deployed."""
+    folder.edit("shop/tasks.py", "Hello", "Good day")
+    assert "sedano-dev-core   ~" in folder.sedano("deploy", *LOCAL, "--dry-run").stderr
+    assert _change_sets(endpoint) == set(), "after a dry run too"
+    assert folder.answers("n", "deploy", *LOCAL) == 5
+    assert _change_sets(endpoint) == set(), "after a no the change sets are gone"
+    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Hello, Ada!"
+    changed = folder.sedano("deploy", *LOCAL, "--yes", "--json", "--no-trial")
+    (stack,) = [one for one in json.loads(changed.stdout)["stacks"] if one["changes"]]
+    assert stack["stack"] == "sedano-dev-core"
+    assert len(stack["changes"]) <= MOST_CHANGES
+    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Good day, Ada!"
+    assert "worker" in {line.split()[1] for line in folder.sedano("logs", "--since", "1h").stdout.splitlines()}
+
+
+def _diagnosed(folder: Folder, endpoint: Endpoint, outputs: dict[str, str]) -> None:
+    """`sedano doctor` finds what is planted, and names the command that cures it."""
+    healthy = _findings(folder, ends_with=0)
+    assert {one["grade"] for one in healthy.values()} == {"ok"}, healthy
+    endpoint.session().client("sqs", endpoint_url=endpoint.url).send_message(QueueUrl=outputs["SEDANO_PARKED_QUEUE"], MessageBody="{}")
+    found = _findings(folder, ends_with=0, SEDANO_EVENTS_QUEUE="https://elsewhere")
+    assert {name: one["do"] for name, one in found.items() if one["grade"] != "ok"} == {
+        "variables": 'run `eval "$(sedano outputs)"`', "queue of parked messages": "look with `sedano parked list`",
+    }  # fmt: skip
+    missing = _findings(folder, "--stage", "prod", ends_with=6)
+    assert missing["stack sedano-prod-core"]["do"].startswith("run `sedano deploy --stage prod`")
+    endpoint.session().client("dynamodb", endpoint_url=endpoint.url).delete_table(TableName=outputs["SEDANO_CONTROL_TABLE"])
+    gone = _findings(folder, ends_with=6)["control table"]
+    assert gone["grade"] == "fault"
+    assert "aws cloudformation detect-stack-drift --stack-name sedano-dev-state" in gone["do"]
+
+
+def _findings(folder: Folder, *words: str, ends_with: int, **more: str) -> dict[str, dict[str, str]]:
+    """What `sedano doctor` found, by what it checked."""
+    lines = folder.sedano("doctor", "--json", *words, ends_with=ends_with, **more).stdout.splitlines()
+    return {one["checked"]: one for one in map(json.loads, lines)}
+
+
+def _destroyed(folder: Folder, endpoint: Endpoint) -> None:
+    """It is shown, asked for, done, and cannot be done again."""
+    assert "deletes sedano-dev-core" in folder.sedano("destroy", "--dry-run").stderr
+    assert "sedano-dev-core" in _stacks(endpoint)
+    assert "destroy of the stage dev, reason: it was a trial" in folder.sedano("destroy", "--yes", "--reason", "it was a trial").stderr
+    assert _stacks(endpoint) == {"CDKToolkit"}
+    gone = folder.sedano("destroy", "--yes", ends_with=1)
+    assert "the stage dev is not deployed" in gone.stderr
+
+
 @pytest.mark.timeout(900)
 def test_a_new_project_without_a_clone_is_tested_developed_deployed_called_changed_and_destroyed_on_ministack(
     folder: Folder, endpoint: Endpoint
@@ -174,19 +229,7 @@ def test_a_new_project_without_a_clone_is_tested_developed_deployed_called_chang
     assert json.loads(deployed.stdout)["task_s"] > 0
     assert _called(folder, **outputs) == "Hello, Ada!"
 
-    folder.edit("shop/tasks.py", "Hello", "Good day")
-    assert folder.answers("n", "deploy", *LOCAL) == 5
-    assert _change_sets(endpoint) == set(), "after a no the change sets are gone"
-    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Hello, Ada!"
-    changed = folder.sedano("deploy", *LOCAL, "--yes", "--json", "--no-trial")
-    (stack,) = [one for one in json.loads(changed.stdout)["stacks"] if one["changes"]]
-    assert stack["stack"] == "sedano-dev-core"
-    assert len(stack["changes"]) <= MOST_CHANGES
-    assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Good day, Ada!"
-    assert "worker" in {line.split()[1] for line in folder.sedano("logs", "--since", "1h").stdout.splitlines()}
-
-    folder.sedano("destroy", "--yes")
-    assert _stacks(endpoint) == {"CDKToolkit"}
-    gone = folder.sedano("destroy", "--yes", ends_with=1)
-    assert "the stage dev is not deployed" in gone.stderr
+    _changed(folder, endpoint, outputs)
+    _diagnosed(folder, endpoint, outputs)
+    _destroyed(folder, endpoint)
     assert {path.name for path in folder.path.iterdir()} - made <= {".sedano", "__pycache__"}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json
+from sedano.cli.printer import line, say, say_json
+from sedano.errors import UsageError
+
+_LOGGER = logging.getLogger("sedano")
+_NO_TERMINAL = "there is no terminal to ask on; nothing was changed; add --yes to make the change"
 
 
 class Consent(NamedTuple):
@@ -30,15 +35,15 @@ class Consent(NamedTuple):
 
 def refusal(verb: str, plan: Sequence[str], consent: Consent, question: str = "") -> Exit | None:
     """Print the *plan* to stderr and ask the *question*; return None when the change may be made, else the exit code."""
-    for line in plan:
-        say(f"sedano {verb}: {line}", err=True)
+    for one in plan:
+        say(f"sedano {verb}: {one}", err=True)
     if consent.dry_run:
         say(f"sedano {verb}: nothing was changed (--dry-run)", err=True)
         return Exit.DONE
     if consent.yes:
         return None
-    if sys.stdin is None or not sys.stdin.isatty():
-        say(f"sedano {verb}: there is no terminal to ask on; nothing was changed; add --yes to make the change", err=True)
+    if not _can_ask():
+        say(f"sedano {verb}: {_NO_TERMINAL}", err=True)
         return Exit.USAGE
     asked = question or f"change the stage {consent.stage}?"
     say(f"sedano {verb}: {asked} Type y for yes", err=True)
@@ -46,6 +51,25 @@ def refusal(verb: str, plan: Sequence[str], consent: Consent, question: str = ""
         return None
     say(f"sedano {verb}: nothing was changed", err=True)
     return Exit.REFUSED
+
+
+def require_answer(consent: Consent) -> None:
+    """Refuse a change that would end with an unanswered question, before its plan costs time.
+
+    Raises:
+        UsageError: there is no terminal to ask on, and neither `--yes` nor `--dry-run` was given.
+    """
+    if not (consent.yes or consent.dry_run or _can_ask()):
+        raise UsageError(_NO_TERMINAL)
+
+
+def note_here(verb: str, what: str, consent: Consent) -> None:
+    """Write a change that needs no app, and its reason, to the log of this process."""
+    _LOGGER.warning("changed by an operator: %s of %s, reason: %s", verb, line(what), line(consent.reason))
+
+
+def _can_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def note(app: Sedano, verb: str, what: str, consent: Consent) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from sedano.cli.consent import Consent, note_here, refusal, require_answer
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json
 from sedano.cli.settings import Settings
@@ -23,12 +24,16 @@ from sedano.errors import UsageError
 
 
 class StageOptions(NamedTuple):
-    """The options of every verb: the settings of the project, those of the stage that were *given*, whether to ask, and how to print."""
+    """The options of every verb: the settings of the project, those of the stage that were *given*, and the options of a change."""
 
     settings: Settings
     given: Mapping[str, str]
-    yes: bool = False
-    is_json: bool = False
+    consent: Consent
+
+    @property
+    def is_json(self) -> bool:
+        """Whether to print JSON."""
+        return self.consent.as_json
 
     @property
     def stage(self) -> str:
@@ -39,12 +44,15 @@ class StageOptions(NamedTuple):
 @aws_errors()
 def bootstrap(asked: StageOptions, policies: Sequence[str]) -> int:
     """Prepare the account, or update an older preparation."""
-    _require_answer(asked)
+    require_answer(asked.consent)
     clients = _clients(asked)
-    before = account_bootstrap.deployed_version(clients)
-    if before is None and not _agreed(asked, _question(clients, policies)):
-        return _nothing()
+    plan = _preparation(clients, policies, account_bootstrap.deployed_version(clients))
+    refused = refusal("bootstrap", [plan], asked.consent, "Prepare this account?") if plan else None
+    if refused is not None:
+        return refused
     version = account_bootstrap.bootstrap(clients, policies, _note)
+    if plan:
+        note_here("bootstrap", f"account {clients.where.account}, {clients.where.region}", asked.consent)
     if asked.is_json:
         say_json({"account": clients.where.account, "region": clients.where.region, "version": version})
     return Exit.DONE
@@ -68,42 +76,47 @@ def diff(asked: StageOptions, every: bool) -> int:
 @aws_errors()
 def deploy(asked: StageOptions, try_it: bool) -> int:
     """Deploy the stage after asking; at the end run a task on it, unless *try_it* is false."""
-    _require_answer(asked)
+    require_answer(asked.consent)
     settings, clients = _context(asked), _clients(asked)
     if not is_prepared(clients):
-        if not _agreed(asked, _question(clients, ())):
-            return _nothing()
+        refused = refusal("deploy", [_preparation(clients, (), None)], asked.consent, "Prepare this account?")
+        if refused is not None:
+            return refused
         account_bootstrap.bootstrap(clients, (), _note)
     prepared = steps.prepare(settings, asked.settings.folder, clients, _note)
     plan = [one.found for one in prepared.plan]
     try:
         _note(*changes.lines(plan), *([prepared.facts.cost] if prepared.facts.cost else []))
-        goes_on = changes.is_empty(plan) or _agreed(asked, f"Deploy the stage {asked.stage}?")
+        asks = asked.consent.dry_run or not changes.is_empty(plan)
+        refused = refusal("deploy", [], asked.consent, f"Deploy the stage {asked.stage}?") if asks else None
     except BaseException:
         prepared.deployment.forget(prepared.plan)
         raise
-    if not goes_on:
+    if refused is not None:
         prepared.deployment.forget(prepared.plan)
-        return _nothing()
+        return refused
     try:
         prepared.deployment.apply(prepared.plan)
     except KeyboardInterrupt:
         _note("CloudFormation completes the stack that it works on; the stacks after it are unchanged")
         raise
+    note_here("deploy", f"the stage {asked.stage}", asked.consent)
     return _deployed(asked, clients, plan, try_it=try_it)
 
 
 @aws_errors()
 def destroy(asked: StageOptions) -> int:
     """Delete the stage after asking."""
-    _require_answer(asked)
+    require_answer(asked.consent)
     clients = _clients(asked)
     found = removal.planned(clients, asked.stage)
     _note(*(f"deletes {name}" for name in found.stacks), *(f"empties {name}" for name in found.buckets))
     _note(*(f"keeps {name}" for name in found.kept))
-    if not _agreed(asked, f"Destroy the stage {asked.stage} with all it holds?"):
-        return _nothing()
+    refused = refusal("destroy", [], asked.consent, f"Destroy the stage {asked.stage} with all it holds?")
+    if refused is not None:
+        return refused
     removal.remove(clients, found, _note)
+    note_here("destroy", f"the stage {asked.stage}", asked.consent)
     if asked.is_json:
         say_json({"stage": asked.stage, "deleted": found.stacks, "emptied": found.buckets, "kept": found.kept})
     return Exit.DONE
@@ -176,32 +189,17 @@ def _print(asked: StageOptions, found: Mapping[str, str]) -> None:
     say(json.dumps(found)) if asked.is_json else say(*exports(found))
 
 
-def _question(clients: Clients, policies: Sequence[str]) -> str:
-    rights = ", ".join(clients.where.filled(one) for one in policies or [account_bootstrap.ADMINISTRATOR])
-    place = f"Account {clients.where.account} in {clients.where.region}"
-    return f"{place} is not prepared for deployments. Create the stack {account_bootstrap.STACK} there, whose deployments have {rights}?"
-
-
-def _require_answer(asked: StageOptions) -> None:
-    """Refuse, before anything costs time, a command that would ask without a terminal.
-
-    Raises:
-        UsageError: there is no terminal, and `--yes` was not given.
-    """
-    if not asked.yes and (sys.stdin is None or not sys.stdin.isatty()):
-        raise UsageError("this changes an AWS account and asks before, and there is no terminal to ask on: give --yes")
-
-
-def _agreed(asked: StageOptions, question: str) -> bool:
-    if asked.yes:
-        return True
-    _note(f"{question} Type y for yes")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _nothing() -> int:
-    _note("Nothing was changed.")
-    return Exit.REFUSED
+def _preparation(clients: Clients, policies: Sequence[str], before: int | None) -> str:
+    """Return what prepares the account, whose preparation has the version *before*; empty where nothing would change."""
+    place, stack = f"account {clients.where.account} in {clients.where.region}", account_bootstrap.STACK
+    wanted = account_bootstrap.wanted_version()
+    if before is None:
+        rights = ", ".join(clients.where.filled(one) for one in policies or [account_bootstrap.ADMINISTRATOR])
+        return f"{place} is not prepared for deployments: create 1 stack there, {stack}, whose deployments have {rights}"
+    if before >= wanted and not policies:
+        return ""
+    rights = f", and give deployments {', '.join(clients.where.filled(one) for one in policies)}" if policies else ""
+    return f"{place} is prepared with version {before}: update the stack {stack} there to version {max(before, wanted)}{rights}"
 
 
 def _note(*lines: str) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-
 from sedano.app import Sedano
-from sedano.cli.consent import Consent, note, refusal
+from sedano.cli.consent import Consent, note, note_here, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import line, say, say_json
+from sedano.cli.printer import say, say_json
 from sedano.cli.tables import Cell, Instant, listing
 from sedano.engine.publisher import spool_folder
 from sedano.engine.publisher.spool import Found, Spool, every
 from sedano.errors import ConfigurationError, SpoolError
-
-_LOGGER = logging.getLogger("sedano")
 
 
 def show(as_json: bool) -> None:
@@ -67,7 +63,7 @@ def drop(spool: str, count: int, consent: Consent) -> Exit:
         return refused
     dropped = Spool(one.place).drop(count)
     consent.done(f"{dropped} dropped", spool=spool, dropped=dropped)
-    _LOGGER.warning("changed by an operator: spool drop of %s, %s messages, reason: %s", line(spool), dropped, line(consent.reason))
+    note_here("spool drop", f"{spool}, {dropped} messages", consent)
     return Exit.DONE
 
 

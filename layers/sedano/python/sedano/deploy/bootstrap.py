@@ -32,6 +32,11 @@ def version(template: str) -> int:
     return int(_VERSION.findall(template)[-1])
 
 
+def wanted_version() -> int:
+    """Return the version of the template of this sedano."""
+    return version(TEMPLATE.read_text(encoding="utf-8"))
+
+
 def deployed_version(clients: Clients) -> int | None:
     """Return the version of the account's bootstrap stack; None where it has none."""
     found = described(clients.client("cloudformation"), STACK)

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json
+from sedano.cli.options import changes
 from sedano.cli.verbs.staged import asked, of_stage
-from sedano.cli.verbs.staged import yes as yes_option
 
 
 @click.command(help="Prepare an AWS account and Region for deployments, once.")
 @click.option("--policy", "policies", multiple=True, metavar="ARN", help="Rights of deployments; default: AdministratorAccess.")
 @of_stage
-@yes_option
-@as_json
-def command(policies: tuple[str, ...], given: tuple[str, ...], yes: bool, as_json: bool) -> int:
+@changes
+def command(policies: tuple[str, ...], given: tuple[str, ...]) -> int:
     """Prepare the account."""
     from sedano.cli import deploy
 
-    return deploy.bootstrap(asked(given, yes=yes, as_json=as_json), policies)
+    return deploy.bootstrap(asked(given), policies)

@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json
+from sedano.cli.options import changes
 from sedano.cli.verbs.staged import asked, of_stage
-from sedano.cli.verbs.staged import yes as yes_option
 
 
 @click.command(help="Deploy the app to a stage on AWS. Shows the changes and the monthly cost, and asks.")
 @click.option("--no-trial", is_flag=True, help="Run no task on the stage at the end.")
 @of_stage
-@yes_option
-@as_json
-def command(no_trial: bool, given: tuple[str, ...], yes: bool, as_json: bool) -> int:
+@changes
+def command(no_trial: bool, given: tuple[str, ...]) -> int:
     """Deploy the stage."""
     from sedano.cli import deploy
 
-    return deploy.deploy(asked(given, yes=yes, as_json=as_json), try_it=not no_trial)
+    return deploy.deploy(asked(given), try_it=not no_trial)

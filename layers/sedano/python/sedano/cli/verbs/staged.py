@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sedano.cli.options import of_app, settings
+from sedano.cli.options import consent, of_app, settings
 
 if TYPE_CHECKING:
     from sedano.cli.deploy import StageOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-yes = click.option("--yes", is_flag=True, help="Do not ask.")
-"""The option `--yes`."""
-
-
 def of_stage(command: F) -> F:
     """Let a command take the options that name an app and a stage, and settings of the stage."""
     return of_app(click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting of the stage: memory=1024.")(command))
 
 
-def asked(given: tuple[str, ...], *, yes: bool = False, as_json: bool = False) -> StageOptions:
-    """Return the options of a command; from here on, AWS clients use the region and the profile that it names."""
+def asked(given: tuple[str, ...], *, as_json: bool = False) -> StageOptions:
+    """Return the options of a command; from here on, AWS clients use the region and the profile that it names.
+
+    A command that changes something has `--json` from `sedano.cli.options.changes`, any other one gives it as *as_json*.
+    """
     from sedano.cli.deploy import StageOptions
     from sedano.cli.settings import apply
 
     found = settings()
     click.get_current_context().find_root().call_on_close(apply(found))
-    return StageOptions(found, _pairs(given), yes, as_json)
+    agreed = consent()
+    return StageOptions(found, _pairs(given), agreed._replace(as_json=as_json or agreed.as_json))
 
 
 def _pairs(given: tuple[str, ...]) -> dict[str, str]:
