@@ -130,6 +130,7 @@ def test_an_account_that_is_not_the_stages_ends_the_rest(account: boto3.Session,
     del os.environ["AWS_REGION"], os.environ["AWS_DEFAULT_REGION"]
     found = findings(capsys, code=Exit.PROBLEMS)
     assert (found["credentials"]["grade"], "no Region: set AWS_REGION" in found["credentials"]["found"]) == (FAULT, True)
+    assert "`sedano doctor --local` checks this machine alone" in found["credentials"]["do"]
     assert "stack sedano-dev-core" not in found
 
 
@@ -138,7 +139,7 @@ def test_this_machine_alone_is_checked_without_aws(capsys: pytest.CaptureFixture
     assert main(["doctor", "--local", "--app", "tests.stories.nowhere:app"]) == Exit.PROBLEMS
     out, err = capsys.readouterr()
     assert "fault    app: app: " in out
-    assert err.endswith(" 0 warnings, 1 faults\n")
+    assert err.endswith(" 0 warnings, 1 fault\n")
 
 
 class Sts:

@@ -117,7 +117,7 @@ def stage(settings: Settings, app: Sedano | None, environment: Mapping[str, str]
     try:
         session = opened()
     except AccountError as wrong:
-        yield Finding("credentials", FAULT, str(wrong), "correct that, then run `sedano doctor` again: the rest needs credentials")
+        yield Finding("credentials", FAULT, str(wrong), checkup.NO_ACCOUNT)
         return
     region, account = values["region"].value, values["account"].value if "account" in values else None
     where, finding = checkup.credentials(session, settings.stage, region, account)

@@ -23,5 +23,9 @@ def show(verb: str, findings: Sequence[Finding], *, strict: bool, as_json: bool)
             if one.do:
                 say(f"{'':{_WIDTH}}  do: {one.do}")
     counted = Counter(one.grade for one in findings)
-    say(f"sedano {verb}: {counted['ok']} ok, {counted['warning']} warnings, {counted['fault']} faults", err=True)
+    say(f"sedano {verb}: {counted['ok']} ok, {_number(counted['warning'], 'warning')}, {_number(counted['fault'], 'fault')}", err=True)
     return Exit.PROBLEMS if failed(findings, strict=strict) else Exit.DONE
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -17,6 +17,8 @@ GOOD_CLOCK_S, SIGNED_S = 2.0, 240.0
 """Offsets of this machine's clock (s) up to which nothing is said, and from which AWS soon refuses signatures: it does after 300 s."""
 PARTS: Mapping[str, bool] = {"state": True, "core": True, "observability": False, "pipeline": False}
 """The stacks of a stage, and whether it needs each."""
+NO_ACCOUNT = "correct that, then run `sedano doctor` again; `sedano doctor --local` checks this machine alone and needs no AWS"
+"""The remedy where the credentials lead to no account: nothing else of a stage can be checked."""
 LIBRARY = "sedano "
 """How the description of the library's layer begins; its version follows."""
 
@@ -26,7 +28,7 @@ def credentials(session: boto3.Session, stage: str, region: str | None, account:
     try:
         where = target(session, stage, region, account)
     except AccountError as wrong:
-        return None, Finding("credentials", FAULT, str(wrong), "correct that, then run `sedano doctor` again: the rest needs credentials")
+        return None, Finding("credentials", FAULT, str(wrong), NO_ACCOUNT)
     return where, Finding("credentials", OK, f"account {where.account}, Region {where.region}")
 
 
