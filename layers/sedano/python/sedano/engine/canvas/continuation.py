@@ -19,7 +19,7 @@ from json import dumps
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Job
-from sedano.engine.canvas.chord_results import Gathering, member_id
+from sedano.engine.canvas.chord_results import Gathering, HeaderFailed, member_id
 from sedano.engine.canvas.error_requests import request_of
 from sedano.engine.canvas.launches import (
     LaunchOrigin,
@@ -122,11 +122,13 @@ class Conducting:
 
     def succeeded(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
         """Return the follow-ups of *job*, which succeeded with the value that *value* returns, and *added* members to its chord. If the
-        follow-ups are lost (a page or arguments in the blob store), the canvas ends there, as after a failure, so that no caller waits for
-        it.
+        follow-ups are lost (a page or arguments in the blob store, a result of the header), the canvas ends there, as after a failure, so
+        that no caller waits for it.
         """
         try:
             return self._continued(job, value, added)
+        except HeaderFailed as failed:  # since its body began: a member's record is gone
+            return self.failed(job, states.FAILURE, failed.error)
         except MessageRefused as lost:
             self.ports.telemetry.count("CanvasesCut", task=job.task.name)
             self.ports.telemetry.log("error", "what follows in a canvas is lost", task_id=job.command.task_id, error=str(lost))

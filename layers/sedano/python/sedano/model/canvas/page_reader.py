@@ -150,7 +150,7 @@ def _resume(value: Any, where: str) -> list[Any]:
         if type(place) is not list or len(place) != len(readers):
             raise _refuse(place, where, "a place: the id of a canvas, a path and a page")
         place = [read(part, where) for read, part in zip(readers, place, strict=True)]
-    attempt, budget = (_whole_number(0, wire.MAX_INT32)(number, where) for number in (value[0], value[3]))
+    attempt, budget = _whole_number(0, wire.MAX_ATTEMPT)(value[0], where), _whole_number(0, wire.MAX_INT32)(value[3], where)
     return [attempt, place, _whole_number(0, MAX_HOPS)(value[2], where), budget]
 
 
