@@ -112,6 +112,21 @@ def test_who_lost_the_call_that_closes_closes_nothing_and_is_told_of_no_election
     assert world.ledger.read([CLAIM.task_id]) == {}
 
 
+def test_who_lost_the_call_is_answered_with_the_election_once_it_is_closed(world: World) -> None:
+    before = opened(world, a=5)
+    end = closed(before, "closer", MS)
+    close(world, end)
+    assert world.elections.close(closed(before, "nobody", MS), NOW, 7) == Ballot(False, end)
+
+
+def test_an_election_that_is_not_there_is_neither_closed_nor_passed_on(world: World) -> None:
+    end = closed(ELECTION._replace(candidates={"a": 5}), "closer", MS)
+    assert world.elections.close(end, NOW, 7) == close(world, end) == Ballot(False, None)
+    assert world.elections.advance(successor(end, "b", MS + 60_000), end) == Ballot(False, None)
+    assert world.elections.read(ELECTION.election_id) is None
+    assert world.ledger.read([CLAIM.task_id]) == {}
+
+
 def test_an_election_about_a_task_that_is_known_closes_all_the_same(world: World) -> None:
     held = claimed(world.ledger)
     end = closed(opened(world, a=5), "closer", MS)

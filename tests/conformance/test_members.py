@@ -39,7 +39,11 @@ def test_a_cluster_without_members_is_empty(world: World) -> None:
 def test_a_member_that_was_silent_since_its_claim_ran_out_is_written_down_as_lost(world: World) -> None:
     world.members.beat(MEMBER)
     assert world.members.lose(MEMBER.name, MEMBER.clock + 5, MEMBER.seen + 30)
-    assert world.members.read() == [MEMBER._replace(state="LOST", clock=MEMBER.clock + 5)]
+    lost = MEMBER._replace(state="LOST", clock=MEMBER.clock + 5)
+    assert world.members.read() == [lost]
+    assert world.members.lose(MEMBER.name, MEMBER.clock + 5, MEMBER.seen + 30), "an own write is recognised"
+    assert not world.members.lose(MEMBER.name, MEMBER.clock + 6, MEMBER.seen + 30)
+    assert world.members.read() == [lost]
 
 
 def test_a_member_that_has_spoken_since_is_not_lost(world: World) -> None:

@@ -63,6 +63,12 @@ EQUIVALENT: Mapping[Key, str] = {
         "if record.expires < whole_ms(extension.expires):",
         "`record.expires < whole_ms(extension.expires)` → `record.expires <= whole_ms(extension.expires)`",
     ): "the same end is written once more, and the lifetime that follows from it",
+    (
+        "sedano.memory.ledger",
+        "MemoryLedger.arrive",
+        "for arrival, (done, failed) in zip(arrivals, nodes, strict=True):",
+        "`True` → `False`",
+    ): "there is one node for each arrival",
     **{
         ("sedano.aws.expressions.tasks", "FORGET", _FORGET, f"`:one` is {number}"): "that the attribute is there says it, not its value"
         for number in (0, 2)

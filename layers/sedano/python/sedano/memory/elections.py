@@ -21,7 +21,7 @@ class MemoryElections:
         """Create *election* unless one exists."""
         with self._lock:
             found = self._kept.setdefault(election.election_id, election)
-            return Ballot(found is election or found.nonce == election.nonce, found)
+            return Ballot(found.nonce == election.nonce, found)
 
     def read(self, election_id: str) -> Election | None:
         """Return the election."""

@@ -26,10 +26,9 @@ class MemoryMembers:
         """Write down that the member is LOST where it has said nothing since *lapsed*."""
         with self._lock:
             known = self._kept.get(name)
-            silent = known is not None and known.state == ACTIVE and known.clock < clock and round(known.seen * 1000) < round(lapsed * 1000)
-            if known is not None and silent:
-                self._kept[name] = known._replace(state=LOST, clock=clock)
-            return silent or (known is not None and (known.state, known.clock) == (LOST, clock))
+            if known is not None and known.state == ACTIVE and known.clock < clock and round(known.seen * 1000) < round(lapsed * 1000):
+                known = self._kept[name] = known._replace(state=LOST, clock=clock)
+            return known is not None and (known.state, known.clock) == (LOST, clock)
 
     def read(self) -> list[MemberRecord]:
         """Return all members, by name."""
