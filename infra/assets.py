@@ -24,7 +24,9 @@ NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules
 #: What stands beside modules and is made from them, not part of them.
 NOT_CODE_AT_TOP = ("build", "dist", "venv")
 #: What of the library runs on desks and never in a function.
-FOR_DESKS = ("sedano/cdk", "sedano/deploy", "sedano/emulator", "sedano/local", "sedano/cli", "sedano/__main__.py")
+FOR_DESKS = (
+    "sedano/cdk", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/cli", "sedano/web", "sedano/__main__.py",
+)  # fmt: skip
 #: What of Powertools is for a web page in a browser, a third of its bytes; no function of ours serves one.
 FOR_BROWSERS = tuple(f"aws_lambda_powertools/event_handler/openapi/swagger_ui/swagger-ui{end}" for end in ("-bundle.min.js", ".min.css"))
 LEFT_OUT = (*FOR_DESKS, *FOR_BROWSERS)

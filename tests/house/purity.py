@@ -5,6 +5,7 @@ it computes a name from a name.
 """
 
 import ast
+import re
 import sys
 
 from tests.house.imports import imported
@@ -35,6 +36,17 @@ ROW_BY_ROW = frozenset(
     }
 )  # fmt: skip
 EXPRESSION_ROOM = f"{LIBRARY}aws/expressions/"
+HTML_ROOM = f"{LIBRARY}web/markup.py"
+DRAWS = {
+    f"{LIBRARY}model/workflow/{file}": "draws a workflow without a page, and escapes every text"
+    for file in ("svg.py", "mermaid.py")
+} | {f"{LIBRARY}result/graph.py": "draws a canvas for Mermaid, and escapes every text"}
+"""Files of the library beside the one of HTML that write markup, and why."""
+TAG = re.compile(
+    r"</[a-z][a-z0-9]*>|<!doctype"
+    r"|(?<!\?P)<(?:a|b|br|body|code|div|form|h[1-6]|head|html|i|li|ol|p|pre|script|small|span|style|svg|table|td|tr|ul)[ />]"
+)
+"""An element of HTML; a named group of a pattern and AWS's XML are none."""
 EXPRESSION_WORDS = ("ConditionExpression", "UpdateExpression", "attribute_not_exists", "attribute_exists")
 
 
@@ -87,6 +99,19 @@ def expressions_in_their_room(source: Source) -> list[str]:
             line = getattr(node, "lineno", 0)
             complaints.append(f"{source.path}:{line}: an expression stands outside aws/expressions")
     return complaints
+
+
+def html_by_escaping(source: Source) -> list[str]:
+    """HTML of the library is made by `sedano.web.markup`, which escapes every text; no other file writes a tag or a `Markup`."""
+    if source.path == HTML_ROOM or source.path in DRAWS:
+        return []
+    documentation = docstrings(source)
+    texts = [node for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    tags = [node for node in texts if id(node) not in documentation and TAG.search(node.value)]
+    made = [node for node in source.nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Markup"]
+    return [f"{source.path}:{node.lineno}: a text with a tag; make HTML with sedano.web.markup.el" for node in tags] + [
+        f"{source.path}:{node.lineno}: only sedano.web.markup says that a text is HTML; use el, esc or join" for node in made
+    ]
 
 
 def frames_are_sparks_own(source: Source) -> list[str]:

@@ -13,6 +13,7 @@ ENGINE = f"{LIBRARY}engine/worker.py"
 MODEL = f"{LIBRARY}model/clock.py"
 AWS = f"{LIBRARY}aws/ledger.py"
 APP = f"{LIBRARY}app.py"
+PAGE = f"{LIBRARY}web/pages.py"
 JOB = "glue_jobs/pipeline/timeline.py"
 TEST = "tests/unit/test_clock.py"
 MANY = [f"    def method_{number}(self): ..." for number in range(16)]
@@ -67,6 +68,10 @@ REFUSED: list[tuple[Rule, str, str]] = [
     (purity.expressions_in_their_room, AWS, f"client.put_item({CONDITION}='x')"),
     (purity.expressions_in_their_room, AWS, f"x = {{'{CONDITION}': 'x'}}"),
     (purity.expressions_in_their_room, AWS, "x = 'attribute" + "_not_exists(pk)'"),
+    (purity.html_by_escaping, PAGE, "x = f'<b>{name}</b>'"),
+    (purity.html_by_escaping, PAGE, "x = '<a href=' + name"),
+    (purity.html_by_escaping, f"{LIBRARY}cli/web.py", "x = '<br/>'"),
+    (purity.html_by_escaping, PAGE, "x = Markup(name)"),
     (purity.frames_are_sparks_own, JOB, "import pandas"),
     (purity.frames_are_sparks_own, JOB, "from pyspark import pandas"),
     (purity.frames_are_sparks_own, JOB, "from awsglue.context import GlueContext"),
@@ -121,6 +126,9 @@ ACCEPTED: list[tuple[Rule, str, str]] = [
     (purity.imports_only_pure, MODEL, "from uuid import UUID, uuid5\nfrom collections.abc import Mapping"),
     (purity.imports_only_pure, MODEL, "from threading import Lock"),
     (purity.calls_only_pure, MODEL, "from datetime import datetime\nx = datetime.fromtimestamp(0)"),
+    (purity.html_by_escaping, PAGE, "x = el('b', name)"),
+    (purity.html_by_escaping, PAGE, "x = 'install it with pip install <name>, or a < b > c'"),
+    (purity.html_by_escaping, purity.HTML_ROOM, "x = Markup('<br/>')"),
     (purity.frames_are_sparks_own, JOB, "import json\nfrom pyspark.sql import functions as F\nfrom sedano.model import states"),
     (purity.expressions_in_their_room, f"{purity.EXPRESSION_ROOM}tasks.py", f"x = {{'{CONDITION}': 'x'}}"),
     (purity.expressions_in_their_room, AWS, f'"""Every {CONDITION} stands in expressions."""'),

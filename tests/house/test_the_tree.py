@@ -30,6 +30,7 @@ EVERY_LIBRARY_MODULE: list[Rule] = [
     imports.queues_say_their_bounds,
     imports.by_name_only_where_allowed,
     imports.frameworks_in_their_rooms,
+    purity.html_by_escaping,
 ]
 LATE_LOADED = ["boto3", "botocore", "asyncio", "aws_lambda_powertools", "pyspark", "aws_cdk"]
 

@@ -60,7 +60,7 @@ def test_a_package_that_is_called_like_what_tools_leave_behind_is_deployed(tree:
 def test_what_runs_on_desks_alone_is_not_in_a_layer() -> None:
     names = {path.relative_to(library()).as_posix() for path in assets.sources(library())}
     assert {"sedano/__init__.py", "sedano/host/functions.py", "sedano/workflow/orchestration.py"} < names
-    assert not any(name.startswith(assets.FOR_DESKS) for name in names)
+    assert not any(f"{name}/".startswith(tuple(f"{desk}/" for desk in assets.FOR_DESKS)) for name in names)
     in_a_wheel = {"sedano/cdk"}
     assert all((library() / name).exists() for name in {*assets.FOR_DESKS} - in_a_wheel)
 

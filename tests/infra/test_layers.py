@@ -46,7 +46,7 @@ def test_the_library_layer_is_the_library_and_what_is_pinned_for_it(templates: T
     directory = _layers(templates)["Library"]
     library = {name for name in _files(directory) if name.startswith("python/sedano/")}
     modules = {path.relative_to(places.library()).as_posix() for path in places.library().rglob("*.py")}
-    needed = {name for name in modules if not name.startswith(FOR_DESKS)}
+    needed = {name for name in modules if not f"{name}/".startswith(tuple(f"{desk}/" for desk in FOR_DESKS))}
     assert {f"python/{name}" for name in needed | {"sedano/py.typed"}} <= library
     pinned = [line.split("==")[0] for line in LAYER_PINS.read_text().splitlines() if "==" in line]
     for name in pinned:
@@ -58,6 +58,10 @@ def test_pages_for_browsers_are_left_out_and_nothing_else_of_the_packages(templa
     shipped = _files(_layers(templates)["Library"])
     missing = {name for name in _files(packages) if f"python/{name}" not in shipped}
     assert {name for name in missing if not name.startswith("bin/") and not name.endswith(".pyc")} == set(FOR_BROWSERS)
+
+
+def test_no_function_carries_the_pages_or_the_server_of_a_desk(templates: Templates) -> None:
+    assert not [name for name in _files(_layers(templates)["Library"]) if name.startswith(("python/sedano/web/", "python/sedano/dev/"))]
 
 
 def test_the_layer_is_pure_python_and_brings_no_client_of_its_own(templates: Templates) -> None:

@@ -14,6 +14,7 @@ import pytest
 from infra import assets
 from infra.packages import library_packages
 from sedano.local.synthesis import ROOT
+from sedano.web.respond import ASSETS
 
 SAID = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -50,6 +51,10 @@ def test_it_holds_the_templates_of_new_projects(wheel: Path) -> None:
     ours = {f"sedano/cli/templates/{path.relative_to(templates).as_posix()}" for path in templates.rglob("*.tmpl")}
     assert "sedano/cli/templates/every/dot-gitignore.tmpl" in ours
     assert ours == {name for name in _names(wheel) if name.startswith("sedano/cli/templates/")}
+
+
+def test_it_holds_the_assets_of_the_pages(wheel: Path) -> None:
+    assert {f"sedano/web/{file}" for file, _ in ASSETS.values()} < _names(wheel)
 
 
 def test_an_sdist_becomes_the_same_wheel_byte_for_byte(wheel: Path, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_keys_of_a_terminal_have_names_and_unknown_sequences_are_left_out() -> N
 def screen(**fields: Any) -> Screen:
     """A screen with one table."""
     table = Panel("Tasks", ("task", "error"), ((TASK, Cell("x", "bad")), (Cell(HOSTILE), Cell(HOSTILE * 20))), "none")
-    return Screen(**{"title": "T", "notes": (HOSTILE,), "tables": (table,), "command": "c", "about": ABOUT, "json": {}, **fields})
+    return Screen(**{"title": "T", "notes": (HOSTILE,), "tables": (table,), "command": "c", "about": ABOUT, "view": (), **fields})
 
 
 def test_no_text_moves_the_cursor_or_leaves_its_line() -> None:

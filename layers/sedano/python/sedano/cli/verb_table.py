@@ -363,6 +363,14 @@ def version() -> Command:
 
 
 @verb
+def web() -> Command:
+    """Show a stage as pages in the browser."""
+    from sedano.cli.verbs.web import command
+
+    return command
+
+
+@verb
 def workers() -> Command:
     """Show the workers and the tasks that they hold."""
     from sedano.cli.verbs.workers import command

@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from shlex import quote as _quoted
 from typing import Any, Literal, NamedTuple
 
+from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
 from sedano.errors import UsageError
 from sedano.model.cluster.members import LOST
 from sedano.model.messages.timestamps import shown
 from sedano.model.states import TERMINAL
 from sedano.views import canvas as of_canvas
+from sedano.views import circuits as of_circuits
 from sedano.views import failures as of_failures
 from sedano.views import locks as of_locks
 from sedano.views import now as of_now
@@ -53,24 +55,33 @@ class Panel(NamedTuple):
 
 
 class Screen(NamedTuple):
-    """A whole screen: its *title*, *notes* above the tables, the tables, the *command* that prints the same, and the view as JSON."""
+    """A whole screen: its *title*, *notes* above the tables, the tables, the *command* that prints the same, and the *view* itself."""
 
     title: str
     notes: tuple[str, ...]
     tables: tuple[Panel, ...]
     command: str
     about: About
-    json: Any
+    view: object
+
+    @property
+    def json(self) -> Any:
+        """The view as plain values, for JSON."""
+        return plain(self.view)
 
 
 class ScreenQuery(NamedTuple):
-    """A question for a screen: the *name* of the screen, the *id* of a task or canvas, a *query*, how many *days*, and *hidden* values."""
+    """A question for a screen: the *name* of the screen, the *id* of a task or canvas, a *query*, and how many *days* of history.
+
+    *redact*: hide results and messages of errors. *failures_only*: of a canvas, show the boxes that failed.
+    """
 
     name: str = "now"
     id: str = ""
     query: str = ""
     days: int = 2
     redact: bool = False
+    failures_only: bool = False
 
 
 def screen(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -101,7 +112,7 @@ def now(app: Sedano, asked: ScreenQuery) -> Screen:
         Panel("Workers", ("state", "workers"), at_work, "No worker was seen in three days."),
         _tasks("Latest", view.latest),
     )
-    return Screen(title="Now", notes=_unreadable(view.unreadable), tables=tables, command="sedano top", about=view.about, json=plain(view))
+    return Screen(title="Now", notes=_unreadable(view.unreadable), tables=tables, command="sedano top", about=view.about, view=view)
 
 
 def tasks(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -111,7 +122,7 @@ def tasks(app: Sedano, asked: ScreenQuery) -> Screen:
     command = " ".join(["sedano list", *map(_quoted, asked.query.split()), f"--days {asked.days}"])
     return Screen(
         title="Tasks", notes=notes, tables=(_tasks("Tasks, the latest first", view.rows),),
-        command=command, about=view.about, json=plain(view),
+        command=command, about=view.about, view=view,
     )  # fmt: skip
 
 
@@ -128,14 +139,14 @@ def failures(app: Sedano, asked: ScreenQuery) -> Screen:
     table = Panel("Causes", ("number", "task", "error", "where", "first", "last", "example"), rows, "No task failed.")
     notes = (f"{view.failed} tasks failed since {view.since}.", *_unreadable(view.unreadable))
     return Screen(
-        title="Failures", notes=notes, tables=(table,), command=f"sedano failures --days {asked.days}", about=view.about, json=plain(view)
+        title="Failures", notes=notes, tables=(table,), command=f"sedano failures --days {asked.days}", about=view.about, view=view
     )  # fmt: skip
 
 
 def queues(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the command queues."""
     view = of_queues.queues(app)
-    return Screen(title="Queues", notes=(), tables=(_queues(view.rows),), command="sedano queues", about=view.about, json=plain(view))
+    return Screen(title="Queues", notes=(), tables=(_queues(view.rows),), command="sedano queues", about=view.about, view=view)
 
 
 def workers(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -146,7 +157,7 @@ def workers(app: Sedano, asked: ScreenQuery) -> Screen:
         for one in view.rows
     )
     table = Panel("Workers", ("worker", "state", "seen", "holds"), rows, "No worker was seen in three days.")
-    return Screen(title="Workers", notes=(), tables=(table,), command="sedano workers", about=view.about, json=plain(view))
+    return Screen(title="Workers", notes=(), tables=(table,), command="sedano workers", about=view.about, view=view)
 
 
 def schedules(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -164,7 +175,7 @@ def schedules(app: Sedano, asked: ScreenQuery) -> Screen:
         Panel("Schedules", ("schedule", "task", "when", "next", "late", "missed"), rows, "The app has no schedules."),
         Panel("Next moments", ("schedule", "UTC", "local", "clocks"), moments, "No schedule has a further moment."),
     )
-    return Screen(title="Schedules", notes=view.unreadable, tables=tables, command="sedano schedules", about=view.about, json=plain(view))
+    return Screen(title="Schedules", notes=view.unreadable, tables=tables, command="sedano schedules", about=view.about, view=view)
 
 
 def locks(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -178,18 +189,20 @@ def locks(app: Sedano, asked: ScreenQuery) -> Screen:
         (Cell(one.task), Cell(f"{one.number + 1} of {one.most}"), Cell(one.owner), Cell(str(one.token), "number"), _moment(one.expires))
         for one in held.permits
     )
-    states = tuple(
-        (Cell(one.name), _circuit(one.shared, one.open), _moment(one.until), Cell(one.cause), Cell(" ".join(one.tasks)))
-        for one in held.circuits
-    )
     notes = tuple(f"{name} was never taken, or aged out." for name in held.missing)
     tables = (
         Panel("Locks", ("lock", "state", "owner", "token", "until"), rows, "Search for a lock's name: the store has no list of all locks."),
         Panel("Permits", ("task", "permit", "owner", "token", "until"), permits, "No permit is held."),
-        Panel("Circuits", ("circuit", "state", "until", "cause", "tasks"), states, "No task has a circuit."),
+        _circuits(held.circuits),
     )
     command = " ".join(["sedano locks", *map(_quoted, asked.query.split())]) if asked.query.split() else "sedano circuits"
-    return Screen(title="Locks", notes=notes, tables=tables, command=command, about=held.about, json=plain(held))
+    return Screen(title="Locks", notes=notes, tables=tables, command=command, about=held.about, view=held)
+
+
+def circuits(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the circuits of the app's tasks."""
+    view = of_circuits.circuits(app)
+    return Screen(title="Circuits", notes=(), tables=(_circuits(view.rows),), command="sedano circuits", about=view.about, view=view)
 
 
 def task(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -213,13 +226,13 @@ def task(app: Sedano, asked: ScreenQuery) -> Screen:
     notes = (view.sentence,) if view.state in TERMINAL else (view.sentence, more)
     return Screen(
         title=f"Task {view.id}", notes=notes, tables=tables,
-        command=f"sedano show {_quoted(view.id)}", about=view.about, json=plain(view),
+        command=f"sedano show {_quoted(view.id)}", about=view.about, view=view,
     )  # fmt: skip
 
 
 def canvas(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out a canvas as the tree of its tasks, and the steps of a workflow."""
-    view = of_canvas.canvas(app, asked.id, asked.days)
+    view = of_canvas.canvas(app, asked.id, asked.days, failures_only=asked.failures_only)
     boxes = tuple(
         (
             Cell("  " * min(box.depth, 40) + box.task.name), Cell(box.task.state, "state"), _span(box.task.waited), _span(box.task.ran),
@@ -237,12 +250,12 @@ def canvas(app: Sedano, asked: ScreenQuery) -> Screen:
     tables = [Panel("Tasks", ("task", "state", "waited", "ran", "path", "id"), boxes, none)]
     tables += [Panel("Steps", ("step", "state", "task", "id", "detail"), rows, "")] if steps else []
     notes, command = (counted or "No task is known.", *left), f"sedano list root:{_quoted(view.id)}"
-    return Screen(title=f"Canvas {view.id}", notes=notes, tables=tuple(tables), command=command, about=view.about, json=plain(view))
+    return Screen(title=f"Canvas {view.id}", notes=notes, tables=tuple(tables), command=command, about=view.about, view=view)
 
 
 SCREENS: Mapping[str, Callable[[Sedano, ScreenQuery], Screen]] = {
     "now": now, "tasks": tasks, "failures": failures, "queues": queues, "schedules": schedules, "workers": workers, "locks": locks,
-    "task": task, "canvas": canvas,
+    "circuits": circuits, "task": task, "canvas": canvas,
 }  # fmt: skip
 """Every screen by its name; ``task`` and ``canvas`` need an id."""
 LISTED = tuple(name for name in SCREENS if name not in ("task", "canvas"))
@@ -290,6 +303,13 @@ def _frames(view: of_task.TaskView) -> tuple[tuple[Cell, ...], ...]:
 
 def _fact(name: str, value: object) -> Cell:
     return _moment(value) if isinstance(value, float) and name in ("expires", "not_before", "changed") else Cell(str(value))
+
+
+def _circuits(found: Sequence[CircuitView]) -> Panel:
+    rows = tuple(
+        (Cell(one.name), _circuit(one.shared, one.open), _moment(one.until), Cell(one.cause), Cell(" ".join(one.tasks))) for one in found
+    )
+    return Panel("Circuits", ("circuit", "state", "until", "cause", "tasks"), rows, "No task has a circuit.")
 
 
 def _circuit(shared: bool, is_open: bool) -> Cell:

@@ -47,8 +47,13 @@ def targets(some: Sequence[TextRow]) -> list[int]:
 
 def price(about: About) -> str:
     """Return what a view read and what it costs, in one line."""
+    return f"{about.certainty}; {cost(about)}"
+
+
+def cost(about: About) -> str:
+    """Return the price of a view and its reads."""
     calls = ", ".join(f"{number} {name}" for name, number in about.reads.calls.items()) or "nothing"
-    return f"{about.certainty}; ${about.reads.dollars_a_million:.2f} a million views on AWS; read {calls}"
+    return f"${about.reads.dollars_a_million:.2f} a million views on AWS; read {calls}"
 
 
 def frame(some: Sequence[TextRow], size: Size, selected: int, head: str, foot: str, *, colour: bool) -> str:

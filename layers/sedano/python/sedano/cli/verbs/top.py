@@ -10,8 +10,8 @@ import click
 
 from sedano.cli.options import of_app, the_app, whole
 
-SCREENS = ("now", "tasks", "failures", "queues", "schedules", "workers", "locks")
-HELP = """Show a stage on the terminal: the things that need you, tasks, failures, queues, schedules, workers, locks.
+SCREENS = ("now", "tasks", "failures", "queues", "schedules", "workers", "locks", "circuits")
+HELP = """Show a stage on the terminal: the things that need you, tasks, failures, queues, schedules, workers, locks, circuits.
 
 Keys lead from screen to screen; ? lists them. It reads every 2 s while something changes, and every 30 s when nothing does. The last line
 shows the reads of the screen and their price."""

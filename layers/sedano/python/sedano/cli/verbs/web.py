@@ -1,0 +1,33 @@
+"""`sedano web`: a stage as pages in a browser, on this machine.
+
+sedano web
+sedano web --no-open --port 8765
+"""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import of_app, settings, the_app
+
+MOST_PORT = 65_535
+HELP = """Show a stage as pages in the browser: the things that need you, tasks, failures, queues, schedules, workers, locks, circuits.
+
+The pages are served on 127.0.0.1 with your own credentials, and only read. Each shows what it read and its price. The first line on stdout
+is the address; it works once. Ctrl-C ends the pages."""
+
+
+@click.command(help=HELP)
+@click.option("--port", type=click.IntRange(0, MOST_PORT), default=0, metavar="N", help="Port of the pages; default: a free one.")
+@click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
+@of_app
+def command(port: int, no_open: bool) -> int:
+    """Serve the pages until Ctrl-C."""
+    import webbrowser
+
+    from sedano.cli.web import run
+
+    app, found = the_app(), settings()
+    region = found.values["region"].value
+    where = f"{found.stage} · {region}" if region else found.stage
+    return run(app, where, port, None if no_open else webbrowser.open)

@@ -1,0 +1,77 @@
+"""The cells and tables of a screen as HTML."""
+
+from __future__ import annotations
+
+from sedano.model import states
+from sedano.views.screens import Cell, Panel, ScreenQuery
+from sedano.web.addresses import address
+from sedano.web.markup import NOTHING, Markup, el, join
+
+WRAPPED = 32
+"""The last column of a table wraps where one of its texts is longer."""
+LONG, SHORT = 13, 8
+"""An id that is longer than the first is shown by so many of its first characters; its link has all."""
+_STYLES = {str(state): row.style for state, row in states.ROWS.items()} | {states.STARTED: "running"}
+
+
+def style(state: str) -> str:
+    """Return the class of a state: ``done``, ``failed``, ``running`` or none."""
+    return _STYLES.get(state, "")
+
+
+def badge(state: str) -> Markup:
+    """Return a state, with a sign and a colour; a reader who sees neither has the word."""
+    return el("span", state, class_=_look(state))
+
+
+def _look(state: str) -> str:
+    return f"st {style(state)}".strip()
+
+
+def link(cell: Cell, asked: ScreenQuery, text: object = None) -> Markup:
+    """Return a link to the page that *cell* leads to, over as many days as the page *asked* for."""
+    name, query, identity = ("tasks", cell.link, "") if cell.kind == "search" else (cell.kind, "", cell.link)
+    there = ScreenQuery(name, id=identity, query=query, days=asked.days, redact=asked.redact)
+    return el("a", cell.text if text is None else text, href=address(there))
+
+
+def short(identity: str) -> Markup:
+    """Return an id by its first characters."""
+    return el("code", f"{identity[:SHORT]}…" if len(identity) > LONG else identity)
+
+
+def content(cell: Cell, asked: ScreenQuery) -> object:
+    """Return the content of *cell*."""
+    if cell.kind in ("task", "canvas"):
+        return link(cell, asked, short(cell.text))
+    if cell.kind == "search":
+        return link(cell, asked)
+    return el("time", cell.text) if cell.kind == "moment" else cell.text
+
+
+def panel(table: Panel, asked: ScreenQuery) -> Markup:
+    """Return a titled table, or the sentence in its place."""
+    if not table.rows:
+        return section(table.title, el("p", table.empty, class_="none")) if table.empty else NOTHING
+    numeric = [all(row[place].kind == "number" for row in table.rows) for place in range(len(table.columns))]
+    head = join(el("th", name, scope="col", class_="n" if right else None) for name, right in zip(table.columns, numeric, strict=True))
+    rows = join(el("tr", *(_cell(cell, asked) for cell in row)) for row in table.rows)
+    wraps = any(len(row[-1].text) > WRAPPED for row in table.rows)
+    drawn = el("table", el("thead", el("tr", head)), el("tbody", rows), class_="wraps" if wraps else None)
+    return section(table.title, scrolling(f"{table.title}, table", drawn))
+
+
+def scrolling(name: str, child: Markup) -> Markup:
+    """Return a part that may be wider than the page and scrolls; a keyboard reaches it, and *name* says what it is."""
+    return el("div", child, class_="scroll", tabindex=0, role="region", aria_label=name)
+
+
+def section(title: str, *children: object) -> Markup:
+    """Return a part of a page below its title."""
+    return el("section", el("h2", title), *children)
+
+
+def _cell(cell: Cell, asked: ScreenQuery) -> Markup:
+    if cell.kind == "state":
+        return el("td", cell.text, class_=_look(cell.text))
+    return el("td", content(cell, asked), class_={"number": "n", "bad": "bad"}.get(cell.kind))

@@ -1,0 +1,94 @@
+"""Access to the pages: the browser in which the person opened the printed address has it, and no page of another site has.
+
+Theory. A page of another site that is open in the same browser can send requests to 127.0.0.1, and by DNS rebinding it can read answers
+under its own name. Another user of the machine can connect to the port. So a request is answered only if
+
+1. its `Host` is a loopback name with this port (rebinding sends the other site's name);
+2. it has no `Origin` but this one, and no `Sec-Fetch-Site` but ``same-origin`` and ``none`` (a browser adds one to each request of a page);
+3. it carries the cookie of this run. The address that the command prints has a token that buys the cookie once. The cookie is `HttpOnly`,
+   so no script reads it, and `SameSite=Strict`, so a browser sends it with no request of another site.
+
+A browser that fetches an address ahead says so, and does not spend the token. Cookies know no ports: the name of the cookie has the port,
+so that two runs do not take each other's; a program of the same user that listens on another port of 127.0.0.1 may be sent it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from http.cookies import CookieError, SimpleCookie
+from secrets import token_urlsafe
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+OPEN = "/-/open"
+"""The path that takes the token."""
+_SITES = frozenset({"same-origin", "none"})
+
+
+class PageRequest(NamedTuple):
+    """A request: its method, its *target* (path and query), and its *headers* by lower-case name, each with all its values."""
+
+    method: str
+    target: str
+    headers: Mapping[str, Sequence[str]]
+
+    def header(self, name: str) -> str:
+        """Return the first value of a header, or nothing."""
+        return next(iter(self.headers.get(name, ())), "")
+
+
+def foreign(request: PageRequest, hosts: Collection[str]) -> str:
+    """Return why *request* does not come from these pages at *hosts* (names with port), or nothing."""
+    named = request.headers.get("host", ())
+    if len(named) != 1 or named[0].lower() not in hosts:
+        return f"these pages answer at {' and '.join(sorted(hosts))} alone"
+    if any(origin.lower().removeprefix("http://") not in hosts for origin in request.headers.get("origin", ())):
+        return "a page of another site may not read these pages"
+    if any(site not in _SITES for site in request.headers.get("sec-fetch-site", ())):
+        return "a page of another site may not lead here; open the address yourself"
+    return ""
+
+
+class Visitors:
+    """The token and the cookie of one run on one *port*."""
+
+    def __init__(self, port: int, token: str | None = None, session: str | None = None) -> None:
+        """Draw both, unless they are given; an empty token was spent."""
+        self.port, self._lock = port, threading.Lock()
+        self._token = token_urlsafe(32) if token is None else token
+        self._session = token_urlsafe(32) if session is None else session
+        self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+
+    @property
+    def address(self) -> str:
+        """The address that a person opens."""
+        return f"http://127.0.0.1:{self.port}{OPEN}?token={self._token}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie."""
+        return f"sedano-{self.port}"
+
+    def opened(self, request: PageRequest) -> str | None:
+        """Return the header that sets the cookie for a request with the token, once; None for any other."""
+        given = dict(parse_qsl(urlsplit(request.target).query)).get("token", "")
+        if request.method != "GET" or "prefetch" in request.header("sec-purpose") or not given:
+            return None
+        with self._lock:
+            if not self._token or not hmac.compare_digest(given.encode(), self._token.encode()):
+                return None
+            self._token = ""
+        return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+
+    def knows(self, request: PageRequest) -> bool:
+        """Return whether *request* carries the cookie."""
+        for header in request.headers.get("cookie", ()):
+            try:
+                found = SimpleCookie(header).get(self.cookie)
+            except CookieError:
+                continue
+            if found is not None and hmac.compare_digest(found.value.encode(), self._session.encode()):
+                return True
+        return False

@@ -1,0 +1,129 @@
+"""An app for the pages of `sedano web`: names, ids and errors that a page must show as text, and something for every page."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from html.parser import HTMLParser
+from typing import Any
+
+from sedano import Breaker, Sedano, every, group, testing
+from sedano.web.frame import SiteName
+from sedano.web.markup import VOID
+from sedano.web.respond import Response, Site, respond
+from sedano.web.server import site
+from sedano.web.visitors import PageRequest, Visitors
+
+NASTY = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\x1b[2J\u202e\n\x00</textarea></title>-->"
+NAME = "shopfront.\"'><svg/onload=alert(3)>"
+ID = 'a/../b?x=1&y=2#z%00"><script>alert(4)</script>'
+app = Sedano("shopfront", queues=("default", "mail"))
+PORT = 8_765
+PAGES = (
+    "/", "/tasks", "/tasks?q=name:shopfront.*&days=7", "/task?id=odd", "/task?id=order", "/task?id=later", "/task?id=odd&hide=1",
+    "/failures", "/queues", "/workers", "/locks?q=nightly+other", "/circuits", "/schedules", "/canvas?id=order",
+    "/canvas?id=order&failed=1", "/task?id=unknown", "/canvas?id=unknown",
+)  # fmt: skip
+"""An address of every page."""
+
+
+@app.task(name="shopfront.charge", retry=False, circuit=Breaker(failures=100, shared=True))
+def charge(n: int) -> int:
+    """Charge a card; an odd one is refused."""
+    if n % 2:
+        raise ValueError(f"{n} {NASTY}")
+    return n
+
+
+@app.task(name=NAME, retry=False)
+def nasty(text: str) -> str:
+    """Return a text that is not HTML."""
+    return text
+
+
+@app.task(name="shopfront.place")
+def place(number: int) -> None:
+    """Publish so many charges."""
+    group(charge.s(n) for n in range(number)).apply_async()
+
+
+@app.task(name="shopfront.weigh", concurrency=2)
+def weigh(n: int) -> int:
+    """Run twice at a time."""
+    return n
+
+
+@app.periodic(every(3_600), name="shopfront.dust")
+def dust() -> None:
+    """Dust the shelves."""
+
+
+class Shop:
+    """The pages of the app in a world in memory."""
+
+    def __init__(self, world: testing.World) -> None:
+        """Answer without a server."""
+        self.world, self.visitors = world, Visitors(PORT, "token", "session")
+        self.site: Site = site(app, SiteName(app.name, "memory"))
+
+    def get(self, target: str, method: str = "GET", **headers: str) -> Response:
+        """Return the answer to the browser that has opened the pages."""
+        known = {"host": f"127.0.0.1:{PORT}", "cookie": f"sedano-{PORT}=session", **headers}
+        asked: Mapping[str, tuple[str, ...]] = {name.replace("_", "-"): (value,) for name, value in known.items()}
+        return respond(PageRequest(method, target, asked), self.site, self.visitors)
+
+    def html(self, target: str) -> str:
+        """Return the text of a page."""
+        return self.get(target).body.decode()
+
+
+@contextmanager
+def opened() -> Iterator[Shop]:
+    """The pages after some tasks ran: failures, a canvas, one that waits, a hostile id, a pause and a lock that is held."""
+    with testing.world(app) as world:
+        charge.apply_async((3,), task_id="odd")
+        charge.apply_async((5,), task_id=ID)
+        nasty.apply_async((NASTY,), task_id="nasty")
+        place.apply_async((16,), task_id="order")
+        world.drain()
+        charge.apply_async((2,), task_id="later", countdown=3_600)
+        app.control.pause(queue="mail")
+        with app.lock("nightly", duration=60):
+            yield Shop(world)
+
+
+class Elements(HTMLParser):
+    """Reads a document and fails where elements are not closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        """Read *text*."""
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, Any]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element; its attributes have different names."""
+        assert len({name for name, _ in attrs}) == len(attrs), (tag, attrs)
+        self.found.append((tag, dict(attrs)))
+        assert tag not in VOID, tag
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element without children."""
+        assert tag in VOID, tag
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element that was opened last."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """All text of the document."""
+        return "".join(self.texts)
