@@ -1,0 +1,173 @@
+"""The pages of `sedano web` in a real browser: nothing on the console, no foreign request, no axe violation, keys, news without a reload.
+
+They need PyPI's `playwright` and `axe-playwright-python`, and a Chromium, which a machine may lack.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from sedano.web.server import PageServer, answering, listener
+from sedano.web.visitors import Visitors
+from tests.pipeline.browser import NAMES
+from tests.stories import shopfront
+
+CHROMIUM = next((found for found in map(shutil.which, NAMES) if found), None)
+if CHROMIUM is None:
+    pytest.skip(f"none of {', '.join(NAMES)} is installed", allow_module_level=True)
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+AXE = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+LOOKS = {"light": ("light", 1_280), "dark": ("dark", 1_280), "phone": ("light", 390), "dark phone": ("dark", 390)}
+LONG_MS = 60_000
+
+
+class Opened(NamedTuple):
+    """A *page* of a browser that has opened the pages at *base*; *beside* runs what changes their world on the world's own thread.
+
+    Playwright runs an event loop on the thread of the test, where nothing of sedano may wait.
+    """
+
+    page: Any
+    base: str
+    beside: Callable[..., None]
+
+    def go(self, target: str) -> None:
+        """Open a page."""
+        assert self.page.goto(self.base + target).ok
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser."""
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def _worked(shop: shopfront.Shop, change: Callable[[], None], seconds: float) -> None:
+    """Make a change so many *seconds* later, and work off what it published."""
+    shop.world.clock.advance(seconds)
+    change()
+    shop.world.drain()
+
+
+@pytest.fixture
+def opened(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
+    """A new window on the pages; at its end nothing was on the console, and no other site was asked."""
+    with ThreadPoolExecutor(1) as world, listener(0) as listening:
+        shops = shopfront.opened()
+        shop = world.submit(shops.__enter__).result()
+        visitors = Visitors(listening.getsockname()[1])
+        base = f"http://127.0.0.1:{visitors.port}"
+        server = PageServer(listening, answering(shop.site, visitors))
+        server.begin()
+        window = chromium.new_context(**getattr(request, "param", {}))
+        window.set_default_timeout(LONG_MS)
+        page, wrong = window.new_page(), list[str]()
+        page.on("console", lambda said: wrong.append(said.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda asked: None if asked.url.startswith(base) else wrong.append(asked.url))
+        assert page.goto(visitors.address).ok
+        yield Opened(page, base, lambda change, seconds=1: world.submit(_worked, shop, change, seconds).result())
+        window.close()
+        server.end()
+        world.submit(shops.__exit__, None, None, None).result()
+        assert wrong == []
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("opened", [{"bypass_csp": True}], indirect=True)
+def test_no_page_has_an_axe_violation_or_is_wider_than_the_window(opened: Opened, look: str) -> None:
+    scheme, width = LOOKS[look]
+    opened.page.emulate_media(color_scheme=scheme)
+    opened.page.set_viewport_size({"width": width, "height": 800})
+    for target in shopfront.PAGES:
+        opened.go(target)
+        opened.page.evaluate(AXE)
+        found = opened.page.evaluate("async () => (await axe.run()).violations.map(one => [one.id, one.nodes.map(node => node.html)])")
+        assert found == [], target
+        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), target
+
+
+def test_every_page_runs_under_its_policy(opened: Opened) -> None:
+    for target in shopfront.PAGES:
+        opened.go(target)
+        opened.page.keyboard.press("r")
+        opened.page.locator("#status", has_text="checked").wait_for()
+
+
+@pytest.mark.parametrize("opened", [{"java_script_enabled": False}], indirect=True)
+def test_without_javascript_a_person_searches_and_opens_a_task(opened: Opened) -> None:
+    page = opened.page
+    page.fill("input[name=q]", "odd")
+    page.press("input[name=q]", "Enter")
+    page.wait_for_url("**/tasks?q=odd")
+    page.click("main td a")
+    page.wait_for_url("**/task?id=odd")
+    assert "raise ValueError" in page.inner_text("main")
+    assert page.is_hidden("#live")
+
+
+def test_keys_lead_through_the_pages(opened: Opened) -> None:
+    page = opened.page
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    page.wait_for_url("**/failures")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tasks?q=*")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/task?id=*")
+    page.keyboard.press("?")
+    assert page.is_visible("dialog#keys")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("gt?")
+    assert page.input_value("input[name=q]") == "gt?"
+
+
+def _publish(task: Any, task_id: str, *arguments: object) -> None:
+    task.apply_async(arguments, task_id=task_id)
+
+
+def test_a_new_task_appears_without_a_reload_and_leaves_the_focus_alone(opened: Opened) -> None:
+    page = opened.page
+    opened.go("/tasks")
+    page.evaluate("document.mark = 'the same'")
+    page.focus("main td a")
+    focused = page.evaluate("document.activeElement.getAttribute('href')")
+    opened.beside(lambda: _publish(shopfront.charge, "newest", 2))
+    page.wait_for_selector("main tbody a[href='/task?id=newest']")
+    assert page.evaluate("document.mark") == "the same"
+    assert page.evaluate("document.activeElement.getAttribute('href')") == focused
+    assert page.locator("main tbody a[href='/task?id=newest']").count() == 1
+
+
+def test_a_hidden_tab_and_a_held_picture_read_nothing(opened: Opened) -> None:
+    page = opened.page
+    opened.go("/queues")
+    page.clock.install()
+    page.reload()
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if "/-/" not in one.url else None)
+    page.click("#live")
+    page.clock.run_for(120_000)
+    assert asked == []
+    assert page.inner_text("#status") == "held"
+    page.click("#live")
+    page.clock.run_for(2_500)
+    page.locator("#status", has_text="checked").wait_for()
+    assert len(asked) == 1
+    page.evaluate("Object.defineProperty(document, 'hidden', { value: true }); document.dispatchEvent(new Event('visibilitychange'))")
+    page.clock.run_for(120_000)
+    assert len(asked) == 1
