@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import botocore.session
 import pytest
@@ -25,6 +25,35 @@ SETTINGS = {
     "SEDANO_LEDGER_TABLE": "ledger", "SEDANO_CONTROL_TABLE": "control", "SEDANO_BLOBS_BUCKET": "blobs", "SEDANO_HISTORY_BUCKET": "history",
     "AWS_DEFAULT_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true",
 }  # fmt: skip
+
+
+class Starved:
+    """Measures for how long this process got no processor: a thread that sleeps for a hundredth of a second wakes later by so much.
+
+    A machine that is busy with other things makes each call longer, which no deadline can help.
+    """
+
+    TICK_S = 0.01
+
+    def __init__(self) -> None:
+        self.seconds, self._over = 0.0, threading.Event()
+        self._thread = threading.Thread(target=self._ticks, daemon=True)
+
+    def _ticks(self) -> None:
+        before = time.monotonic()
+        while not self._over.wait(self.TICK_S):
+            now = time.monotonic()
+            self.seconds, before = self.seconds + max(0.0, now - before - 2 * self.TICK_S), now
+
+    def __enter__(self) -> Self:
+        """Begin to measure."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop measuring."""
+        self._over.set()
+        self._thread.join()
 
 
 class Silent:
@@ -104,20 +133,21 @@ def test_a_publication_from_twelve_threads_ends_in_time_and_the_next_one_at_once
             add.delay(1, 2)
         return time.monotonic() - began, caught.type
 
-    with ThreadPoolExecutor(12) as pool:
+    with Starved() as starved, ThreadPoolExecutor(12) as pool:
         found = list(pool.map(timed, range(12)))
-    assert max(seconds for seconds, _ in found) <= DEADLINE + GRACE
-    seconds, _ = timed(0)
-    assert seconds <= GRACE, "the connection is open for a second: nobody waits for it again"
+    assert max(seconds for seconds, _ in found) - starved.seconds <= DEADLINE + GRACE
+    with Starved() as starved:
+        seconds, _ = timed(0)
+    assert seconds - starved.seconds <= GRACE, "the connection is open for a second: nobody waits for it again"
 
 
 def test_a_read_ends_in_time(silent: Silent) -> None:
     app, _ = shop()
     result = app.result("0" * 32)
     began = time.monotonic()
-    with pytest.raises(Unavailable, match="no answer"):
+    with Starved() as starved, pytest.raises(Unavailable, match="no answer"):
         _ = result.state
-    assert time.monotonic() - began <= DEADLINE + GRACE
+    assert time.monotonic() - began - starved.seconds <= DEADLINE + GRACE
 
 
 class Client:
