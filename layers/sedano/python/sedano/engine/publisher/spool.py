@@ -292,10 +292,21 @@ def _row(line: str) -> tuple[Any, ...] | None:
     return row if _message((queue, body, delay, 0.0, tenant, row[4]), 0.0) is not None else None
 
 
+def _is_text(value: object) -> bool:
+    """Return whether *value* is text that can be sent: half a surrogate pair cannot."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _message(row: Sequence[Any], now: float) -> Addressed | None:
     """Return the message of a row, with what is left of its delay at *now*; None when it is not a message."""
     queue, body, delay, due, tenant, key = row
-    if not (isinstance(queue, str) and isinstance(body, str) and all(one is None or isinstance(one, str) for one in (tenant, key))):
+    if not (_is_text(queue) and _is_text(body) and all(one is None or _is_text(one) for one in (tenant, key))):
         return None
     if isinstance(delay, bool) or not isinstance(delay, int) or not isinstance(due, float | int) or not abs(due) < LATEST_S:
         return None
