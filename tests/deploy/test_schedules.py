@@ -13,11 +13,11 @@ CLIENT = """
 import time, uuid
 from tiny import app
 from sedano import every
-from sedano.model.schedules.agenda import Call, Periodic, agenda_of, with_periodic
+from sedano.model.schedules.agenda import Periodic, ScheduledCall, agenda_of, with_periodic
 from sedano.model.schedules.schedule import Schedule, State, occurrence
 
 store, now = app.outlet.ports.schedules, int(time.time())
-died = Periodic(Schedule("died", every(days=1)), Call("tiny.add", "default", '{"args":[2,3],"kwargs":{}}'), State(now, (now,)))
+died = Periodic(Schedule("died", every(days=1)), ScheduledCall("tiny.add", "default", '{"args":[2,3],"kwargs":{}}'), State(now, (now,)))
 seen = store.read()[agenda_of("died")]
 print(store.change(with_periodic(seen, "died", died)._replace(nonce=uuid.uuid4().hex), seen).done)
 print(app.result(occurrence(died.schedule, now).task_id).get(timeout=150))

@@ -226,7 +226,7 @@ def test_a_debounced_call_waits_for_quiet_and_a_later_one_takes_its_place() -> N
         world.clock.advance(1_000)
         world.step()
         found = explained(world, first.id)
-        quiet = "debounce: waiting for quiet since 2026-01-01 00:00:00Z; it runs at 2026-01-01 00:20:00Z unless a later call comes"
+        quiet = "debounce: waiting for quiet since 2026-01-01 00:00:00Z; it runs at 2026-01-01 00:20:00Z unless a later call arrives"
         assert (found.sentence, found.evidence["since"]) == (quiet, 1_767_225_600.0)
         last = index.delay(2)
         world.drain()
