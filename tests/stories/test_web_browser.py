@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sedano.web.server import PageServer, answering, listener
+from sedano.web.loopback import listener
+from sedano.web.server import PageServer, answering
 from sedano.web.visitors import Visitors
 from tests.pipeline.browser import NAMES
 from tests.stories import shopfront

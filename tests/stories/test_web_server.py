@@ -17,8 +17,9 @@ from sedano.cli import main
 from sedano.cli import web as cli_web
 from sedano.cli.exits import Exit
 from sedano.errors import UsageError
+from sedano.web.loopback import listener
 from sedano.web.respond import HEADERS
-from sedano.web.server import PageServer, answering, listener, site
+from sedano.web.server import PageServer, answering, site
 from sedano.web.visitors import OPEN, Visitors
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.stories import shopfront

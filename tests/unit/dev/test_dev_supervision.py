@@ -1,13 +1,9 @@
-"""The files that `sedano dev` watches, when a worker is started again or ended, and its port."""
+"""The files that `sedano dev` watches, and when a worker is started again or ended."""
 
 from pathlib import Path
 
-import pytest
-
-from sedano.dev.command import listener
 from sedano.dev.watch import LEAST_S, FolderWatch, interval
 from sedano.dev.worker_processes import GRACE_S, LEAVE_S, backoff, overdue
-from sedano.errors import UsageError
 
 
 def test_saved_added_and_deleted_files_are_changes_and_others_are_not(tmp_path: Path) -> None:
@@ -46,15 +42,3 @@ def test_a_worker_is_overdue_after_its_deadline_or_when_it_does_not_leave() -> N
     assert overdue(100.0, None, 100.1 + GRACE_S)
     assert not overdue(None, 100.0, 100.0 + LEAVE_S)
     assert overdue(None, 100.0, 100.1 + LEAVE_S)
-
-
-def test_the_last_port_is_used_again_where_it_is_free_and_a_taken_one_is_refused() -> None:
-    with listener(0, 0) as first:
-        port = first.getsockname()[1]
-        assert first.getsockname()[0] == "127.0.0.1"
-        with listener(0, port) as other:
-            assert other.getsockname()[1] != port
-        with pytest.raises(UsageError, match=f"port {port}: .*; give another one with --port, or 0 for a free one"):
-            listener(port, 0)
-    with listener(0, port) as again:
-        assert again.getsockname()[1] == port

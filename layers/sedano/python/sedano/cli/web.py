@@ -10,7 +10,8 @@ from sedano.app import Sedano
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say
 from sedano.web.frame import SiteName
-from sedano.web.server import PageServer, answering, listener, site
+from sedano.web.loopback import listener
+from sedano.web.server import PageServer, answering, site
 from sedano.web.visitors import Visitors
 
 

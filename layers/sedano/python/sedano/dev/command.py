@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,12 +13,10 @@ from sedano.dev.folder import DevFolder
 from sedano.dev.output import Console
 from sedano.dev.settings import DevSettings
 from sedano.dev.supervisor import Supervisor
-from sedano.errors import ConfigurationError, UsageError
+from sedano.errors import ConfigurationError
 from sedano.sqlite.store import Store
 from sedano.views.terminal_colour import wants_colour
-
-HOST = "127.0.0.1"
-BACKLOG = 128
+from sedano.web.loopback import listener
 
 
 def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> int:
@@ -47,20 +44,6 @@ def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> i
     finally:
         folder.release()
     return status
-
-
-def listener(port: int, last: int) -> socket.socket:
-    """Return a listening socket on *port*; on a free one where that is 0, if possible the *last* one.
-
-    Raises:
-        UsageError: another program listens on *port*.
-    """
-    try:
-        return socket.create_server((HOST, port or last), backlog=BACKLOG)
-    except OSError as wrong:
-        if port:
-            raise UsageError(f"port {port}: {wrong.strerror}; give another one with --port, or 0 for a free one") from None
-    return socket.create_server((HOST, 0), backlog=BACKLOG)
 
 
 def checked(folder: DevFolder) -> None:
