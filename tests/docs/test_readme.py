@@ -19,6 +19,7 @@ ADDED, *EXAMPLES = BLOCKS
 ANY = (
     (r"^\d\d:\d\d:\d\d", r"^\\d\\d:\\d\\d:\\d\\d"), (r"\d+\\\.\d+\\ s", r"[\\d.]+ s"), (r"\d+\\ ms", r"\\d+ ms"),
     (r"\\\[\w{6}\\\]", r"\\[\\w{6}\\]"),
+    (r"(127\\\.0\\\.0\\\.1:)\d+(.*token=)[\w-]{43}", r"\1\\d+\2[\\w-]{43}"),
 )  # fmt: skip
 """What differs from run to run, as an escaped line of the README has it, and what stands for any of it."""
 

@@ -70,6 +70,7 @@ LATE = {
         "cli/options.py": "help imports no app",
         "cli/verb_table.py": "only the verb that is asked for is loaded",
         "cli/history.py": "Spark is an extra, and the job stands beside the library",
+        "dev/pages.py": "the pages of `sedano dev` are loaded at their first visit, so that they delay no worker",
         "django/interface.py": "Django 6 has the interface for tasks; before it a package has",
         "engine/cluster/membership.py": "only a worker that finds a pause loads pauses",
         "engine/deferrals.py": "only a worker of a queue that keeps order loads the rules of order",

@@ -1,13 +1,12 @@
 """`sedano web` as a process and its server on 127.0.0.1: the token, the cookie, requests of other sites, and the end."""
 
-import http.client
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from sedano.web.server import PageServer, answering, site
 from sedano.web.visitors import OPEN, Visitors
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.stories import shopfront
+from tests.stories.page_client import Browser
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -30,37 +30,11 @@ import sys
 from sedano import testing
 from sedano.cli import main
 from tests.stories import shopfront
+from tests.stories.page_client import Browser
 
 with testing.world(shopfront.app):
     sys.exit(main(["web", "--app", "tests.stories.shopfront:app", "--no-open", *sys.argv[1:]]))
 """
-
-
-class Answer(NamedTuple):
-    """An answer of the server."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-class Browser:
-    """A browser beside the server on *port*; it keeps the cookie."""
-
-    def __init__(self, port: int) -> None:
-        self.port, self.cookie = port, ""
-
-    def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
-        """Send a request, without following its answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        sent = {name.replace("_", "-"): value for name, value in headers.items()} | ({"cookie": self.cookie} if self.cookie else {})
-        connection.request(method, target, headers=sent)
-        found = connection.getresponse()
-        answer = Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
-        connection.close()
-        if "set-cookie" in answer.headers:
-            self.cookie = answer.headers["set-cookie"].partition(";")[0]
-        return answer
 
 
 class Served(NamedTuple):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sedano.dev.folder import DevFolder
 from sedano.dev.output import Console
+from sedano.dev.pages import DevPages
 from sedano.dev.settings import DevSettings
 from sedano.dev.supervisor import Supervisor
 from sedano.errors import ConfigurationError
@@ -34,16 +36,37 @@ def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> i
     try:
         last = folder.last()
         listening = listener(settings.port, _port_of(last.webhooks) if last is not None else 0)
-        with listening:
+        with listening, served(settings, folder) as pages:
             banner(console, settings, folder, folder.set_aside() if settings.fresh else None)
             checked(folder)
+            if pages is not None:
+                console.say(f"pages {pages.address}")
             supervisor = Supervisor(
-                settings, folder, listening, console, last=last, announced=_json if settings.json else _quiet, environment=environment
+                settings, folder, listening, console, last=last, announced=_json if settings.json else _quiet, environment=environment,
+                pages=pages,
             )  # fmt: skip
             status = supervisor.run()
     finally:
         folder.release()
     return status
+
+
+@contextmanager
+def served(settings: DevSettings, folder: DevFolder) -> Iterator[DevPages | None]:
+    """Bind the port of the pages, and end them afterwards; None: they are not wanted, or there is nothing to look at for long.
+
+    Raises:
+        UsageError: another program listens on their port.
+    """
+    if settings.pages is None or settings.once:
+        yield None
+        return
+    with listener(settings.pages, option="--web-port") as listening:
+        pages = DevPages(listening, folder.database, settings.app)
+        try:
+            yield pages
+        finally:
+            pages.end()
 
 
 def checked(folder: DevFolder) -> None:

@@ -13,8 +13,8 @@ class DevSettings(NamedTuple):
     """How to run an app.
 
     The *app* is module:attribute, *code* the folder of its modules, and *project* the folder that has `.sedano`. *port* is that of the
-    webhooks (0: a free one), *timeout* the seconds for a batch of tasks, and *secrets* are those of the webhooks by name. *once*: work off
-    what is due, and end.
+    webhooks (0: a free one), *timeout* the seconds for a batch of tasks, and *secrets* are those of the webhooks by name. *pages*: the
+    port of the pages (0: a free one), None for no pages. *once*: work off what is due, and end.
     """
 
     app: str
@@ -27,3 +27,4 @@ class DevSettings(NamedTuple):
     reload: bool = True
     json: bool = False
     once: bool = False
+    pages: int | None = 0

@@ -26,6 +26,7 @@ from sedano.api.dev_server import DevServer
 from sedano.dev.folder import DevFolder
 from sedano.dev.keys import QUIT, RESTART, WORDS, pressed, terminal
 from sedano.dev.output import Console
+from sedano.dev.pages import DevPages
 from sedano.dev.settings import DevSettings
 from sedano.dev.watch import FolderWatch
 from sedano.dev.worker import VISIBILITY_S
@@ -52,14 +53,15 @@ class Supervisor:
     def __init__(
         self, settings: DevSettings, folder: DevFolder, listening: socket.socket, console: Console,
         last: DevServer | None, announced: Callable[[Mapping[str, Any]], None], environment: Mapping[str, str], keyboard: int = 0,
+        pages: DevPages | None = None,
     ) -> None:  # fmt: skip
         """Run *settings* in *folder*, on *listening*.
 
         *last* is the server that ran here before; *announced* is called with the first report of a worker. *keyboard* is a
-        file descriptor, stdin; keys are read from it if it is a terminal.
+        file descriptor, stdin; keys are read from it if it is a terminal. *pages* begin at the first visit.
         """
         self._settings, self._folder, self._listening, self._console = settings, folder, listening, console
-        self._announced, self._environment, self._keyboard = announced, environment, keyboard
+        self._announced, self._environment, self._keyboard, self._pages = announced, environment, keyboard, pages
         self._watch = FolderWatch(settings.code) if settings.reload else None
         self._selector = selectors.DefaultSelector()
         self._children: list[Child] = []
@@ -82,6 +84,8 @@ class Supervisor:
             if has_keys:
                 self._selector.register(self._keyboard, selectors.EVENT_READ)
                 self._console.say(WORDS, "dim")
+            if self._pages is not None:
+                self._selector.register(self._pages.listening, selectors.EVENT_READ, self._pages)
             self._start()
             while not self._asked and self._status is None:
                 self._turn(woken)
@@ -100,6 +104,9 @@ class Supervisor:
                     woken.recv(4096)
             elif key.fileobj == self._keyboard:
                 self._obey(pressed(self._keyboard))
+            elif key.data is self._pages:
+                self._selector.unregister(key.fileobj)
+                self._pages.begin()
             else:
                 self._hear(key.data)
         if self._current is not None and self._current.ready is None and not self._is_slow and self._age() > LOADS_LONG_S:
@@ -167,6 +174,8 @@ class Supervisor:
         if server != self._running or not self._is_announced:
             self._folder.announce(server)
             self._running = server
+        if self._pages is not None:
+            self._pages.declare(report["declared"])
         number = report["tasks"]
         parts = [f"{number} task{'s' * (number != 1)}"] + [f"{report['periodic']} by a timetable"] * bool(report["periodic"])
         self._console.say(f"ready in {self._age():.2f} s: {', '.join(parts)}", "bold")
@@ -178,7 +187,9 @@ class Supervisor:
             self._is_announced = True
             if self._settings.once:
                 return
-            self._announced({**report, **server._asdict(), "webhooks": {name: f"{url}/{name}" for name in report["webhooks"]}})
+            seen = {name: value for name, value in {**report, **server._asdict()}.items() if name != "declared"}
+            hooks = {name: f"{url}/{name}" for name in report["webhooks"]}
+            self._announced({**seen, "webhooks": hooks, "pages": self._pages.address if self._pages is not None else ""})
 
     def _ended(self, child: Child, how: str) -> None:
         """Decide what follows the end of a worker."""

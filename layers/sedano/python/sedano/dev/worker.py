@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano, load
+from sedano.dev import declarations
 from sedano.dev.channel import DEADLINE, DRAINED, READY, STOP, Channel
 from sedano.dev.output import Console, TaskStream, WorkerConsole, capture, label
 from sedano.dev.run_reports import PARKED, EndCounts, Report, logged, report
@@ -182,7 +183,7 @@ def _report(app: Sedano, channel: Channel, once: bool) -> None:
     own = [name for name in app.registry.tasks if not name.startswith("sedano.")]
     channel.send(
         READY, tasks=len(own), periodic=len(app.periodics), webhooks=[] if once else sorted(app.webhooks), streams=sorted(app.streams),
-        queues=list(app.queues),
+        queues=list(app.queues), declared=declarations.written(app),
     )  # fmt: skip
 
 

@@ -17,23 +17,30 @@ LONGEST_S, MOST_PORT = 900, 65_535
 HELP = """Run the app of this project on this machine, over one SQLite file in .sedano, without AWS.
 
 The app, the port and the secrets of webhooks are settings in pyproject.toml, below [tool.sedano] and [tool.sedano.dev]. Programs that are
-started in the project's folder find it without settings. Ctrl-C ends it after the running task."""
+started in the project's folder find it without settings. Its pages in the browser are those of `sedano web`; the address works once. Ctrl-C
+ends it after the running task."""
 
 
 @click.command(help=HELP)
 @of_code
 @click.option("--port", type=click.IntRange(0, MOST_PORT), metavar="N", help="Port of the webhooks; default: a free one.")
+@click.option("--web-port", type=click.IntRange(0, MOST_PORT), metavar="N", help="Port of the pages; default: a free one.")
+@click.option("--no-web", is_flag=True, help="Serve no pages.")
 @click.option("--timeout", type=click.IntRange(2, LONGEST_S), metavar="S", help="Seconds for a batch of tasks.")
 @click.option("--fresh", is_flag=True, help="Set the kept state aside and start with an empty one.")
 @click.option("--no-reload", is_flag=True, help="Do not reload the code when a file is saved.")
 @click.option("--once", is_flag=True, help="Work off what is due, then end; the exit code says whether a task failed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when it is ready, or drained; everything else to stderr.")
-def command(port: int | None, timeout: int | None, fresh: bool, no_reload: bool, once: bool, as_json: bool) -> int:
+def command(
+    port: int | None, web_port: int | None, no_web: bool, timeout: int | None, fresh: bool, no_reload: bool, once: bool, as_json: bool
+) -> int:  # fmt: skip
     """Run until a signal asks for the end, or once."""
     from sedano.dev.command import run
     from sedano.dev.settings import TIMEOUT_S, DevSettings
 
     refuse_stage("dev")
+    if web_port is not None and (no_web or once):
+        raise UsageError(f"--web-port: with {'--no-web' if no_web else '--once'} there are no pages; leave one of the two out")
     found = settings()
     if found.app is None:
         raise UsageError('which app? write app = "module:attribute" below [tool.sedano] in pyproject.toml, or give --app module:attribute')
@@ -45,6 +52,6 @@ def command(port: int | None, timeout: int | None, fresh: bool, no_reload: bool,
     return run(
         DevSettings(
             app=found.app, code=code, project=found.folder.resolve(), secrets=found.secrets, fresh=fresh,
-            reload=not (no_reload or once), json=as_json, once=once, **own,
+            reload=not (no_reload or once), json=as_json, once=once, pages=None if no_web else web_port or 0, **own,
         )
     )  # fmt: skip
