@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+ANYWHERE = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+"""Options with which it starts in a container too."""
 _CHANNELS = {2: 3, 6: 4}
 
 Colour = tuple[int, int, int]
@@ -31,18 +33,23 @@ class Picture:
         return {row[x] for row in self.rows}
 
 
+def chromium() -> str:
+    """Return the path of the browser; skip the test, or the module that is being imported, where none is installed."""
+    found = next((found for found in map(shutil.which, NAMES) if found), None)
+    if found is None:
+        pytest.skip(f"none of {', '.join(NAMES)} is installed: nobody looks at the page", allow_module_level=True)
+    return found
+
+
 def look(page: Path, folder: Path, width: int, height: int) -> Picture:
     """Return what a browser with a window of this size shows of *page*; it may load nothing, not even from this machine."""
-    chromium = next((found for found in map(shutil.which, NAMES) if found), None)
-    if chromium is None:
-        pytest.skip(f"none of {', '.join(NAMES)} is installed: nobody looks at the page")
     shot = folder / f"{page.stem}-{width}.png"
     options = [
-        "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--blink-settings=preferredColorScheme=1", "--no-first-run",
+        "--headless", *ANYWHERE, "--hide-scrollbars", "--blink-settings=preferredColorScheme=1", "--no-first-run",
         f"--user-data-dir={folder / 'profile'}", f"--window-size={width},{height}", f"--screenshot={shot}",
         "--host-resolver-rules=MAP * ~NOTFOUND",
     ]  # fmt: skip
-    done = subprocess.run([chromium, *options, page.as_uri()], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([chromium(), *options, page.as_uri()], capture_output=True, text=True, timeout=300, check=False)
     assert shot.exists(), done.stderr[-2000:]
     return decoded(shot.read_bytes())
 

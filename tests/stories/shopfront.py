@@ -17,6 +17,7 @@ NAME = "shopfront.\"'><svg/onload=alert(3)>"
 ID = 'a/../b?x=1&y=2#z%00"><script>alert(4)</script>'
 app = Sedano("shopfront", queues=("default", "mail"))
 PORT = 8_765
+SPREAD_S = 60
 PAGES = (
     "/", "/tasks", "/tasks?q=name:shopfront.*&days=7", "/task?id=odd", "/task?id=order", "/task?id=later", "/task?id=odd&hide=1",
     "/failures", "/queues", "/workers", "/locks?q=nightly+other", "/circuits", "/schedules", "/canvas?id=order",
@@ -43,6 +44,12 @@ def nasty(text: str) -> str:
 def place(number: int) -> None:
     """Publish so many charges."""
     group(charge.s(n) for n in range(number)).apply_async()
+
+
+@app.task(name="shopfront.spread")
+def spread(number: int) -> None:
+    """Publish so many charges, every second one for a later moment."""
+    group(charge.s(2 * n).set(countdown=SPREAD_S * (n % 2)) for n in range(number)).apply_async()
 
 
 @app.task(name="shopfront.weigh", concurrency=2)

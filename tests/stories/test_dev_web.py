@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from sedano.cli.exits import Exit
-from tests.stories.dev_project import CODE, SECONDS, DevProject, until
+from tests.ctrl_c import HEARS_CTRL_C
+from tests.stories.dev_project import CODE, COMMAND, SECONDS, DevProject, until
 from tests.stories.page_client import Browser
 
 MORE = CODE.replace("import Retry,", "import Breaker, Retry,").replace('Sedano("shop",', 'Sedano("shop", queues=("default", "mail"),') + (
@@ -29,9 +30,12 @@ class Visited(DevProject):
 
     def visit(self) -> None:
         """Open the address that was printed."""
-        line = self.said("pages http://")
-        found = re.search(r" pages http://127\.0\.0\.1:(\d+)(/-/open\?token=[\w-]{43})$", line)
-        assert found is not None, line
+        self.open(self.said(" pages http://").rpartition(" ")[2])
+
+    def open(self, address: str) -> None:
+        """Open the *address* of a server."""
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/-/open\?token=[\w-]{43})", address)
+        assert found is not None, address
         self.browser = Browser(int(found[1]))
         assert self.browser.ask(found[2]).status == 303
 
@@ -112,6 +116,19 @@ def test_without_pages_nothing_listens_and_a_port_can_be_chosen(project: Visited
     assert f":{port}/" in project.start("--web-port", str(port))["pages"]
 
 
+def test_the_pages_of_sedano_web_beside_it_read_the_same_state(project: Visited) -> None:
+    project.start("--no-web")
+    assert project.beside().send_task("noisy", ("tea",), task_id="first").get(timeout=SECONDS) == "tea"
+    words = [*COMMAND[:-1], "web", "--no-open"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*HEARS_CTRL_C, *words], cwd=project.folder, env=project.environment, **pipes) as web:  # type: ignore[call-overload]
+        project.open(web.stdout.readline().rstrip("\n"))
+        until(lambda: '"first"' in project.read("/tasks.json"))
+        assert json.loads(project.read("/task.json?id=first"))["state"] == "SUCCESS"
+        web.send_signal(signal.SIGINT)
+        assert web.wait(SECONDS) == Exit.INTERRUPTED
+
+
 @pytest.mark.parametrize("other", ["--no-web", "--once"])
 def test_a_port_for_pages_that_are_not_served_is_refused(project: Visited, other: str) -> None:
     refused = project.command("--web-port", "8123", other)
@@ -119,6 +136,6 @@ def test_a_port_for_pages_that_are_not_served_is_refused(project: Visited, other
     assert refused.returncode == Exit.USAGE
 
 
-def test_pages_that_nobody_opens_are_not_loaded(project: Visited) -> None:
+def test_pages_without_a_visitor_are_not_loaded(project: Visited) -> None:
     done = subprocess.run([sys.executable, "-c", LOADED], env=project.environment, text=True, capture_output=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,7 +1,7 @@
 """The pages of `sedano web` inside `sedano dev`, served by the supervisor: a reload, a worker that dies, or code that does not load leaves
 them as they are.
 
-The port is bound at once, and the address is printed with it. Everything else is loaded at the first visit, so that pages that nobody opens
+The port is bound at once, and the address is printed with it. Everything else is loaded at the first visit, so that pages without a visitor
 delay no worker.
 """
 
