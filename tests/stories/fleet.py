@@ -1,22 +1,25 @@
 """Several processes over one store of leases, each with clocks of its own that may be wrong, rest or step."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sedano import Sedano, memory
 from sedano.aws.client import keys
 from sedano.aws.leases import DynamoLeases
 from sedano.errors import Unavailable
+from sedano.model.leases.rule import Leased, LeaseRecord, Term
+from sedano.model.leases.store_clock import Interval
 from sedano.ports import Clock, Leases
 from sedano.sqlite.leases import SqliteLeases
 from sedano.sqlite.retention import sweep
 from sedano.sqlite.store import Store
 from tests.plugins.resources import Resources
 
+T = TypeVar("T")
 WRITES = frozenset({"take", "renew", "release", "want", "wait", "call"})
 
 
@@ -61,27 +64,55 @@ class Wire:
         self.calls: Counter[str] = Counter()
         self.answers_to_lose = 0
         self.requests_to_lose = 0
-        self.travel = lambda: None
+        self.travel: Callable[[], None] = lambda: None
 
-    def __getattr__(self, operation: str) -> Any:
-        """The port's own operation, over the wire."""
-        call = getattr(self._leases, operation)
-        if operation in ("time", "proof"):
-            return call
+    def time(self) -> Interval | None:
+        """What the store's clock shows; it costs no call."""
+        return self._leases.time()
 
-        def sent(*given: Any) -> Any:
-            self.calls[operation] += 1
-            if self.requests_to_lose:
-                self.requests_to_lose -= 1
-                raise Unavailable("the request was lost")
-            answer = call(*given)
-            self.travel()
-            if self.answers_to_lose:
-                self.answers_to_lose -= 1
-                raise Unavailable("the answer was lost")
-            return answer
+    def read(self, names: Sequence[str]) -> dict[str, LeaseRecord]:
+        """Read over the wire."""
+        return self._sent("read", lambda: self._leases.read(names))
 
-        return sent
+    def take(self, grant: LeaseRecord, seen: LeaseRecord | None) -> Leased:
+        """Take over the wire."""
+        return self._sent("take", lambda: self._leases.take(grant, seen))
+
+    def renew(self, term: Term, expires: int) -> Leased:
+        """Renew over the wire."""
+        return self._sent("renew", lambda: self._leases.renew(term, expires))
+
+    def release(self, term: Term, reserved: int) -> Leased:
+        """Release over the wire."""
+        return self._sent("release", lambda: self._leases.release(term, reserved))
+
+    def want(self, seen: LeaseRecord, who: str) -> bool:
+        """Ask the holder over the wire."""
+        return self._sent("want", lambda: self._leases.want(seen, who))
+
+    def wait(self, seen: LeaseRecord, message: str) -> bool:
+        """Leave a message over the wire."""
+        return self._sent("wait", lambda: self._leases.wait(seen, message))
+
+    def call(self, released: LeaseRecord, who: str) -> bool:
+        """Call the first that waits over the wire."""
+        return self._sent("call", lambda: self._leases.call(released, who))
+
+    def proof(self, term: Term) -> Mapping[str, Any]:
+        """The condition of the term; it costs no call."""
+        return self._leases.proof(term)
+
+    def _sent(self, operation: str, call: Callable[[], T]) -> T:
+        self.calls[operation] += 1
+        if self.requests_to_lose:
+            self.requests_to_lose -= 1
+            raise Unavailable("the request was lost")
+        answer = call()
+        self.travel()
+        if self.answers_to_lose:
+            self.answers_to_lose -= 1
+            raise Unavailable("the answer was lost")
+        return answer
 
     @property
     def writes(self) -> int:
@@ -111,7 +142,7 @@ class Fleet:
     def process(self, offset: float = 0.0) -> Process:
         """Start one more process whose wall clock is off by *offset* seconds."""
         own = OwnClock(self.clock, offset)
-        wire: Any = Wire(self.leases(own))
+        wire = Wire(self.leases(own))
         app = Sedano("fleet")
         app.attach(replace(memory.ports(seed=len(self.processes) + 1), leases=wire, clock=own))
         self.processes.append(Process(app, own, wire))

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from sedano import Sedano
+from sedano import Sedano, memory
 from sedano.model import states
 from sedano.model.limits.concurrency import Permit
+from sedano.model.limits.rate import Line, LineChanged, Paces
 from sedano.ports import PARKED
 from tests.stories.processes import Processes
 from tests.stories.stage import QUEUES, Stage, in_memory
@@ -65,30 +66,26 @@ def test_a_limit_that_is_not_answered_costs_time_and_no_task(name: str, side: Si
         assert watch.fired
 
 
-class Slow:
-    """Limits whose first answer takes ten minutes."""
+class Slow(memory.MemoryLimits):
+    """Limits whose first line takes ten minutes to begin."""
 
     def __init__(self, stage: Stage) -> None:
-        """Stand before the limits of *stage*."""
-        self._stage, self._answers = stage, 0
+        """Let the time of *stage* pass."""
+        super().__init__()
+        self._stage, self._left = stage, 600.0
 
-    def __getattr__(self, operation: str) -> Any:
-        """Return the operation, which lets time pass after the first call."""
-
-        def call(*given: Any) -> Any:
-            answer = getattr(self._stage.ports.limits, operation)(*given)
-            self._answers += 1
-            if self._answers == 1:
-                self._stage.pass_time(600)
-            return answer
-
-        return call
+    def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
+        """Begin the line, and answer late."""
+        answer = super().begin(name, line, limits)
+        self._stage.pass_time(self._left)
+        self._left = 0.0
+        return answer
 
 
 def test_a_slot_that_passed_while_it_was_asked_for_is_not_used_and_its_task_comes_again() -> None:
     limited = Limited(in_memory(), rate="1/s")
     result = limited.only.delay(1)
-    limited.processes.restart(replace(limited.stage.ports, limits=Slow(limited.stage)))  # type: ignore[arg-type]
+    limited.processes.restart(replace(limited.stage.ports, limits=Slow(limited.stage)))
     limited.processes.step()
     assert limited.ran == []
     limited.processes.drain()

@@ -103,7 +103,7 @@ def test_a_partition_that_another_worker_took_since_it_was_seen_is_not_held() ->
         wire.travel = lambda: None
         taken.append(indices(early))
 
-    wire.travel = meanwhile  # type: ignore[method-assign]
+    wire.travel = meanwhile
     assert indices(late) == set()
     assert taken == [set(range(COUNT))]
     assert_shared(settle(fleet, [late, early]))
