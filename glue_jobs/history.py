@@ -19,14 +19,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
 from glue_jobs.pipeline import history as rows
 from glue_jobs.pipeline.answer import answered, must_be_question
 from glue_jobs.pipeline.options import days, how_many, read
-from glue_jobs.pipeline.report.figures import figures, judged, read_back, threshold, verdict
+from glue_jobs.pipeline.report.figures import Figures, Threshold, figures, judged, read_back, threshold, verdict
 from glue_jobs.pipeline.report.gather import gathered
 from glue_jobs.pipeline.report.page import page
 from glue_jobs.pipeline.session import must_open, session
@@ -45,6 +45,23 @@ USAGE = 'history build|compact|update|report|query ["SELECT …"] --target PLACE
 Answer = dict[str, Any]
 Landed = Mapping[str, str]
 """The mark of each landed file, by its address."""
+
+
+class Standard(NamedTuple):
+    """The *thresholds* of a report, and the figures of the older report that it is compared with, *before*."""
+
+    before: Figures | None = None
+    thresholds: Sequence[Threshold] = ()
+
+
+UNJUDGED: Final = Standard()
+
+
+class Seen(NamedTuple):
+    """The results of the look before Spark starts: the files that *landed* at the source, and the *standard* of a report."""
+
+    landed: Landed
+    standard: Standard
 
 
 def build(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Answer:
@@ -94,28 +111,28 @@ def update(spark: SparkSession, history: History, options: argparse.Namespace, l
     return {**built, **compact(spark, history, options)} if history.current().parts else built
 
 
-def report(spark: SparkSession, history: History, options: argparse.Namespace) -> Answer:
+def report(spark: SparkSession, history: History, options: argparse.Namespace, standard: Standard = UNJUDGED) -> Answer:
     """Write the page."""
-    before = older(options)
     content = gathered(tables(spark, history), options.root)
-    found = judged(figures(content), map(threshold, options.fail_on))
-    text = page(content, found, before)
+    found = judged(figures(content), standard.thresholds)
+    text = page(content, found, standard.before)
     Path(options.out).write_text(text, encoding="utf-8")
     exceeded = [one.threshold.text for one in found if one.exceeded]
     judgement = {"verdict": verdict(found), "exceeded": exceeded} if found else {}
     return {"report": str(options.out), "bytes": len(text.encode()), "figures": figures(content), **judgement}
 
 
-def older(options: argparse.Namespace) -> dict[str, float | None] | None:
-    """Return the figures of the older report to compare with, if one was named.
+def asked_standard(options: argparse.Namespace) -> Standard:
+    """Return the thresholds and the older report that the *options* name.
 
     Raises:
-        OptionError: it cannot be read, or carries no figures.
+        OptionError: a threshold is not a comparison; or the older report cannot be read, or carries no figures.
     """
+    thresholds = [threshold(text) for text in options.fail_on]
     if options.diff is None:
-        return None
+        return Standard(thresholds=thresholds)
     try:
-        return read_back(Path(options.diff).read_text(encoding="utf-8"), options.diff)
+        return Standard(read_back(Path(options.diff).read_text(encoding="utf-8"), options.diff), thresholds)
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError(f"--diff: {options.diff} cannot be read: {error}") from None
 
@@ -163,10 +180,13 @@ def places(history: History, snapshot: Snapshot) -> rows.Places:
     return rows.Places([at(part.prefix) for part in snapshot.parts], at(snapshot.base) if snapshot.base else None, pending)
 
 
-TAKE_IN: dict[str, Callable[[SparkSession, History, argparse.Namespace, Landed], Answer]] = {"build": build, "update": update}
-VERBS: dict[str, Callable[[SparkSession, History, argparse.Namespace], Answer]] = {
-    "build": build, "compact": compact, "update": update, "report": report, "query": query,
-}  # fmt: skip
+VERBS: dict[str, Callable[[SparkSession, History, argparse.Namespace, Seen], Answer]] = {
+    "build": lambda spark, history, options, seen: build(spark, history, options, seen.landed),
+    "compact": lambda spark, history, options, _: compact(spark, history, options),
+    "update": lambda spark, history, options, seen: update(spark, history, options, seen.landed),
+    "report": lambda spark, history, options, seen: report(spark, history, options, seen.standard),
+    "query": lambda spark, history, options, _: query(spark, history, options),
+}
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
@@ -227,8 +247,8 @@ def note(options: argparse.Namespace, words: str) -> None:
     print(f"history {options.verb}: {words}", file=sys.stderr)
 
 
-def must_be_doable(history: History, options: argparse.Namespace) -> None:
-    """See, before Spark starts, to what needs no Spark to be seen.
+def must_be_doable(history: History, options: argparse.Namespace) -> Standard:
+    """Check, before Spark starts, everything that needs no Spark; return the standard of a report.
 
     Raises:
         ConfigurationError, OptionError: it cannot be done; the message says what to do.
@@ -238,39 +258,37 @@ def must_be_doable(history: History, options: argparse.Namespace) -> None:
         must_be_question(options.sql)
     if options.verb == "report" and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise OptionError(f"--out: {out} {'is a folder' if out.is_dir() else 'lies in no folder that is there'}; name a file to write")
-    if options.verb == "report":
-        older(options)
-        list(map(threshold, options.fail_on))
+    standard = asked_standard(options) if options.verb == "report" else UNJUDGED
     if options.verb in {"compact", "report", "query"}:
         must_hold_something(history)
+    return standard
 
 
-def look(history: History, options: argparse.Namespace) -> dict[str, str]:
-    """Return what landed at the source, and say so when it is not what was asked for; see first that all can be done (`must_be_doable`)."""
-    must_be_doable(history, options)
+def look(history: History, options: argparse.Namespace) -> Seen:
+    """Check that all can be done (`must_be_doable`), then list the source; write a note if it lacks the files that were asked for."""
+    standard = must_be_doable(history, options)
     landed = landed_at(options.source) if options.source else {}
     if options.source and not landed:
         note(options, f"no *.jsonl and no *.jsonl.gz file lies below {options.source}")
     elif options.day and not on_day(landed, options.day):
         note(options, f"no landed file lies in a folder dt={options.day}/ below {options.source}")
-    return landed
+    return Seen(landed, standard)
 
 
 def worked(history: History, options: argparse.Namespace) -> Answer:
     """Do what was asked for, with a session of its own."""
-    landed = look(history, options)
-    spark = session("sedano history", short=len(landed) < SMALL_FILES and "://" not in options.target)
+    seen = look(history, options)
+    spark = session("sedano history", short=len(seen.landed) < SMALL_FILES and "://" not in options.target)
     try:
-        return done(spark, history, options, landed)
+        return done(spark, history, options, seen)
     finally:
         spark.stop()
 
 
-def done(spark: SparkSession, history: History, options: argparse.Namespace, landed: Landed) -> Answer:
-    """Do what was asked for; the source, which may be long, was listed once (*landed*) and is not listed again."""
+def done(spark: SparkSession, history: History, options: argparse.Namespace, seen: Seen) -> Answer:
+    """Run the verb over the results of the look, *seen*: the source may be long, and a file may have changed since."""
     must_open(spark, options.target, options.source or "")
-    take_in = TAKE_IN.get(options.verb)
-    return take_in(spark, history, options, landed) if take_in is not None else VERBS[options.verb](spark, history, options)
+    return VERBS[options.verb](spark, history, options, seen)
 
 
 def excuse(error: SedanoError | OSError) -> str:

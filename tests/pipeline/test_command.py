@@ -116,10 +116,22 @@ def test_the_source_is_listed_once_and_what_lands_meanwhile_is_for_the_next_run(
     source = written(tmp_path / "source", lives(1, 4), files=2)
     words = options(verb=verb, source=str(source), target=str(tmp_path / "history"))
     history = open_history(words.target)
-    landed = job.look(history, words)
-    (source / "late.jsonl.gz").write_bytes(Path(next(iter(landed))).read_bytes())
-    assert job.done(spark, history, words, landed)["new_files"] == 2
+    seen = job.look(history, words)
+    (source / "late.jsonl.gz").write_bytes(Path(next(iter(seen.landed))).read_bytes())
+    assert job.done(spark, history, words, seen)["new_files"] == 2
     assert job.done(spark, history, words, job.look(history, words))["new_files"] == 1
+
+
+def test_an_older_page_that_the_new_one_replaces_is_read_once_and_compared(spark, tmp_path):
+    source, page = written(tmp_path / "source", lives(1, 4), files=2), tmp_path / "report.html"
+    history = open_history(str(tmp_path / "history"))
+    job.build(spark, history, options(source=str(source)))
+    job.report(spark, history, options(out=str(page)))
+    words = options(verb="report", target=str(tmp_path / "history"), out=str(page), diff=str(page), fail_on=["tasks>3"])
+    seen = job.look(history, words)
+    page.unlink()
+    assert job.done(spark, history, words, seen)["exceeded"] == ["tasks>3"]
+    assert "The older report, this one, and the change" in page.read_text(encoding="utf-8")
 
 
 def test_a_run_that_meets_another_says_whose_and_until_when(tmp_path):

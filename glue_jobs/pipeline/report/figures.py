@@ -45,14 +45,27 @@ class Judged(NamedTuple):
     exceeded: bool
 
 
+class Outcomes(NamedTuple):
+    """How many *tasks* there are, and how many *succeeded* and *failed* for good."""
+
+    tasks: int
+    succeeded: int
+    failed: int
+
+
+def outcomes(content: Content) -> Outcomes:
+    """Return the outcomes of all tasks."""
+    states = content["states"]
+    return Outcomes(sum(states.values()), states.get("SUCCESS", 0), states.get("FAILURE", 0) + states.get("POISON", 0))
+
+
 def figures(content: Content) -> Figures:
     """Return the figures of a report by name; None: the history has none, for example no task has ended."""
-    states, latency = content["states"], content["latency"]["all"]
-    tasks, cost = sum(states.values()), content["cost"]
-    failed = states.get("FAILURE", 0) + states.get("POISON", 0)
+    states, latency, cost = content["states"], content["latency"]["all"], content["cost"]
+    tasks, succeeded, failed = outcomes(content)
     percentiles = {f"{name}_{p}": latency.get(f"{column}_{p}") for name, column in LATENCIES.items() for p in PERCENTILES}
     return {
-        "tasks": tasks, "succeeded": states.get("SUCCESS", 0) / tasks if tasks else None, "failed": failed / tasks if tasks else None,
+        "tasks": tasks, "succeeded": succeeded / tasks if tasks else None, "failed": failed / tasks if tasks else None,
         "poison": states.get("POISON", 0), "quarantined": content["quarantined"], **percentiles,
         "cost": cost["nanodollars"] / 1_000 / tasks if tasks else None,
     }  # fmt: skip

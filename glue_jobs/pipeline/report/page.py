@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from glue_jobs.pipeline.report import charts
-from glue_jobs.pipeline.report.figures import Figures, Judged, carried, figures, shown, verdict
+from glue_jobs.pipeline.report.figures import Figures, Judged, carried, figures, outcomes, shown, verdict
 from glue_jobs.pipeline.report.flow import flow
 from glue_jobs.pipeline.report.gather import EACH_KIND, HEAT_ROWS, LANE_CELLS
 from glue_jobs.pipeline.report.style import STYLE
@@ -37,7 +37,7 @@ def page(content: Content, judgements: Sequence[Judged] = (), before: Figures | 
         _card("Cost by task", _basis(content), _cost(content)),
         _card("Worth a look", "Findings about the whole history", _anomalies(content)),
     ]
-    title = f"History of {count(sum(content['states'].values()))} tasks"
+    title = f"History of {count(outcomes(content).tasks)} tasks"
     span = f"{day(content['begin'])} UTC, {lasting(content['end'] - content['begin'])}"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -106,11 +106,11 @@ def _card(title: str, words: str, body: str, *, wide: bool = False) -> str:
 
 
 def _tiles(content: Content) -> str:
-    states, latency = content["states"], content["latency"]["all"]
-    tasks, failed = sum(states.values()), states.get("FAILURE", 0) + states.get("POISON", 0)
+    latency = content["latency"]["all"]
+    tasks, succeeded, failed = outcomes(content)
     rate = tasks / max(content["end"] - content["begin"], 1e-3)
     rows = [
-        ("good", share(states.get("SUCCESS", 0), tasks), "succeeded"),
+        ("good", share(succeeded, tasks), "succeeded"),
         ("bad" if failed else "", count(failed), "failed for good"),
         ("", f"{rate:.3g}\u2009/s" if rate >= 0.01 else f"{rate * 3600:.3g}\u2009/h", "tasks published"),
         ("", lasting(latency.get("wait_seconds_p95")), "waiting, p95"),

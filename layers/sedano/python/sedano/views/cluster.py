@@ -85,7 +85,7 @@ def first_day(ports: Ports, days: int) -> str:
         OptionError: *days* is less than 1.
     """
     if days < 1:
-        raise OptionError(f"days: {days}; the history of at least one day is read")
+        raise OptionError(f"days: {days} is less than 1; write 1 to read the history of today")
     return datetime.fromtimestamp(ports.clock.now() - (days - 1) * _DAY_S, UTC).strftime("%Y-%m-%d")
 
 

@@ -53,7 +53,7 @@ class EventTail:
         """Read the history; return its new events.
 
         Raises:
-            OptionError: there is no such number of days.
+            OptionError: the number of days is less than 1.
         """
         reader = Reader(self._app)
         blobs = reader.ports.events.read(first_day(reader.ports, self._days))
