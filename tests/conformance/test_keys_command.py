@@ -15,6 +15,7 @@ from sedano.model.seals.key_set import KEPT_S, OLD_S
 from sedano.ports import Ports
 from sedano.ports.seals import KeyStore, Seals
 from tests.stories import bakery
+from tests.stories.terminals import items
 
 AB, CD = "ab" * 32, "cd" * 32
 ESCAPES = "\x1b]52;c;ZXZpbA==\x07\x9b31m\u202e"
@@ -55,7 +56,7 @@ def seals_of(ports: Ports, store: KeyStore) -> Seals:
 
 def rows(out: str) -> list[dict[str, Any]]:
     """What `--json` printed."""
-    return [json.loads(line) for line in out.splitlines()]
+    return items(out)
 
 
 def states(run: Run) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """`sedano parked` over memory, moto and a real endpoint: it shows what was set aside, and sends it again to where it came from."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from sedano.model.queues import SQS
 from sedano.ports import PARKED, Delivery, Ports
 from tests.conformance.worlds import COMMANDS, World
 from tests.stories import bakery
+from tests.stories.terminals import items
 
 BODY_BYTES = SQS.max_bytes - ATTRIBUTES_BYTES
 APP = ["--app", "tests.stories.bakery:app"]
@@ -60,7 +60,7 @@ def test_it_tells_how_many_lie_there_for_which_reason_and_leaves_them_there(port
     park(ports, "{", "malformed", message_id="broken-1")
     for _ in range(2):
         status, out, _ = ran(capsys, "list", "--json")
-        found = [json.loads(line) for line in out.splitlines()]
+        found = items(out)
         assert status == 0
         assert [(f["reason"], f["number"], f["queue"]) for f in found] == [("unknown-task", 2, COMMANDS), ("malformed", 1, COMMANDS)]
         assert found[1]["sample"]["message_id"] == "broken-1"

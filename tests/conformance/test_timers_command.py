@@ -17,6 +17,7 @@ from sedano.model.timers import Timer
 from sedano.ports import Ports
 from tests.conformance.worlds import COMMANDS, World
 from tests.stories import bakery
+from tests.stories.terminals import items
 
 LATER = max(START, time.time()) + 40 * 86_400
 APP = ["--app", "tests.stories.bakery:app"]
@@ -77,7 +78,8 @@ def test_timers_are_not_foreign(run: Run, world: World) -> None:
     status, out, err = run("foreign")
     assert (status, out) == (0, "")
     assert err == "sedano timers: every schedule of the group is a timer of this stage\n"
-    assert run("foreign", "--json")[:2] == (0, "")
+    status, out, _ = run("foreign", "--json")
+    assert (status, items(out)) == (0, [])
     assert names(world) == {"t-1", "t-2"}
 
 
@@ -87,7 +89,7 @@ def test_what_recurs_among_the_timers_is_shown_with_everything_that_no_timer_has
     assert (status, err) == (0, "")
     (row,) = out.splitlines()
     assert row.startswith("beacon\t")
-    (found,) = map(json.loads, run("foreign", "--json")[1].splitlines())
+    (found,) = items(run("foreign", "--json")[1])
     assert (found["name"], found["expression"], found["target"]) == ("beacon", "rate(1 minute)", PLANTED["Target"]["Arn"])  # type: ignore[index]
     told = "; ".join(found["why"])
     assert all(word in told for word in ("recurs: rate(1 minute)", "target: arn:aws:lambda", "role: arn:aws:iam", "stays", "message: "))
@@ -114,7 +116,7 @@ def test_one_is_deleted_by_its_name_and_a_timer_never_is(run: Run, world: World)
     assert status == 3
     assert [line.split()[0] for line in out.splitlines()] == ["other"]
     assert "no foreign schedule is called t-1" in err
-    assert [json.loads(line)["name"] for line in run("foreign", "--json")[1].splitlines()] == ["beacon"]
+    assert [one["name"] for one in items(run("foreign", "--json")[1])] == ["beacon"]
     assert names(world) == {"t-1", "t-2"}
 
 
@@ -123,7 +125,7 @@ def test_a_group_of_several_pages_is_looked_at_whole(run: Run, world: World) -> 
     for number in range(40):
         world.timers.set(Timer(f"more-{number}", LATER, COMMANDS, "{}"))
         leave(world, f"beacon-{number}")
-    assert len(run("foreign", "--json")[1].splitlines()) == 40
+    assert len(items(run("foreign", "--json")[1])) == 40
     assert run("foreign", "--delete", "--yes")[0] == 0
     assert len(names(world)) == 42
 

@@ -200,8 +200,8 @@ def _diagnosed(folder: Folder, endpoint: Endpoint, outputs: dict[str, str]) -> N
 
 def _findings(folder: Folder, *words: str, ends_with: int, **more: str) -> dict[str, dict[str, str]]:
     """What `sedano doctor` found, by what it checked."""
-    lines = folder.sedano("doctor", "--json", *words, ends_with=ends_with, **more).stdout.splitlines()
-    return {one["checked"]: one for one in map(json.loads, lines)}
+    said = folder.sedano("doctor", "--json", *words, ends_with=ends_with, **more).stdout
+    return {one["checked"]: one for one in json.loads(said)["items"]}
 
 
 def _destroyed(folder: Folder, endpoint: Endpoint) -> None:

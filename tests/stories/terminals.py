@@ -1,15 +1,26 @@
 """A terminal for the stories of the command line: what a verb writes to it, and what a person types on it."""
 
+import json
 import os
 import pty
 import sys
 import termios
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from typing import Any
 
 from sedano.cli import main
 
 OF_TERMINALS = ("NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "TERM", "SEDANO_PAGER", "PAGER")
+
+
+def items(written: str) -> list[dict[str, Any]]:
+    """Return the items of the one document that a list is with `--json`."""
+    document = json.loads(written)
+    assert document["schema"].startswith("sedano.")
+    assert document["schema"].endswith("/1")
+    found: list[dict[str, Any]] = document["items"]
+    return found
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """`sedano check`: what can be known of an app without AWS, with what to do, and the exit code."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sedano.model.schedules.agenda import MOST_BYTES, MOST_CALL_BYTES, agenda_of
 from sedano.views import app_check
 from sedano.views.app_check import checked
 from sedano.views.findings import FAULT, WARNING, Finding
+from tests.stories.terminals import items
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 APP = ("--app", "tests.stories.test_check_command:good")
@@ -123,7 +123,7 @@ def test_a_good_app_is_exit_0_and_says_what_was_not_checked(capsys: pytest.Captu
 
 def test_json_has_the_same_findings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", *APP, "--json"]) == Exit.DONE
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found = items(capsys.readouterr().out)
     assert all(one.keys() == {"checked", "grade", "found", "do"} for one in found)
     main(["check", *APP])
     assert len(found) == len(capsys.readouterr().out.splitlines())

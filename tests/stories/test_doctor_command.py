@@ -20,6 +20,7 @@ from sedano.errors import NotAllowed
 from sedano.ports import PARKED, Outgoing
 from sedano.views.findings import FAULT, OK, WARNING
 from tests.stories import bakery
+from tests.stories.terminals import items
 
 APP = ("--app", "tests.stories.bakery:app")
 WHERE = Target("123456789012", "eu-central-1")
@@ -92,7 +93,7 @@ def findings(capsys: pytest.CaptureFixture[str], *arguments: str, code: int) -> 
     status = main(["doctor", *APP, "--json", *arguments])
     said = capsys.readouterr()
     assert status == code, (said.err, [line for line in said.out.splitlines() if '"ok"' not in line])
-    return {one["checked"]: one for one in map(json.loads, said.out.splitlines())}
+    return {one["checked"]: one for one in items(said.out)}
 
 
 def test_a_stage_that_works_has_no_fault(account: boto3.Session, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,9 @@ import pytest
 from sedano import Breaker, Sedano, every, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
-from tests.stories.terminals import on_terminal
+from sedano.cli.tables import relative
+from sedano.model.messages.timestamps import read
+from tests.stories.terminals import items, on_terminal
 
 app = Sedano("shelf", queues=("default", "mail"))
 APP = ("--app", "tests.stories.test_listings:app")
@@ -65,36 +67,39 @@ GOLDEN: dict[str, tuple[str, str, str]] = {
     "queues": (
         "<b>QUEUE    WAIT  RUN  INVOCATIONS  PAUSED</>\ndefault  0     0    10           no\nmail     0     0    10           no\n",
         "queue|wait|run|invocations|paused\ndefault|0|0|10|no\nmail|0|0|10|no\n",
-        ('{"queue": "default", "wait": 0, "run": 0, "invocations": 10, "paused": false}\n'
-        '{"queue": "mail", "wait": 0, "run": 0, "invocations": 10, "paused": false}\n'),
+        ('{"queue": "default", "wait": 0, "run": 0, "invocations": 10, "paused": false}, '
+        '{"queue": "mail", "wait": 0, "run": 0, "invocations": 10, "paused": false}'),
     ),
     "circuits": (
         "<b>CIRCUIT     STATE   SINCE  CAUSE  TASKS</>\nshelf.fill  closed  -      -      shelf.fill\n",
         "circuit|state|since|cause|tasks\nshelf.fill|closed|||shelf.fill\n",
-        '{"name": "shelf.fill", "tasks": ["shelf.fill"], "shared": true, "open": false, "since": 0.0, "until": 0.0, "cause": ""}\n',
+        '{"name": "shelf.fill", "tasks": ["shelf.fill"], "shared": true, "open": false, "since": null, "until": null, "cause": ""}',
     ),
     "schedules": (
-        ("<b>SCHEDULE    TASK        WHEN          NEXT                  PAUSED  MISSED  LATE</>\n"
-        "shelf.dust  shelf.dust  every 3600 s  2026-01-01 01:00:00Z  no      0       no\n"),
+        ("<b>SCHEDULE    TASK        WHEN          NEXT       PAUSED  MISSED  LATE</>\n"
+        "shelf.dust  shelf.dust  every 3600 s  in 59 min  no      0       no\n"),
         "schedule|task|when|next|paused|missed|late\nshelf.dust|shelf.dust|every 3600 s|2026-01-01T01:00:00.000000Z|no|0|no\n",
-        ('{"schedule": "shelf.dust", "task": "shelf.dust", "when": "every 3600 s", "next": 1767229200.0, "paused": false, "missed": 0, '
-        '"late": false}\n'),
+        ('{"schedule": "shelf.dust", "task": "shelf.dust", "when": "every 3600 s", '
+        '"next": "2026-01-01T01:00:00.000000Z", "paused": false, "missed": 0, '
+        '"late": false}'),
     ),
     "list": (
-        ("<b>ID   NAME         STATE    AT                    QUEUE    WAITED   RAN      WORKER             ERROR</>\n"
-        "t-4  shelf.break  <red>FAILURE</>  2026-01-01 00:00:04Z  default  0.000 s  0.000 s  memory.1.00000000  "
+        ("<b>ID   NAME         STATE    AT       QUEUE    WAITED   RAN      WORKER             ERROR</>\n"
+        "t-4  shelf.break  <red>FAILURE</>  now      default  0.000 s  0.000 s  memory.1.00000000  "
         "OSError('\\x1b[2J\\u202e\\nx')\n"
-        "t-2  shelf.fill   <green>SUCCESS</>  2026-01-01 00:00:03Z  default  1.000 s  0.000 s  memory.1.00000000  -\n"),
+        "t-2  shelf.fill   <green>SUCCESS</>  1 s ago  default  1.000 s  0.000 s  memory.1.00000000  -\n"),
         ("id|name|state|at|queue|waited|ran|worker|error\n"
         "t-4|shelf.break|FAILURE|2026-01-01T00:00:04.000000Z|default|0.000000|0.000000|memory.1.00000000|OSError('\\x1b[2J\\u202e\\nx')\n"
         "t-2|shelf.fill|SUCCESS|2026-01-01T00:00:03.000000Z|default|1.000000|0.000000|memory.1.00000000|\n"),
-        ('{"id": "t-4", "name": "shelf.break", "state": "FAILURE", "at": 1767225604.0, "queue": "default", "waited": 0.0, "ran": 0.0, '
-        '"worker": "memory.1.00000000", "error": "OSError(\'\\\\x1b[2J\\\\u202e\\\\nx\')"}\n'
-        '{"id": "t-2", "name": "shelf.fill", "state": "SUCCESS", "at": 1767225603.0, "queue": "default", "waited": 1.0, "ran": 0.0, '
-        '"worker": "memory.1.00000000", "error": ""}\n'),
+        ('{"id": "t-4", "name": "shelf.break", "state": "FAILURE", '
+        '"at": "2026-01-01T00:00:04.000000Z", "queue": "default", "waited": 0.0, "ran": 0.0, '
+        '"worker": "memory.1.00000000", "error": "OSError(\'\\\\x1b[2J\\\\u202e\\\\nx\')"}, '
+        '{"id": "t-2", "name": "shelf.fill", "state": "SUCCESS", '
+        '"at": "2026-01-01T00:00:03.000000Z", "queue": "default", "waited": 1.0, "ran": 0.0, '
+        '"worker": "memory.1.00000000", "error": ""}'),
     ),
 }
-"""What a terminal gets, a pipe with `--header`, and a program with `--json`; a tab is written as a bar, and colours by their names."""
+"""What a terminal gets, a pipe with `--header`, and the items of `--json`; a tab is written as a bar, and colours by their names."""
 COLOURS = {"<b>": "\x1b[1m", "<red>": "\x1b[31m", "<green>": "\x1b[32m", "</>": "\x1b[0m"}
 CHOSEN = {"list": ["id:t-[24]"]}
 
@@ -116,7 +121,10 @@ def test_a_terminal_a_pipe_and_a_program_get_what_each_needs(
     assert on_terminal([*words, *APP, "--color", "never"]) == re.sub("<[^>]*>", "", terminal)
     assert piped(capsys, *words, "--header") == pipe.replace("|", "\t")
     assert piped(capsys, *words) == pipe.replace("|", "\t").partition("\n")[2]
-    assert piped(capsys, *words, "--json") == program
+    reads = json.loads(piped(capsys, *words, "--json"))["reads"]
+    assert reads.keys() == {"calls", "units", "dollars_a_million"}
+    whole = f'{{"schema": "sedano.{verb}/1", "items": [{program}], "reads": {json.dumps(reads)}}}\n'
+    assert piped(capsys, *words, "--json") == whole
 
 
 @pytest.mark.parametrize("verb", LISTS, ids=[verb for verb, *_ in LISTS])
@@ -125,11 +133,27 @@ def test_the_rows_of_a_pipe_a_terminal_and_json_are_the_same(
 ) -> None:
     rows = [line.split("\t") for line in piped(capsys, *verb).splitlines()]
     head, *lines = on_terminal([*verb, *APP, "--color", "never"]).splitlines()
-    found = [*map(json.loads, piped(capsys, *verb, "--json").splitlines())]
+    found = items(piped(capsys, *verb, "--json"))
     assert len(rows) == len(found) == len(lines) > 0
     assert {len(row) for row in rows} == {len(re.split(r" {2,}", head))}
     for row, line, one in zip(rows, lines, found, strict=True):
         assert row[0] == line.split()[0] == str(next(iter(one.values())))
+
+
+def test_an_empty_list_is_a_document_without_items(capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.world(app):
+        assert items(piped(capsys, "list", "--json")) == []
+        assert items(piped(capsys, "locks", "never-taken", "--json", code=Exit.NOT_FOUND)) == []
+
+
+@pytest.mark.parametrize(("apart", "text"), [
+    (0.4, "now"), (1, "1 s ago"), (59.9, "59 s ago"), (60, "1 min ago"), (3_599, "59 min ago"), (3_600, "1 h ago"), (86_399, "23 h ago"),
+    (86_400, "1 d ago"), (99.9 * 86_400, "99 d ago"), (100 * 86_400, "2025-09-23"), (-0.4, "now"), (-90, "in 1 min"), (-7_200, "in 2 h"),
+    (-100 * 86_400, "2026-04-11"),
+])  # fmt: skip
+def test_a_terminal_gets_a_moment_as_the_time_between_it_and_now(apart: float, text: str) -> None:
+    now = read("2026-01-01T00:00:00Z")
+    assert relative(now - apart, now) == text
 
 
 def test_a_list_that_is_longer_than_the_screen_is_shown_by_the_pager(world: testing.World, tmp_path: Path) -> None:
@@ -151,7 +175,7 @@ def test_a_pager_that_does_not_start_is_an_error_beside_the_list(world: testing.
 
 def test_tasks_are_listed_by_state_and_name_the_latest_first(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
     def ids(*arguments: str) -> list[str]:
-        return [json.loads(line)["id"] for line in piped(capsys, "list", "--json", *arguments).splitlines()]
+        return [one["id"] for one in items(piped(capsys, "list", "--json", *arguments))]
 
     assert ids("--task", "shelf.fill") == ["t-3", "t-2", "t-1", "t-0"]
     assert ids("--task", "fill", "--limit", "2") == ["t-3", "t-2"]
@@ -169,7 +193,7 @@ def test_what_happened_days_ago_is_listed_when_it_is_asked_for(world: testing.Wo
 
 
 def test_failures_are_grouped_by_task_and_kind_of_error(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = map(json.loads, piped(capsys, "failures", "--json").splitlines())
+    first, second = items(piped(capsys, "failures", "--json"))
     assert (first["task"], first["error"], first["number"], first["example"]) == ("shelf.fill", "ValueError", 2, "t-3")
     assert (second["task"], second["error"], second["number"]) == ("shelf.break", "OSError", 1)
     assert first["first"] < first["last"]
@@ -183,13 +207,13 @@ def test_a_day_without_failures_is_exit_0(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_lock_is_shown_with_its_owner_and_its_token(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
-    (found,) = map(json.loads, piped(capsys, "locks", "nightly", "--json").splitlines())
+    (found,) = items(piped(capsys, "locks", "nightly", "--json"))
     record = world.ports.leases.read(["lock/nightly"])["lock/nightly"]
     assert (found["lock"], found["held"], found["owner"], found["token"]) == ("nightly", True, record.owner, record.token)
-    assert found["expires"] == world.clock.now() + 60
-    assert piped(capsys, "locks", "lock/nightly", "--json").replace("lock/nightly", "nightly") == json.dumps(found) + "\n"
+    assert read(found["expires"]) == world.clock.now() + 60
+    assert items(piped(capsys, "locks", "lock/nightly", "--json").replace("lock/nightly", "nightly")) == [found]
     world.clock.advance(61)
-    assert json.loads(piped(capsys, "locks", "nightly", "--json"))["held"] is False
+    assert items(piped(capsys, "locks", "nightly", "--json"))[0]["held"] is False
     capsys.readouterr()
     assert main(["locks", NASTY, *APP]) == Exit.NOT_FOUND
     assert capsys.readouterr().err.startswith(f"sedano locks: {HARMLESS} was never taken")

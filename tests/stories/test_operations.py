@@ -13,7 +13,7 @@ from sedano.cli.exits import Exit
 from sedano.errors import NotAllowed
 from sedano.ports import PARKED, command_queue
 from tests.stories import bakery
-from tests.stories.terminals import typed
+from tests.stories.terminals import items, typed
 
 app = Sedano("ops", queues=("default", "mail"))
 APP = ("--app", "tests.stories.test_operations:app")
@@ -139,7 +139,7 @@ def test_a_header_is_revoked_and_restored(world: testing.World, run: Ran) -> Non
 def test_a_queue_is_paused_shown_and_resumed(world: testing.World, run: Ran) -> None:
     assert run("pause", "mail", "--yes")[0] == "queue mail paused\n"
     send.delay(1)
-    (default, mail) = map(json.loads, run("queues", "--json")[0].splitlines())
+    (default, mail) = items(run("queues", "--json")[0])
     assert (default["paused"], mail["paused"], mail["wait"]) == (False, True, 1)
     assert run("resume", "mail", "--yes") == ("queue mail resumed\n", "sedano resume: resume 1 queue: mail (1 wait, 0 run)\n")
     assert run("resume", "mail", "--yes", code=Exit.REFUSED)[1] == "sedano resume: the queue mail is not paused\n"
@@ -179,16 +179,16 @@ def test_a_circuit_that_is_open_is_shown_and_closed(world: testing.World, run: R
     BROKEN.add("server")
     send.delay(1)
     world.step()
-    (found,) = map(json.loads, run("circuits", "--json")[0].splitlines())
+    (found,) = items(run("circuits", "--json")[0])
     assert (found["name"], found["open"], found["tasks"]) == ("ops.send", True, ["ops.send"])
     (row,) = run("circuits")[0].splitlines()
     assert row.split("\t")[:2] == ["ops.send", "open"]
     assert run("resume", "ops.send", "--yes")[0] == "circuit ops.send resumed\n"
-    assert json.loads(run("circuits", "--json")[0])["open"] is False
+    assert items(run("circuits", "--json")[0])[0]["open"] is False
 
 
 def test_a_schedule_is_paused_and_its_next_moments_are_shown(world: testing.World, run: Ran) -> None:
-    (found,) = map(json.loads, run("schedules", "--json")[0].splitlines())
+    (found,) = items(run("schedules", "--json")[0])
     assert (found["schedule"], found["when"], found["paused"]) == ("ops.tidy", "every 3600 s", False)
     moments = run("schedules", "ops.tidy", "--next", "2")[0].splitlines()
     assert len(moments) == 2

@@ -18,6 +18,7 @@ from sedano.model.seals import key_set
 from sedano.ports import PARKED, Outgoing, command_queue
 from sedano.ports.seals import Seals
 from tests.stories import vault
+from tests.stories.terminals import items
 from tests.stories.vault import app, command, plant, ran
 
 APP = ["--app", "tests.stories.vault:app"]
@@ -195,7 +196,7 @@ def test_hostile_parked_messages_end_neither_show_nor_redrive(world: testing.Wor
         status, out, _ = sedano("show", f"m{n}")
         assert status == 0
         assert all(letter == "\n" or letter.isprintable() for letter in out)
-        assert json.loads(sedano("show", f"m{n}", "--json")[1].splitlines()[0])["message_id"] == f"m{n}"
+        assert items(sedano("show", f"m{n}", "--json")[1])[0]["message_id"] == f"m{n}"
     status, out, err = sedano("redrive", "--all", "--yes")
     assert f"{honest_id} sent to {SECRET}\n" in out
     assert all(f"m{n} " in out + err for n in range(len(hostile)))

@@ -1,6 +1,5 @@
 """`sedano spool`: what waits on this machine is seen, sent and dropped, also when its stage is gone."""
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from sedano.engine.drafts import Addressed
 from sedano.engine.publisher import spool_folder
 from sedano.engine.publisher.spool import Spool
 from sedano.ports import Outgoing
+from tests.stories.terminals import items
 
 NAMES = ("SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "SHELF")
 
@@ -46,12 +46,12 @@ def test_every_spool_is_listed_with_its_stage(capsys: pytest.CaptureFixture[str]
     assert first.split()[1:5] == ["other", "dev", "1", "0"]
     assert second.split()[1:5] == ["shelf", "gone", "2", "0"]
     assert main(["spool", "list", "--json"]) == 0
-    assert [json.loads(line)["waiting"] for line in capsys.readouterr().out.splitlines()] == [1, 2]
+    assert [one["waiting"] for one in items(capsys.readouterr().out)] == [1, 2]
 
 
 def test_what_waits_for_a_stage_that_is_gone_is_dropped_by_its_number_alone(capsys: pytest.CaptureFixture[str]) -> None:
     main(["spool", "list", "--json"])
-    name = json.loads(capsys.readouterr().out)["spool"]
+    name = items(capsys.readouterr().out)[0]["spool"]
     assert main(["spool", "drop", name, "--count", "3"]) == 1
     assert "2 messages are in" in capsys.readouterr().err
     assert main(["spool", "drop", name, "--count", "2", "--yes"]) == 0

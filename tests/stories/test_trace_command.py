@@ -1,12 +1,12 @@
 """`sedano trace`: a canvas with a retry, a pause and a chord as one tree, from any of its ids, on every kind of ports."""
 
-import json
 
 import pytest
 
 from sedano import Sedano, chord, current, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
+from tests.stories.terminals import items
 
 app = Sedano("traced")
 APP = ("--app", "tests.stories.test_trace_command:app")
@@ -41,7 +41,7 @@ def traced(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str
     """The spans that a call prints as JSON."""
     capsys.readouterr()
     assert main(["trace", *APP, "--json", *arguments]) == Exit.DONE
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return items(capsys.readouterr().out)
 
 
 def test_every_id_of_a_canvas_leads_to_the_same_tree(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,7 @@ from sedano.ports import EVENTS, PARKED, Outgoing
 from sedano.webhooks import WebhookRequest, unsigned
 from tests.stories.forge import SECRET, IssueClosed, app, closed, github, standard, told
 from tests.stories.opening import opened_forge
+from tests.stories.terminals import items
 
 BAD = closed("four")
 
@@ -168,7 +169,7 @@ def test_the_command_line_shows_a_request_as_it_was_sent_and_moves_no_cursor(
     assert "x-github-delivery: \\x1b[2Jlate" in said
     assert said[-3:] == ["", '{"action": "clos\\x1b[2Jed",', ' "title": "Ünlesbar \\u202e"}\\xff']
     assert main(["parked", "show", *named, "--json"]) == 0
-    assert base64.b64decode(json.loads(json.loads(capsys.readouterr().out)["body"])["body"]) == body
+    assert base64.b64decode(json.loads(items(capsys.readouterr().out)[0]["body"])["body"]) == body
 
 
 def test_what_an_app_declares_names_its_webhooks_and_whether_they_are_signed(capsys: pytest.CaptureFixture[str]) -> None:

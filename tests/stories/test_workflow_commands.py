@@ -12,6 +12,7 @@ from sedano import testing
 from sedano.cli import main
 from sedano.workflow import load
 from tests.stories import bakery
+from tests.stories.terminals import items
 
 APP = "tests.stories.bakery:app"
 WHICH = 'which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano]'
@@ -49,7 +50,7 @@ def test_a_run_is_begun_listed_and_shown(world: testing.World, capsys: pytest.Ca
     assert "3 of 3" in shown[3]
     view = json.loads(said(capsys, "show", "second", "--json"))
     assert (view["state"], view["steps"][1]["calls"]) == ("SUCCEEDED", [3, 0, 3])
-    assert {json.loads(line)["run"] for line in said(capsys, "list", "bread", "--json").splitlines()} == {run, "second"}
+    assert {one["run"] for one in items(said(capsys, "list", "bread", "--json"))} == {run, "second"}
 
 
 def test_a_workflow_is_known_by_the_name_that_the_list_shows(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sedano.cli.printer import Row, say, say_json, table
+from sedano.cli.tables import Instant, for_json
+from sedano.model.history.registers import Timeline
 from sedano.model.messages.timestamps import shown
 from sedano.ports import Ports
 from sedano.views.cluster import UNNAMED, ClusterView, cluster
@@ -15,7 +17,7 @@ def show(ports: Ports, latest: int, days: int, as_json: bool) -> None:
     """Print the *latest* tasks and the counts of so many *days*."""
     view = cluster(ports, latest, days)
     if as_json:
-        say_json(_plain(view))
+        say_json(for_json(_plain(view)))
     else:
         _show(view)
 
@@ -43,7 +45,11 @@ def _counts(counted: Mapping[str, int]) -> str:
 
 
 def _plain(view: ClusterView) -> dict[str, Any]:
-    members = [{"name": m.name, "state": m.state, "heard_of": m.seen, "holds": m.holds} for m in view.members]
-    latest = [{"id": t.uuid, "name": t.fields["name"], "state": t.state, "worker": t.worker, "times": t.times} for t in view.latest]
+    members = [{"name": m.name, "state": m.state, "heard_of": Instant(m.seen), "holds": m.holds} for m in view.members]
+    latest = [{"id": t.uuid, "name": t.fields["name"], "state": t.state, "worker": t.worker, "times": _times(t)} for t in view.latest]
     counts = {"by_state": view.by_state, "by_type": view.by_type, "by_worker": view.by_worker}
-    return {"at": view.at, "members": members, "latest": latest, **counts, "unreadable": view.unreadable}
+    return {"at": Instant(view.at), "members": members, "latest": latest, **counts, "unreadable": view.unreadable}
+
+
+def _times(task: Timeline) -> dict[str, Instant]:
+    return {name: Instant(at) for name, at in task.times.items()}

@@ -21,6 +21,7 @@ from sedano.deploy.deployment import is_prepared
 from sedano.deploy.failure import aws_errors
 from sedano.deploy.output_variables import exports, variables
 from sedano.errors import UsageError
+from sedano.model.messages.timestamps import write
 
 
 class StageOptions(NamedTuple):
@@ -144,7 +145,7 @@ def show_logs(asked: StageOptions, since: str, follow: bool, functions: Sequence
     chosen = {name: group for name, group in groups.items() if not functions or name in functions}
     for line in logs.lines(clients, chosen, begin, follow=follow):
         if asked.is_json:
-            say_json(line._asdict())
+            say_json({**line._asdict(), "at": write(line.at)})
         else:
             say(f"{datetime.fromtimestamp(line.at, UTC):%Y-%m-%dT%H:%M:%S}Z {line.function}  {line.text}")
         sys.stdout.flush()

@@ -7,8 +7,8 @@ from typing import Any
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json
-from sedano.cli.tables import Age, Cell, Instant, listing
+from sedano.cli.printer import say
+from sedano.cli.tables import Age, Cell, Instant, document, listing
 from sedano.errors import OptionError
 from sedano.model.messages.timestamps import shown
 from sedano.model.seals import key_set
@@ -161,16 +161,15 @@ def _done(keys: KeySet, app: Sedano, consent: Consent, what: str) -> Exit:
 def _show(keys: KeySet, ports: Ports, as_json: bool) -> None:
     rows = [_plain(keys, kid, ports.clock.now()) for kid in keys.keys]
     if as_json:
-        for row in rows:
-            say_json(row)
+        document("keys", rows)
         return
     head = ("KEY", "STATE", "MADE", "AGE", "HOLDS UNTIL")
-    listing(head, [_cells(row) for row in rows])
+    listing(head, [_cells(row) for row in rows], now=ports.clock.now())
 
 
 def _cells(row: dict[str, Any]) -> tuple[Cell, ...]:
     age = None if row["age"] is None else Age(row["age"])
-    return row["key"], row["state"], Instant(row["made"] or 0), age, Instant(row["until"] or 0)
+    return row["key"], row["state"], row["made"], age, row["until"]
 
 
 def _plain(keys: KeySet, kid: str, now: float) -> dict[str, Any]:
@@ -178,4 +177,5 @@ def _plain(keys: KeySet, kid: str, now: float) -> dict[str, Any]:
     made = keys.times.get(kid, Times()).made or None
     state = "signs" if kid == keys.sign else "coming" if kid == key_set.coming(keys) else "holds"
     age = None if made is None else round(now - made)
-    return {"key": kid, "state": state, "made": made, "age": age, "until": key_set.kept_until(keys, kid)}
+    until = key_set.kept_until(keys, kid)
+    return {"key": kid, "state": state, "made": Instant(made or 0), "age": age, "until": Instant(until or 0)}

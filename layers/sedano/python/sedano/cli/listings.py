@@ -1,6 +1,6 @@
 """Lists queues, workers, locks, circuits, schedules, tasks and failures: what the verbs of these names do.
 
-Each list is a sequence of records. `_print` writes them as a list for its reader, or as one line of JSON for each.
+Each list is a sequence of records. `_print` writes them as a list for its reader, or as one document of JSON.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json
-from sedano.cli.tables import Cell, Instant, Seconds, listing
+from sedano.cli.printer import say
+from sedano.cli.tables import Cell, Instant, Seconds, document, listing
 from sedano.errors import OptionError, UnknownSchedule, UsageError
 from sedano.views import circuits as of_circuits
 from sedano.views import locks as of_locks
@@ -19,6 +19,8 @@ from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
 from sedano.views import workers as of_workers
 from sedano.views.failures import failures
+from sedano.views.plain import plain
+from sedano.views.reader import About
 from sedano.views.task_query import parse
 from sedano.views.tasks import tasks
 
@@ -34,25 +36,26 @@ class Record(Protocol):
 
 def queues(app: Sedano, as_json: bool) -> None:
     """Print the command queues of the app."""
-    _print("queues", of_queues.queues(app).rows, as_json)
+    view = of_queues.queues(app)
+    _print("queues", view.rows, view.about, as_json)
 
 
 def workers(app: Sedano, as_json: bool) -> None:
     """Print the workers of the last three days."""
-    found = of_workers.workers(app).rows
+    view = of_workers.workers(app)
     if as_json:
-        for one in found:
-            say_json({"worker": one.name, "state": one.state, "seen": one.seen, "holds": one.holds})
+        items = [{"worker": one.name, "state": one.state, "seen": Instant(one.seen), "holds": one.holds} for one in view.rows]
+        document("workers", items, reads=plain(view.about.reads))
         return
-    rows = [(one.name, one.state, Instant(one.seen), " ".join(one.holds)) for one in found]
-    _list("workers", ("WORKER", "STATE", "SEEN", "HOLDS"), rows)
+    rows = [(one.name, one.state, Instant(one.seen), " ".join(one.holds)) for one in view.rows]
+    _list("workers", ("WORKER", "STATE", "SEEN", "HOLDS"), rows, view.about.at)
 
 
 def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:
     """Print the locks that are called *names*."""
     view = of_locks.locks(app, names)
-    if view.rows:
-        _print("locks", view.rows, as_json)
+    if view.rows or as_json:
+        _print("locks", view.rows, view.about, as_json)
     for name in view.missing:
         say(f"sedano locks: {name} was never taken, or was taken so long ago that it aged out", err=True)
     return Exit.NOT_FOUND if view.missing else Exit.DONE
@@ -60,16 +63,16 @@ def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:
 
 def circuits(app: Sedano, as_json: bool) -> None:
     """Print the circuits that tasks of the app declare."""
-    found = of_circuits.circuits(app).rows
+    view = of_circuits.circuits(app)
+    found = view.rows
     if as_json:
-        for one in found:
-            say_json(one._asdict())
+        _print("circuits", found, view.about, as_json)
         return
     rows = [
         (one.name, "open" if one.open else "closed" if one.shared else "in each worker", Instant(one.since), one.cause, " ".join(one.tasks))
         for one in found
     ]
-    _list("circuits", ("CIRCUIT", "STATE", "SINCE", "CAUSE", "TASKS"), rows)
+    _list("circuits", ("CIRCUIT", "STATE", "SINCE", "CAUSE", "TASKS"), rows, view.about.at)
 
 
 def schedules(app: Sedano, name: str | None, number: int, as_json: bool) -> None:
@@ -82,15 +85,15 @@ def schedules(app: Sedano, name: str | None, number: int, as_json: bool) -> None
     for why in view.unreadable:
         say(f"sedano schedules: some are left out: {why}", err=True)
     if name is None:
-        _print("schedules", view.rows, as_json)
+        _print("schedules", view.rows, view.about, as_json)
         return
     if name not in view.moments:
         raise UnknownSchedule(f"{name}: the app has no schedule of this name; `sedano schedules` lists them")
     if as_json:
-        for one in view.moments[name]:
-            say_json({"schedule": name, "next": one.at, "utc": one.utc, "local": one.local, "note": one.note})
+        items = [{"schedule": name, "next": Instant(one.at), "local": one.local, "note": one.note} for one in view.moments[name]]
+        document("schedules.next", items, reads=plain(view.about.reads))
         return
-    _list("schedules", ("LOCAL", "UTC", "NOTE"), [(one.local, Instant(one.at), one.note) for one in view.moments[name]])
+    _list("schedules", ("LOCAL", "UTC", "NOTE"), [(one.local, Instant(one.at), one.note) for one in view.moments[name]], None)
 
 
 def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool) -> None:
@@ -103,29 +106,29 @@ def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool)
         wanted = parse(query)
     except OptionError as wrong:
         raise UsageError(str(wrong)) from wrong
-    _print("list", tasks(app, days, wanted, limit).rows, as_json)
+    view = tasks(app, days, wanted, limit)
+    _print("list", view.rows, view.about, as_json)
 
 
 def list_failures(app: Sedano, *, days: int, as_json: bool, fail_on: bool) -> Exit:
     """Print the failed tasks of the event history by cause, the most frequent first."""
-    found = failures(app, days).groups
-    _print("failures", found, as_json)
-    return Exit.PROBLEMS if found and fail_on else Exit.DONE
+    view = failures(app, days)
+    _print("failures", view.groups, view.about, as_json)
+    return Exit.PROBLEMS if view.groups and fail_on else Exit.DONE
 
 
-def _print(verb: str, records: Sequence[Record], as_json: bool) -> None:
-    """Write *records* as JSON lines, or as a table with their fields as its head."""
+def _print(verb: str, records: Sequence[Record], about: About, as_json: bool) -> None:
+    """Write *records* as one document of JSON, or as a table with their fields as its head; *about* the view that they are from."""
+    named = [{name: _cell(name, value) for name, value in one._asdict().items()} for one in records]
     if as_json:
-        for one in records:
-            say_json(one._asdict())
-        return
-    rows = [[_cell(*field) for field in one._asdict().items()] for one in records]
-    _list(verb, [name.upper() for name in records[0]._asdict()] if records else (), rows)
+        document(verb, named, reads=plain(about.reads))
+    else:
+        _list(verb, [name.upper() for name in named[0]] if named else (), [[*one.values()] for one in named], about.at)
 
 
-def _list(verb: str, head: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+def _list(verb: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], now: float | None) -> None:
     if rows:
-        listing(head, rows)
+        listing(head, rows, now=now)
     else:
         say(f"sedano {verb}: there is nothing to list", err=True)
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, say_text
-from sedano.cli.tables import Instant, listing
+from sedano.cli.printer import say, say_text
+from sedano.cli.tables import Instant, document, listing
 from sedano.engine.parked.redrive import Going, Parked, give_back, parked, planned, redrive, whole_body
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
@@ -41,14 +41,13 @@ def show_reasons(app: Sedano, reason: str | None, most: int, as_json: bool) -> N
     give_back(ports, some)
     groups = reasons(some)
     if as_json:
-        for group in groups:
-            say_json({**group._asdict(), "sample": _plain(group.sample)})
+        document("parked.list", [{**g._asdict(), "oldest": Instant(g.oldest), "sample": _plain(g.sample)} for g in groups])
         return
     if not groups:
         say("nothing is parked" + (f" for the reason {reason}" if reason else ""), err=True)
         return
     rows = [(g.reason, g.number, g.queue, Instant(g.oldest), g.sample.task_id or g.sample.message_id, g.sample.detail) for g in groups]
-    listing(("REASON", "COUNT", "QUEUE", "OLDEST", "SAMPLE", "DETAIL"), rows)
+    listing(("REASON", "COUNT", "QUEUE", "OLDEST", "SAMPLE", "DETAIL"), rows, now=ports.clock.now())
 
 
 def show(app: Sedano, named: str, most: int, as_json: bool) -> Exit:
@@ -58,11 +57,11 @@ def show(app: Sedano, named: str, most: int, as_json: bool) -> Exit:
     give_back(ports, some)
     if not some:
         return _none(named)
+    if as_json:
+        document("parked.show", [{**_plain(one), "body": _readable(ports, one)} for one in some])
+        return Exit.DONE
     for one in some:
         body = _readable(ports, one)
-        if as_json:
-            say_json({**_plain(one), "body": body})
-            continue
         posted = one.queue.startswith(WEBHOOK)
         what = one.name or ("request" if posted else "record" if one.queue.startswith(STREAM) else "unreadable message")
         say(f"{what} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
@@ -159,5 +158,5 @@ def _as_sent(body: str) -> str:
 def _plain(one: Parked) -> dict[str, Any]:
     return {
         "id": one.delivery.message_id, "task": one.name, "task_id": one.task_id, "message_id": one.message_id, "reason": one.reason,
-        "field": one.field, "detail": one.detail, "queue": one.queue, "at": one.at,
+        "field": one.field, "detail": one.detail, "queue": one.queue, "at": Instant(one.at),
     }  # fmt: skip

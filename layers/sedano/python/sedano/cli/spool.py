@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, note_here, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json
-from sedano.cli.tables import Cell, Instant, listing
+from sedano.cli.printer import say
+from sedano.cli.tables import Cell, Instant, document, listing
 from sedano.engine.publisher import spool_folder
 from sedano.engine.publisher.spool import Found, Spool, every
 from sedano.errors import ConfigurationError, SpoolError
@@ -16,13 +18,13 @@ def show(as_json: bool) -> None:
     """Print what waits, for which app and stage, since when."""
     found = every()
     if as_json:
-        for one in found:
-            say_json({**one._asdict(), "place": str(one.place), "spool": _name(one)})
+        found_here = ({**one._asdict(), "place": str(one.place), "oldest": Instant(one.oldest), "spool": _name(one)} for one in found)
+        document("spool.list", found_here)
         return
     if not found:
         say(f"nothing waits in {spool_folder.home()}", err=True)
         return
-    listing(("SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"), map(_row, found))
+    listing(("SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"), map(_row, found), now=time.time())
 
 
 def send(app: Sedano, consent: Consent) -> Exit:

@@ -1,7 +1,8 @@
 """Lists as their reader needs them: in line and in colour on a terminal, separated by tabs in a pipe.
 
-A pipe gets one row a line, each cell whole: moments in ISO 8601 (UTC), seconds as a number, an empty cell for nothing, and a head only with
-`--header`. A terminal gets columns in line below a head, and a pager where the list is longer than the screen. `--json` is the verbs' own.
+A pipe gets one row a line, each cell whole: moments in RFC 3339 (UTC), seconds as a number, an empty cell for nothing, and a head only
+with `--header`. A terminal gets columns in line below a head, moments as the time between them and now, and a pager where the list is
+longer than the screen. `--json` writes the whole list as one document, and a stream (`sedano tail`) as one object a line.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from sedano.cli.options import chosen_here
-from sedano.cli.printer import encoded, put, say
+from sedano.cli.printer import encoded, put, say, say_json
 from sedano.model.messages.timestamps import shown, write
 from sedano.model.states import ROWS
 from sedano.views.findings import FAULT, OK, WARNING
 from sedano.views.terminal_colour import painted, wants_colour
 from sedano.views.terminal_text import columns, line
 
-DAY_S = 86_400
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+MOST_DAYS = 99
+"""A moment that is farther away than so many days is shown as a day."""
 PAGER = "less -FRX"
 _STYLES: Mapping[str, str] = {"": "", "running": "task", "done": "good", "failed": "bad"}
 STYLE_OF: Mapping[str, str] = {
@@ -47,14 +51,47 @@ Cell = str | int | Instant | Seconds | None
 """A cell: a text, a number, a yes or no (bool), or an empty cell (None)."""
 
 
-def listing(names: Sequence[str], rows: Iterable[Sequence[Cell]], environment: Mapping[str, str] = os.environ) -> None:
-    """Write *rows* to stdout, for a terminal or a pipe; *names* are the head, which a pipe gets with `--header` only."""
+def listing(
+    names: Sequence[str], rows: Iterable[Sequence[Cell]], environment: Mapping[str, str] = os.environ, *, now: float | None = None
+) -> None:
+    """Write *rows* to stdout, for a terminal or a pipe; *names* are the head, which a pipe gets with `--header` only.
+
+    *now* (epoch s): a terminal gets moments as seen from it; None: as moments.
+    """
     if _is_terminal():
-        paged(_aligned(names, [[_for_people(cell) for cell in cells] for cells in rows], colour=_colour(environment)), environment)
+        texts = [[_for_people(cell, now) for cell in cells] for cells in rows]
+        paged(_aligned(names, texts, colour=_colour(environment)), environment)
         return
     head(names)
     for cells in rows:
         row(cells, environment)
+
+
+def document(verb: str, items: Iterable[Mapping[str, Any]], **facts: Any) -> None:
+    """Write a list to stdout as one document of JSON: its *items* and other *facts* about it. The *verb* is the name of its schema.
+
+    An `Instant` is written in RFC 3339, null for none.
+    """
+    say_json({"schema": f"sedano.{verb}/1", "items": [for_json(one) for one in items], **facts})
+
+
+def for_json(value: Any) -> Any:
+    """Return *value* with each `Instant` in it in RFC 3339, null for none."""
+    if isinstance(value, Instant):
+        return write(value) if value else None
+    if isinstance(value, Mapping):
+        return {name: for_json(one) for name, one in value.items()}
+    return [for_json(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def relative(moment: float, now: float) -> str:
+    """Return the time between *moment* and *now* (epoch s) as a person says it: ``3 min ago``, ``in 2 h``; a far one is a day."""
+    apart = abs(now - moment)
+    if apart >= (MOST_DAYS + 1) * DAY_S:
+        return shown(moment)[:10]
+    units = ((DAY_S, "d"), (HOUR_S, "h"), (MINUTE_S, "min"), (1, "s"))
+    text = next((f"{apart // seconds:.0f} {unit}" for seconds, unit in units if apart >= seconds), "")
+    return "now" if not text else f"{text} ago" if moment < now else f"in {text}"
 
 
 def head(names: Sequence[str]) -> None:
@@ -147,9 +184,9 @@ def _styled(text: str, word: str, *, colour: bool) -> str:
     return painted(text, STYLE_OF.get(word, ""), colour=colour)
 
 
-def _for_people(cell: Cell) -> str:
+def _for_people(cell: Cell, now: float | None = None) -> str:
     if isinstance(cell, Instant):
-        return shown(cell) if cell else "-"
+        return "-" if not cell else shown(cell) if now is None else relative(cell, now)
     if isinstance(cell, Age):
         return f"{cell // DAY_S:.0f} d" if cell >= DAY_S else f"{cell:.0f} s"
     if isinstance(cell, Seconds):

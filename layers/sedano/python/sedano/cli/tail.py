@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.cli.printer import say, say_json
-from sedano.cli.tables import Instant, head, row
+from sedano.cli.tables import Instant, for_json, head, row
 from sedano.views.tail import RECORDER_S, EventTail, Look
 from sedano.views.terminal_screen import price
 
@@ -56,7 +56,7 @@ def _show(look: Look, asked: TailOptions, most: int) -> None:
     found = [one for one in look.events if not asked.wanted or {one.type, one.id, one.name} & {*asked.wanted}]
     for one in found[-most:]:
         if asked.as_json:
-            say_json(one._asdict())
+            say_json(for_json({**one._asdict(), "at": Instant(one.at)}))
         else:
             row((Instant(one.at), one.type, one.name, one.id, one.worker, one.error, "late" if one.late else ""))
     sys.stdout.flush()

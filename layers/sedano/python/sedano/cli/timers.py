@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, say_text
-from sedano.cli.tables import listing
+from sedano.cli.printer import say, say_text
+from sedano.cli.tables import document, listing
 from sedano.errors import SedanoError
 from sedano.model.timers import Foreign
 from sedano.ports import Ports
@@ -37,8 +37,7 @@ def foreign(app: Sedano, names: Sequence[str], delete: bool, consent: Consent) -
 
 def _show(found: Sequence[Foreign], as_json: bool) -> None:
     if as_json:
-        for one in found:
-            say_json(one._asdict())
+        document("timers.foreign", [one._asdict() for one in found])
     elif found:
         rows = [(one.name, one.state, one.expression, one.target, "; ".join(one.why)) for one in found]
         listing(("NAME", "STATE", "WHEN", "TARGET", "WHY"), rows)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say, say_json, table
+from sedano.cli.printer import say, table
+from sedano.cli.tables import Instant, document
 from sedano.model.history.spans import TaskSpan
 from sedano.model.messages.timestamps import shown
+from sedano.views.plain import plain
 from sedano.views.terminal_screen import price
 from sedano.views.trace import TraceView, axis, trace
 
@@ -28,11 +31,15 @@ def show(app: Sedano, task_id: str, days: int, as_json: bool) -> Exit:
         )  # fmt: skip
         return Exit.NOT_FOUND
     if as_json:
-        for one in view.spans:
-            say_json({**one._asdict(), "took": one.took})
+        document("trace", map(_plain, view.spans), reads=plain(view.about.reads))
     else:
         _show(view)
     return Exit.DONE
+
+
+def _plain(one: TaskSpan) -> dict[str, Any]:
+    ends = {name: None if at is None else Instant(at) for name, at in (("begin", one.begin), ("end", one.end))}
+    return {**one._asdict(), **ends, "took": one.took}
 
 
 def _show(view: TraceView) -> None:

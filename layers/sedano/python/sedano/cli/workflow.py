@@ -14,7 +14,7 @@ from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
 from sedano.cli.printer import Row, say, say_json, table
-from sedano.cli.tables import Instant, listing
+from sedano.cli.tables import Instant, document, for_json, listing
 from sedano.errors import ArgumentError, UsageError
 from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.annotations import ANYTHING, kind_of
@@ -63,22 +63,23 @@ def start(app: Sedano, workflow: str, given: Sequence[str], run_id: str | None) 
 def show_runs(app: Sedano, workflow: str | None, as_json: bool) -> None:
     """Print the runs, the latest first."""
     found = app.outlet.ports.flow_runs.list(workflow)
+    rows = [(run.run_id, run.workflow, run.version, run.state, Instant(run.started)) for run in found]
     if as_json:
-        for run in found:
-            say_json({"run": run.run_id, "workflow": run.workflow, "version": run.version, "state": run.state, "started": run.started})
+        names = ("run", "workflow", "version", "state", "started")
+        document("workflow.list", [dict(zip(names, one, strict=True)) for one in rows])
         return
     if not found:
         say("there are no runs" + (f" of a workflow {workflow}" if workflow else ""), err=True)
         return
-    rows = [(run.run_id, run.workflow, run.version, run.state, Instant(run.started)) for run in found]
-    listing(("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), rows)
+    listing(("RUN", "WORKFLOW", "VERSION", "STATE", "STARTED"), rows, now=app.outlet.ports.clock.now())
 
 
 def show(app: Sedano, run: str, as_json: bool) -> None:
     """Print one run with the state of each step."""
     view = canvas.run(app, run).run
     if as_json:
-        say_json({**view._asdict(), "steps": [step._asdict() for step in view.steps]})
+        times = {"started": Instant(view.started), "ended": Instant(view.ended)}
+        say_json(for_json({**view._asdict(), **times, "steps": [step._asdict() for step in view.steps]}))
         return
     ended = f", ended {shown(view.ended)}" if view.ended else ""
     say(f"{view.run_id}: {view.workflow} {view.version} is {view.state}, began {shown(view.started)}{ended}")
