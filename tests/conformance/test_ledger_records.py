@@ -32,11 +32,13 @@ def test_everything_an_outcome_says_is_read_back(world: World) -> None:
         not_before=NOW + 1.25,
         section=Section(2, 3),
         name="shop.sum",
+        call=Posted("commands:mail.fifo", '{"data":"\\u00e9"}', 0, "tenant-7", "order-1"),
     )
     world.ledger.record([outcome])
     record = stored(world.ledger)
     assert (record.result, record.result_ref, record.error) == (None, outcome.result_ref, outcome.error)
     assert (record.outbox, record.outbox_ref) == (outcome.outbox, outcome.outbox_ref)
+    assert record.call == outcome.call
     assert (record.not_before, record.section, record.name) == (NOW + 1.25, Section(2, 3), "shop.sum")
 
 

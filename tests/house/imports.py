@@ -85,6 +85,7 @@ LATE = {
         "engine/worker/gates.py": "a worker loads the gates that its app's tasks need",
         "engine/worker/pipeline.py": "only a worker that defers a message loads deferrals",
         "engine/worker/time_limits.py": "only a worker with several threads loads ctypes",
+        "engine/worker/verdicts.py": "only a task that ended without success leaves its call behind",
         "errors/__init__.py": "only an error about an unknown option loads the words that say what to write instead",
         "errors/hints.py": "only a missing attribute loads the words that say what to write instead",
         "host/functions.py": "a function loads the engine that it runs",

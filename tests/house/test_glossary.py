@@ -50,6 +50,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "gate": "the protocol of all gates of a worker",
         "lineage_marks": "the proof of how many messages a message may cause",
         "redelivery": "giving one message back to its queue",
+        "reruns": "running a task again that ended without success",
         "task_log": "log lines from inside a task",
         "task_log_records": "the running task in log records",
         "unexpected_errors": "the last resort against unforeseen exceptions",

@@ -94,6 +94,7 @@ TARGETS: Sequence[Target] = (
         ("engine.publisher.sender", "engine.timers", "engine.deferrals", "engine.publisher.requeue"),
         ("unit/engine/test_publisher.py", "unit/engine/test_publisher_backlog.py", *stories("comes_again", "timers")),
     ),
+    Target("reruns", ("engine.reruns",), (*unit("engine/reruns"), *stories("reruns", "in_order"))),
     Target(
         "worker",
         ("engine.worker.pipeline", "engine.worker.body_results", "engine.worker.body_preparation"),
@@ -258,7 +259,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "parked",
         each("engine.parked", "parking redrive"),
-        stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions"),
+        stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions", "reruns"),
     ),
     Target(
         "program",

@@ -133,6 +133,16 @@ def test_a_redriven_message_comes_again_though_its_queue_took_it_a_moment_ago(wa
     assert (warehouse.of("a"), result.state) == ([0], states.SUCCESS)
 
 
+def test_a_call_that_failed_is_run_again_at_the_end_of_its_line(warehouse: Warehouse, world: World) -> None:
+    warehouse.bad["a", 0] = 4
+    failed, _ = warehouse.ship.delay("a", 0), warehouse.ship.delay("a", 1)
+    world.drain()
+    again, _ = warehouse.app.control.retry(failed.id), warehouse.ship.delay("a", 2)
+    assert {one.serial_key for one in world.queues.peek(ORDERS)} == {"a"}
+    world.drain()
+    assert (warehouse.of("a"), again.state) == ([1, 0, 2], states.SUCCESS)
+
+
 def test_a_message_that_is_refused_is_set_aside_and_those_behind_it_go_on(warehouse: Warehouse, world: World) -> None:
     warehouse.ship.delay("a", 0)
     world.queues.send(ORDERS, [Outgoing("{", serial_key="a")])

@@ -11,6 +11,7 @@ from sedano import Breaker, Sedano, every, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
 from sedano.errors import NotAllowed
+from sedano.model.messages.lineage import rerun_id
 from sedano.ports import PARKED, command_queue
 from tests.stories import bakery
 from tests.stories.terminals import items, typed
@@ -238,12 +239,14 @@ def test_only_what_can_run_again_is_retried(world: testing.World, run: Ran) -> N
     send.apply_async((1,), task_id="failed")
     world.drain()
     out, err = run("retry", "failed", NASTY, "--yes", code=Exit.NOT_FOUND)
-    assert out == ""
+    assert out == f"failed runs again as {rerun_id('failed')}, sent to {command_queue('mail')}\n"
     assert err.splitlines() == [
-        "sedano retry: failed ended as FAILURE and its arguments are not kept; publish it again: sedano call ops.send …",
-        f"sedano retry: {HARMLESS} is not a parked message, a run of a workflow or a recorded task; `sedano explain {HARMLESS}` looks",
+        f"sedano retry: {HARMLESS}: no task is recorded under it; `sedano explain {HARMLESS}` looks for it",
+        "sedano retry: run 1 ended tasks again, each under a new id; what follows them in a canvas does not run again",
     ]
-    assert run("retry", "failed", "--yes", code=Exit.REFUSED)[0] == ""
+    world.drain()
+    refused = run("retry", "failed", "--yes", code=Exit.REFUSED)[1]
+    assert refused.startswith(f"sedano retry: failed: it was run again as {rerun_id('failed')}, which is ")
 
 
 def test_a_run_of_a_workflow_is_retried(capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,7 +258,7 @@ def test_a_run_of_a_workflow_is_retried(capsys: pytest.CaptureFixture[str]) -> N
         bakery.BROKEN.clear()
         capsys.readouterr()
         assert main(["retry", "r-1", *of_bakery, "--yes"]) == 0
-        assert capsys.readouterr() == ("r-1 RUNNING\n", "sedano retry: send 0 parked messages again, retry 1 runs of workflows\n")
+        assert capsys.readouterr() == ("r-1 RUNNING\n", "sedano retry: retry 1 runs of workflows\n")
         world.drain()
         assert main(["retry", "r-1", *of_bakery, "--yes"]) == Exit.REFUSED
 

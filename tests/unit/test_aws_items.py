@@ -48,6 +48,7 @@ _outcomes = st.builds(
     outbox=st.lists(st.builds(Posted, _texts, _texts, st.integers(0, 900), st.none() | _texts), max_size=3).map(tuple),
     outbox_ref=_refs, next_attempt=st.just(3), not_before=st.integers(0, 4 * 10**12).map(lambda number: number / 1000),
     section=st.none() | st.builds(Section, st.integers(0, 99), st.integers(1, 99)),
+    call=st.none() | st.builds(Posted, _texts, _texts, st.just(0), st.none() | _texts, st.none() | _texts),
 )  # fmt: skip
 
 
@@ -60,6 +61,7 @@ def test_a_record_comes_back_as_it_was_written(outcome: Outcome) -> None:
         "t", outcome.state, attempt=3 if outcome.state == RETRY else 2, fence=1, nonce="n", message_id="m", clock=outcome.clock,
         name="shop.add", result=outcome.result, result_ref=outcome.result_ref, error=outcome.error, outbox=outcome.outbox,
         outbox_ref=outcome.outbox_ref, not_before=outcome.not_before, section=outcome.section, added=outcome.added,
+        call=outcome.call,
     )  # fmt: skip
     assert int(values[":ttl"]["N"]) == int(outcome.at) + RECORD_LIFETIME_S
 

@@ -18,6 +18,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "delivery": {"delivery": "record_once"},
     "retry": {"retry": Retry(5)},
     "ignore_result": {"ignore_result": True},
+    "keep_arguments": {"keep_arguments": False},
     "expires": {"expires": 60},
     "singleton": {"singleton": True},
     "on_busy": {"singleton": True, "on_busy": "drop"},

@@ -19,12 +19,13 @@ from sedano.api.inspection import Inspect, Inspects
 from sedano.api.limit_control import LimitControl
 from sedano.canvas import Sig
 from sedano.canvas.election import elect
+from sedano.engine import reruns
 from sedano.engine.cluster import control as engine
 from sedano.engine.cluster.control import Controlling
 from sedano.engine.cluster.explanation import Explanation, explain
 from sedano.engine.registry import Registry
 from sedano.engine.revocation.timed_tasks import withdraw
-from sedano.errors import OptionError
+from sedano.errors import OptionError, SedanoError
 from sedano.errors.hints import Hinting
 from sedano.model import pauses
 from sedano.model.cluster.control_record import ControlRecord, pair, with_pauses, with_revoked, without
@@ -71,6 +72,29 @@ class Control(LimitControl, Hinting):
         if not all(isinstance(one, str) and one for one in ids):
             raise OptionError(f"task_id: {task_id!r} is not an id; give a task's (result.id), or several in a list")
         return [withdraw(outlet.ports, outlet.lamport, one, terminate=terminate) for one in ids]
+
+    def retry(self, task_id: str) -> AsyncResult[Any]:
+        """Run a task again that ended without success: with its arguments, as a task of its own.
+
+        Its id is derived from *task_id*, so calling this twice runs it once. It never expires, arrives at no join, and what follows the
+        first one in a canvas does not follow it. Arguments are kept for 44 days, unless the task says ``keep_arguments=False``.
+
+        Returns:
+            the result of the new run.
+
+        Raises:
+            RerunRefused: it has not ended, it succeeded, it was run again before, or its arguments were not kept; the message says which.
+            OptionError: the id is missing.
+            Unavailable: the ledger or the queue did not answer; calling again is safe.
+        """
+        outlet = self._app.outlet
+        (found,) = reruns.planned(outlet.ports, [must_be_id(task_id)])
+        if isinstance(found, SedanoError):
+            raise found
+        (error,) = reruns.publish(outlet.ports, [found])
+        if error is not None:
+            raise error
+        return AsyncResult(outlet, found.command.task_id)
 
     def revoke_by_header(self, header: str, value: str) -> frozenset[str]:
         """Revoke every task whose message has *header* with *value*, retries and descendants too, until it is restored.

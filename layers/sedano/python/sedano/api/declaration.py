@@ -29,6 +29,7 @@ class Declaration:
     delivery: Delivery = "claimed"
     retry: Retry | bool | None = None
     ignore_result: bool = False
+    keep_arguments: bool = True
     expires: float | None = None
     singleton: Singleton = False
     on_busy: OnBusy = "wait"
@@ -56,6 +57,8 @@ class Declaration:
             raise OptionError(f"retry: {self.retry!r} is not a retry policy; give a sedano.Retry(…), or False for no retries")
         if not isinstance(self.ignore_result, bool):
             raise OptionError(f"ignore_result: {self.ignore_result!r} is neither True nor False")
+        if not isinstance(self.keep_arguments, bool):
+            raise OptionError(f"keep_arguments: {self.keep_arguments!r} is neither True nor False")
         if not isinstance(self.bind, bool):
             raise OptionError(f"bind: {self.bind!r} is neither True nor False")
         if self.bind and self.batch is not None:
@@ -109,7 +112,7 @@ class Declaration:
         return TaskSpec(
             name=name, function=function, parameters=parameters, is_async=is_async, delivery=self.delivery, retry=policy,
             ignore_result=self.ignore_result, queue=self.queue, expires=self.expires, singleton=key, on_busy=self.on_busy,
-            time_limits=limits,
+            time_limits=limits, keep_arguments=self.keep_arguments,
         )  # fmt: skip
 
     def _refuse_annotations(self, name: str, parameters: Parameters) -> None:

@@ -23,6 +23,8 @@ class TaskOptions(TypedDict, total=False):
         ``at_least_once`` (no write without a result).
     retry: a policy; ``False`` for none; by default the app's.
     ignore_result: keep no result.
+    keep_arguments: keep the arguments of a run that ended without success for 44 days, so that `sedano retry` can run it again; ``False``
+        for arguments that no store should hold.
     expires: seconds after publication from which it must not start any more.
     singleton: ``True``: one run of it at a time; the name of a parameter, or a function of the arguments: one run at a time for
         each value. `current().token` rises with each run, for guards.
@@ -52,6 +54,7 @@ class TaskOptions(TypedDict, total=False):
     delivery: Delivery
     retry: Retry | bool | None
     ignore_result: bool
+    keep_arguments: bool
     expires: float | None
     singleton: Singleton
     on_busy: OnBusy

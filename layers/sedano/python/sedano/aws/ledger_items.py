@@ -85,7 +85,7 @@ def record(task_id: str, item: Item) -> TaskRecord:
         expires=int(get("exp", _ZERO)["N"]) / 1000, clock=int(get("clk", _ZERO)["N"]), name=get("nm", _NO_TEXT)["S"],
         result=get("res", _NO_TEXT)["S"] or None, result_ref=rest.result_ref, error=rest.error, outbox=rest.outbox,
         outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, reserved=int(get("rsv", _ZERO)["N"]) / 1000,
-        owner=get("own", _NO_TEXT)["S"], asked=int(get("rvk", _ZERO)["N"]), forgotten="fgt" in item, added=rest.added,
+        owner=get("own", _NO_TEXT)["S"], asked=int(get("rvk", _ZERO)["N"]), forgotten="fgt" in item, added=rest.added, call=rest.call,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.signature import Signature
 from sedano.result import AsyncResult
-from sedano.views.task import task
+from sedano.views.task import call_text, task
 
 
 class Asked(NamedTuple):
@@ -75,18 +75,24 @@ def show(app: Sedano, task_id: str, is_json: bool) -> Exit:
         say_json({"id": task_id, "state": view.state, "why": view.sentence, "record": view.record})
     else:
         say(f"{task_id} is {view.state}: {view.sentence}")
-        for name, value in (view.record or {}).items():
-            if value not in (None, "", 0, 0.0, False) and name not in ("error", "result"):
-                say(f"  {name}: {shown(value) if name in ('expires', 'not_before', 'changed') else value}")
-    if view.record is None:
-        return Exit.NOT_FOUND
-    error, result = view.record["error"], view.record["result"]
-    if not is_json and error is not None:
+        _say_record(task_id, view.record or {})
+    return Exit.NOT_FOUND if view.record is None else Exit.DONE
+
+
+def _say_record(task_id: str, record: Mapping[str, Any]) -> None:
+    """Print what the record of a task holds, for a person."""
+    for name, value in record.items():
+        if value not in (None, "", 0, 0.0, False) and name not in ("error", "result", "arguments", "retry"):
+            say(f"  {name}: {shown(value) if name in ('expires', 'not_before', 'changed') else value}")
+    if (arguments := record.get("arguments")) is not None:
+        say(f"  arguments: {call_text(arguments)}")
+    if (error := record.get("error")) is not None:
         say(f"  error: {error['type_name']}: {error['message']}")
         say_text(error["traceback"].rstrip())
-    if not is_json and result is not None:
+    if (result := record.get("result")) is not None:
         say(f"  result: {result}")
-    return Exit.DONE
+    if record.get("retry"):
+        say(f"sedano show: `sedano retry {task_id}` runs it again, under a new id", err=True)
 
 
 def _ended(verb: str, found: AsyncResult[Any], record: TaskRecord) -> Exit:

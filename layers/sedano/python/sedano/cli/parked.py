@@ -12,6 +12,7 @@ from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_text
 from sedano.cli.tables import Instant, document, listing
 from sedano.engine.parked.redrive import Going, Parked, give_back, parked, planned, redrive, whole_body
+from sedano.engine.reruns import Rerun
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
 from sedano.model.messages.timestamps import shown
@@ -20,6 +21,8 @@ from sedano.model.sources.webhooks import QUEUE as WEBHOOK
 from sedano.model.sources.webhooks import read_back
 from sedano.ports import Ports, command_queue
 from sedano.views.parked import reasons
+
+NEW_IDS = ", under new ids: these tasks have ended"
 
 
 class Meant(NamedTuple):
@@ -111,16 +114,30 @@ def redrive_asked(app: Sedano, queue: str | None, why: str | None, most: int, co
 def _sent(app: Sedano, verb: str, going: Sequence[Going], consent: Consent) -> int:
     """Send what is *going*; say what was sent and what stays, and return how many stay."""
     answers = redrive(app.outlet.ports, going, answering(app).again, reading(app).again)
-    for (one, queue, _), error in zip(going, answers, strict=True):
+    for one, error in zip(going, answers, strict=True):
         if error is None:
-            named = one.task_id or one.message_id
-            consent.done(f"{named} sent to {queue}", id=named, queue=queue)
+            told_sent(one, consent)
     return _staying(verb, going, answers)
+
+
+def told_sent(going: Going, consent: Consent) -> None:
+    """Print that a parked message was sent, and the id of its task where that runs under another one."""
+    named = going.one.task_id or going.one.message_id
+    if going.rerun is None:
+        consent.done(f"{named} sent to {going.queue}", id=named, queue=going.queue)
+    else:
+        told_rerun(going.rerun, consent)
+
+
+def told_rerun(rerun: Rerun, consent: Consent) -> None:
+    """Print under which id an ended task runs again."""
+    new = rerun.command.task_id
+    consent.done(f"{rerun.ended_id} runs again as {new}, sent to {rerun.queue}", id=rerun.ended_id, queue=rerun.queue, rerun=new)
 
 
 def _staying(verb: str, going: Sequence[Going], errors: Sequence[SedanoError | None]) -> int:
     """Say why messages stay parked; return how many do."""
-    for (one, _, _), error in zip(going, errors, strict=True):
+    for one, error in zip((each.one for each in going), errors, strict=True):
         if error is not None:
             say_text(f"sedano {verb}: {one.task_id or one.message_id} stays parked: {error}", err=True)
     return sum(error is not None for error in errors)
@@ -128,8 +145,9 @@ def _staying(verb: str, going: Sequence[Going], errors: Sequence[SedanoError | N
 
 def _counts(going: Sequence[Going]) -> list[str]:
     """Return what can be sent, a line for each task and queue."""
-    counted = Counter((one.one.name or "unreadable", one.queue) for one in going if one.error is None)
-    return [f"{number} of {name} to {queue}" for (name, queue), number in sorted(counted.items())]
+    sent = [one for one in going if one.error is None]
+    counted = Counter((one.one.name or "unreadable", one.queue, one.rerun is not None) for one in sent)
+    return [f"{n} of {name} to {queue}{NEW_IDS if ended else ''}" for (name, queue, ended), n in sorted(counted.items())]
 
 
 def _none(named: str) -> Exit:

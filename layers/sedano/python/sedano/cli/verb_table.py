@@ -284,7 +284,7 @@ def resume() -> Command:
 
 @verb
 def retry() -> Command:
-    """Run parked tasks and failed workflow runs again."""
+    """Run parked and failed tasks, and failed workflow runs, again."""
     from sedano.cli.verbs.retry import command
 
     return command

@@ -41,6 +41,7 @@ class TaskSpec(NamedTuple):
     *singleton* returns the key that has one run at a time; *on_busy* says what becomes of the others. *circuit*: when it is left
     alone for a while. *limits*: how often and how many at a time; *tenant*: who a call is for, by its arguments.
     *time_limits*: how long its body may run. *serial_key*: within what order is kept, by its arguments; its queue is one that keeps it.
+    *keep_arguments*: whether a run without success leaves its call behind (`sedano.engine.reruns`).
     """
 
     name: str
@@ -59,6 +60,7 @@ class TaskSpec(NamedTuple):
     tenant: Key | None = None
     time_limits: TimeLimits | None = None
     serial_key: Key | None = None
+    keep_arguments: bool = True
 
     def tenant_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """Return who a call with these arguments is for, where the task says how to find that.

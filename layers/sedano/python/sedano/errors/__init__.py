@@ -290,6 +290,15 @@ class WorkflowInvalid(SedanoError, ValueError):
         self.problems = tuple(problems)
 
 
+class RerunRefused(SedanoError):
+    """A task cannot be run again: it has not ended, it succeeded, it was run again before, or its arguments were not kept."""
+
+    def __init__(self, task_id: str, why: str, *, missing: bool = False) -> None:
+        """Name the task and the reason; *missing*: no store knows the task."""
+        super().__init__(f"{task_id}: {why}")
+        self.task_id, self.missing = task_id, missing
+
+
 class FlowRunReused(SedanoError):
     """A flow run of this id has begun with other inputs, or of another definition."""
 

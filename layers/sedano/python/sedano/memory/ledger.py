@@ -261,8 +261,11 @@ def _ended(record: TaskRecord, outcome: Outcome) -> TaskRecord:
         not_before=whole_ms(outcome.not_before),
         section=outcome.section,
         added=outcome.added,
+        call=outcome.call,
     )
 
 
 def _bare(record: TaskRecord) -> TaskRecord:
-    return record._replace(result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None, added=0)
+    return record._replace(
+        result=None, result_ref=None, error=None, outbox=(), outbox_ref=None, not_before=0.0, section=None, added=0, call=None,
+    )  # fmt: skip

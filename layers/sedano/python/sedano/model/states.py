@@ -116,6 +116,9 @@ ROWS: Final[Mapping[TaskState, Row]] = {
 #: States that never change again.
 TERMINAL: Final = frozenset(state for state, row in ROWS.items() if row.terminal)
 
+#: The ends of tasks that returned nothing.
+UNSUCCESSFUL: Final = TERMINAL - {SUCCESS}
+
 #: Every change that a write to the ledger may make.
 TRANSITIONS: Final[Mapping[str, frozenset[TaskState]]] = {state: row.follows for state, row in ROWS.items()}
 

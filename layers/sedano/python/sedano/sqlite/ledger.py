@@ -188,7 +188,7 @@ def task_record(row: Sequence[Any]) -> TaskRecord:
         task_id=row[0], state=states.read_state(row[1]), attempt=row[2], fence=row[3], claims=row[4], nonce=row[5], message_id=row[6],
         expires=row[7] / 1000, clock=int(row[8]), name=row[9], owner=row[10], asked=row[11], reserved=row[12] / 1000,
         forgotten=bool(row[13]), result=row[15] or None, result_ref=rest.result_ref, error=rest.error, outbox=rest.outbox,
-        outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, added=rest.added,
+        outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, added=rest.added, call=rest.call,
     )  # fmt: skip
 
 

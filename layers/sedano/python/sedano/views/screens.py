@@ -209,7 +209,8 @@ def task(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out one task: why it is not running, its record, its error, its attempts, its parent and its children."""
     view = of_task.task(app, asked.id, days=asked.days, redact=asked.redact, quick=True)
     record = view.record or {}
-    facts = [(name, _fact(name, value)) for name, value in record.items() if name != "error" and value not in (None, "", 0, 0.0)]
+    shown_apart = ("error", "retry")
+    facts = [(name, _fact(name, value)) for name, value in record.items() if name not in shown_apart and value not in (None, "", 0, 0.0)]
     kin = [("root", Cell(view.root, "canvas", view.root))] if view.root else []
     kin += [("parent", Cell(view.parent, "task", view.parent))] if view.parent else []
     error = record.get("error")
@@ -223,7 +224,8 @@ def task(app: Sedano, asked: ScreenQuery) -> Screen:
         _tasks("Published by it", view.children),
     )
     more = f"`sedano explain {_quoted(view.id)}` also looks at timers, parked messages and dead letters."
-    notes = (view.sentence,) if view.state in TERMINAL else (view.sentence, more)
+    rerun = f"`sedano retry {_quoted(view.id)}` runs it again, with the same arguments under a new id."
+    notes = (view.sentence, *([rerun] if record.get("retry") else []), *([] if view.state in TERMINAL else [more]))
     return Screen(
         title=f"Task {view.id}", notes=notes, tables=tables,
         command=f"sedano show {_quoted(view.id)}", about=view.about, view=view,
@@ -302,7 +304,9 @@ def _frames(view: of_task.TaskView) -> tuple[tuple[Cell, ...], ...]:
 
 
 def _fact(name: str, value: object) -> Cell:
-    return _moment(value) if isinstance(value, float) and name in ("expires", "not_before", "changed") else Cell(str(value))
+    if isinstance(value, float) and name in ("expires", "not_before", "changed"):
+        return _moment(value)
+    return Cell(of_task.call_text(value) if isinstance(value, dict) else str(value))
 
 
 def _circuits(found: Sequence[CircuitView]) -> Panel:

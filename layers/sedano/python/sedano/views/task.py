@@ -1,8 +1,8 @@
 """One task: its record, why it is not running, its attempts with waiting apart from running, its parent and its children.
 
 The record and the reason come from `sedano.engine.cluster.explanation`, which reads only until something answers. Attempts, parent and
-children come from the history; a view over no days leaves them out and reads no history for them. Arguments are not kept by any store
-once a worker has taken the message, so no view has them.
+children come from the history; a view over no days leaves them out and reads no history for them. Arguments are kept of tasks that ended
+without success (`sedano.engine.reruns`); of all others no store has them once a worker has taken the message.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sedano.app import Sedano
 from sedano.engine.cluster.explanation import Explanation, explain
+from sedano.engine.reruns import arguments_of
 from sedano.model import states
 from sedano.model.history.attempts import Attempt, attempts
 from sedano.model.history.event_order import stamp
@@ -25,7 +26,7 @@ from sedano.views.reader import About, Reader
 from sedano.views.tasks import TaskRow, row
 
 HIDDEN = "(hidden)"
-"""The text that a redacted view shows in the place of a result, of an error's message and of the code lines of a traceback."""
+"""The text that a redacted view shows for arguments, a result, an error's message and the code lines of a traceback."""
 
 
 class TaskView(NamedTuple):
@@ -54,8 +55,8 @@ class TaskView(NamedTuple):
 def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False, quick: bool = False) -> TaskView:
     """Return the task *task_id* with what the history of the last *days* says of it; 0: no history is read for its attempts.
 
-    *redact*: hide its result, the message of its error and the code in its traceback. *quick*: look neither at timers nor at messages that
-    were set aside, which costs a request for each (`sedano.engine.cluster.explanation.explain`).
+    *redact*: hide its arguments, its result, the message of its error and the code in its traceback. *quick*: look neither at timers nor
+    at messages that were set aside, which costs a request for each (`sedano.engine.cluster.explanation.explain`).
 
     Raises:
         OptionError: the id is missing, or *days* is less than 1.
@@ -80,18 +81,31 @@ def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False, quic
 
 
 def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] | None:
-    """Return what a record holds for a reader; tokens and messages of its outbox are left out. *redact*: hide its result and message."""
+    """Return what a record holds for a reader; tokens and messages of its outbox are left out.
+
+    ``arguments``: its arguments, as a JSON array and object; None where they are not kept, or in the blob store. ``retry``:
+    whether `sedano retry` can run it again. *redact*: hide its arguments, result and message.
+    """
     if record is None:
         return None
     error = record.error._asdict() if record.error is not None else None
     if redact and error is not None:
         error |= {"message": HIDDEN, "traceback": HIDDEN if error["traceback"] else "", "notes": HIDDEN if error["notes"] else ""}
     result = HIDDEN if redact and record.result is not None else record.result
+    given = arguments_of(record)
+    arguments = None if given is None else HIDDEN if redact else {"args": [*given[0]], "kwargs": {**given[1]}}
     return {
         "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
         "message_id": record.message_id, "changed": record.clock / 1_000_000, "expires": record.expires, "not_before": record.not_before,
         "published": len(record.outbox), "result": result, "error": error,
+        "arguments": arguments, "retry": record.call is not None,
     }  # fmt: skip
+
+
+def call_text(arguments: Mapping[str, Any]) -> str:
+    """Return the kept arguments of a task as in a call: ``7, order="x"``."""
+    named = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments["kwargs"].items())
+    return ", ".join((*(json.dumps(value, ensure_ascii=False) for value in arguments["args"]), *named))
 
 
 def _sentence(why: Explanation, error: ErrorRecord | None, redact: bool) -> str:

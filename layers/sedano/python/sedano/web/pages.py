@@ -88,7 +88,7 @@ def _task(asked: ScreenQuery, screen: Screen, view: TaskView) -> Markup:
     tables = {one.title: one for one in screen.tables}
     lines = join(el("p", note) for note in screen.notes)
     why = el("div", el("p", badge(view.state), " ", view.name), lines, class_=f"why {style(view.state)}".strip())
-    hide = el("a", "Show results and messages" if view.redacted else "Hide results and messages of errors",
+    hide = el("a", "Show arguments, results and messages" if view.redacted else "Hide arguments, results and messages of errors",
         href=address(asked._replace(redact=not view.redacted)),
     )  # fmt: skip
     return join((

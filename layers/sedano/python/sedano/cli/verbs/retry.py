@@ -1,4 +1,4 @@
-"""`sedano retry ID...`: once more what was parked, and runs of workflows that failed."""
+"""`sedano retry ID...`: once more what was parked, tasks that failed, and runs of workflows that failed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import click
 
 from sedano.cli.options import changes, consent, of_app, the_app
 
-HELP = """Run again what did not end well: send parked messages of tasks again, and retry runs of workflows.
+HELP = """Run again what did not end well: send parked messages of tasks again, run failed tasks again, and retry runs of workflows.
 
-A task that failed at its last attempt cannot be retried: its arguments are not kept. Publish it again with `sedano call`."""
+A task that has ended runs again with its arguments, as a task of its own: its id is derived from the first one, and printed. The
+task runs once, however often you retry it. The tasks behind it in a canvas do not run again."""
 
 
 @click.command(help=HELP)

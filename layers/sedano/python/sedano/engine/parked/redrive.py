@@ -8,6 +8,9 @@ request of a webhook or record of a stream is never sent again.
 No message of the queue ends the listing: a message that cannot be read is skipped,
 with its reason.
 
+A message whose task has ended with it, and without success, would be acknowledged without a run: the record is in its way. So its task runs
+again as one of its own (`sedano.engine.reruns`). A message that was parked before its follow-ups were sent also goes again as it is.
+
 Looking is receiving without deleting: each message is given back at once, or when its visibility timeout ends. Sending again is
 sending, then deleting: a crash in between leaves two copies of one message, which their claim absorbs.
 """
@@ -15,16 +18,19 @@ sending, then deleting: a crash in between leaves two copies of one message, whi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.engine.deferrals import tenant_of
 from sedano.engine.parked.parking import SEAL, proof
-from sedano.engine.registry import Registry
+from sedano.engine.registry import BUILT_IN, Registry
+from sedano.engine.reruns import Rerun, is_ended_by, publish, rerun_of
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, UnknownQueue
 from sedano.model import refusals
+from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.message import TIMER_OPENING, BlobRef, Command, Event
+from sedano.model.queues import COMMANDS
 from sedano.model.sources.streams import QUEUE as STREAM
 from sedano.model.sources.webhooks import QUEUE as WEBHOOK
 from sedano.model.timers import opened
@@ -38,6 +44,9 @@ EMPTY_POLLS = 3
 MOST_BLOB_BYTES = 16 * 1_048_576
 """No function parks more: a webhook's request of 4 MiB, as base64 in JSON, with its headers."""
 _is_claim_check = re.compile(r"([0-9a-f]{64}) (0|[1-9][0-9]{0,8})").fullmatch
+
+AS_IT_IS = (refusals.UNEXPECTED, refusals.TAKEN)
+"""Why messages were parked that are sent as they are though their task has ended: follow-ups are missing, or another task has their id."""
 
 Reread = Callable[[str, str], object]
 """Takes the parked request of a webhook, or record of a stream, by its name, once more; raises `SedanoError` when that fails again."""
@@ -62,11 +71,17 @@ class Parked(NamedTuple):
 
 
 class Going(NamedTuple):
-    """A parked message and the *queue* that it is to be sent to; *error*: why it stays instead."""
+    """A parked message and the *queue* that it is to be sent to; *error*: why it stays instead. *rerun*: how its ended task runs again."""
 
     one: Parked
     queue: str
     error: SedanoError | None = None
+    rerun: Rerun | None = None
+
+    @property
+    def task_id(self) -> str:
+        """The id under which its task runs, where it is one."""
+        return self.rerun.command.task_id if self.rerun is not None else self.one.task_id
 
 
 def parked(ports: Ports, wanted: Callable[[Parked], bool], most: int = MOST) -> list[Parked]:
@@ -102,8 +117,37 @@ def planned(ports: Ports, some: Sequence[Parked], registry: Registry | None = No
     """Return where each would be sent; *foreign*: those that no function of this stage has parked go to the queue of their task.
 
     *registry* names that queue; without it no foreign message goes.
+
+    Raises:
+        Unavailable: the ledger did not answer.
     """
-    return [_marked(one) if _is_own(ports, one) else _foreign(ports, one, registry if foreign else None, foreign) for one in some]
+    going = [_marked(one) if _is_own(ports, one) else _foreign(ports, one, registry if foreign else None, foreign) for one in some]
+    commands = [None if one.error is not None else _command(ports, one) for one in going]
+    ids = [command.task_id for command in commands if command is not None]
+    records = ports.ledger.read(ids) if ids else {}
+    return [_again(ports, one, command, records) for one, command in zip(going, commands, strict=True)]
+
+
+def _command(ports: Ports, going: Going) -> Command | None:
+    """Return the command that the message *going* is; None for any other, and for one that cannot be read."""
+    if not going.queue.startswith(COMMANDS):
+        return None
+    try:
+        body = whole_body(ports, going.one)
+        message = codec.decode(opened(body).body if body.startswith(TIMER_OPENING) else body)
+    except SedanoError:
+        return None
+    return message if isinstance(message, Command) else None
+
+
+def _again(ports: Ports, going: Going, command: Command | None, records: Mapping[str, TaskRecord]) -> Going:
+    """Return *going* with the next run of its task, where that has ended with this message."""
+    if command is None or command.task in BUILT_IN or going.one.reason in AS_IT_IS:
+        return going
+    if not is_ended_by(records.get(command.task_id), command):
+        return going
+    key = going.one.delivery.attributes.get("serial_key")
+    return going._replace(rerun=rerun_of(command, going.queue, key, ports.most_budget))
 
 
 def redrive(
@@ -204,7 +248,12 @@ def _gone(ports: Ports, going: Going, sources: Sequence[tuple[str, Reread | None
     key = one.delivery.attributes.get("serial_key")
     # A FIFO queue discards copies for five minutes: a new deduplication id sends this one once more.
     again = Outgoing(body, tenant=tenant_of(body), serial_key=key, once=one.delivery.message_id)
-    (error,) = ports.queues.send(going.queue, [again])
+    if going.rerun is None:
+        (error,) = ports.queues.send(going.queue, [again])
+        return error
+    (error,) = publish(ports, [going.rerun])
+    if error is None and one.reason == refusals.EXECUTIONS:
+        (error,) = ports.queues.send(going.queue, [again])
     return error
 
 

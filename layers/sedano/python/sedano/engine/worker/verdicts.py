@@ -12,7 +12,7 @@ from sedano.engine.outbox import stored
 from sedano.errors import Unavailable
 from sedano.model import states
 from sedano.model.ledger.outcome import Run, Verdict, judge
-from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome
+from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome, Posted
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import descend
 from sedano.model.messages.message import BlobRef
@@ -84,7 +84,13 @@ class Judging(NamedTuple):
             name=command.task, at=ran.ended, result=result, result_ref=result_ref, error=ran.run.error, outbox=outbox,
             outbox_ref=outbox_ref, next_attempt=command.attempt + 1 if again else 0,
             not_before=ran.ended + verdict.pause if again else 0.0, section=verdict.section, added=ran.added,
+            call=self._call(ran) if verdict.state in states.UNSUCCESSFUL else None,
         )  # fmt: skip
+
+    def _call(self, ran: Ran) -> Posted | None:
+        from sedano.engine.reruns import call_of
+
+        return call_of(ran, self.ports)
 
     def _kept(self, result: str | None) -> tuple[str | None, BlobRef | None]:
         if result is None or len(result) <= INLINE_BYTES:

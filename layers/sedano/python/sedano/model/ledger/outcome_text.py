@@ -1,4 +1,4 @@
-"""How a task ended, beyond its result, as one text: error, outbox, claim checks, pause, section. A ledger keeps it beside the record.
+"""How a task ended, beyond its result, as one text: error, outbox, claim checks, pause, section, call. A ledger keeps it beside the record.
 
 One text instead of seven attributes keeps the conditional writes constant (nothing is set "if present") and the common
 record small: a task that simply succeeded has the empty text. It is ASCII JSON, so every exception message is read back unchanged.
@@ -30,6 +30,7 @@ class Tail(NamedTuple):
     not_before: float = 0.0
     section: Section | None = None
     added: int = 0
+    call: Posted | None = None
 
 
 EMPTY = Tail()
@@ -50,10 +51,9 @@ def write(outcome: Outcome) -> str:
         parts["outref"] = [outcome.outbox_ref.digest, outcome.outbox_ref.size]
     if outcome.not_before:
         parts["nb"] = round(outcome.not_before * 1000)
-    if outcome.section is not None:
-        parts["sec"] = [outcome.section.index, outcome.section.count]
     if outcome.added:
         parts["add"] = outcome.added
+    parts |= {name: list(found) for name, found in (("sec", outcome.section), ("call", outcome.call and outcome.call.parts)) if found}
     return _dump(parts) if parts else ""
 
 
@@ -70,6 +70,7 @@ def read(text: str) -> Tail:
         not_before=parts.get("nb", 0) / 1000,
         section=Section(*parts["sec"]) if "sec" in parts else None,
         added=parts.get("add", 0),
+        call=Posted(*parts["call"]) if "call" in parts else None,
     )
 
 

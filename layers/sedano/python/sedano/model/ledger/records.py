@@ -62,7 +62,7 @@ class TaskRecord(NamedTuple):
     *owner* names the worker of the last claim; *asked* is what a revocation asked of it while it ran (`NO_RETRY`, `TERMINATE`), or 0.
     *result* is JSON text, or lies in *result_ref*. *outbox* holds the messages that the task published while it ran, in order, or lies in
     *outbox_ref*; *added* of them are members that it added to its chord. *forgotten*: what it said was dropped on request
-    (`Ledger.forget`).
+    (`Ledger.forget`). *call*: the message of a task that ended without success, as far as another run needs it (`sedano.engine.reruns`).
     """
 
     task_id: str
@@ -87,6 +87,7 @@ class TaskRecord(NamedTuple):
     asked: int = 0
     forgotten: bool = False
     added: int = 0
+    call: Posted | None = None
 
 
 def copied_from(one: TaskRecord | Outcome) -> str:
@@ -96,7 +97,7 @@ def copied_from(one: TaskRecord | Outcome) -> str:
 
 def copy_of(end: Outcome, slot: str) -> Outcome:
     """Return *end* as it is copied to the id *slot*, where a join looks for it."""
-    return end._replace(task_id=slot, nonce=COPY + end.task_id, fence=0, outbox=(), outbox_ref=None)
+    return end._replace(task_id=slot, nonce=COPY + end.task_id, fence=0, outbox=(), outbox_ref=None, call=None)
 
 
 def end_of(record: TaskRecord, message_id: str, at: float) -> Outcome:
@@ -163,6 +164,7 @@ class Outcome(NamedTuple):
     not_before: float = 0.0
     section: Section | None = None
     added: int = 0
+    call: Posted | None = None
 
 
 class Recorded(NamedTuple):

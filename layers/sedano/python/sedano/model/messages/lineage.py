@@ -46,6 +46,11 @@ def dedup_id(task: str, key: str) -> str:
     return str(uuid5(NAMESPACE, f"dedup/{len(task)}:{task}/{key}"))
 
 
+def rerun_id(task_id: str) -> str:
+    """Return the id under which the ended task *task_id* is run again: always the same one, so that asking twice runs it once."""
+    return derived_id(task_id, "rerun")
+
+
 def begun_id(task_id: str, node: str, plan: str) -> str:
     """Return the id of the message that begins a canvas with *task_id*: the same for the same canvas (*plan* and *node*, as in `Place`).
 
