@@ -1,4 +1,8 @@
-"""The command `python -m tests.mutants`: the targets in turn, each in a process of its own, and what they say together."""
+"""The command `python -m tests.mutants`: the targets in turn, and what they say together.
+
+A target of conditional writes has a process of its own. All others are judged in one process, by the judges of all of them together: each
+judge is rehearsed once, and what a story about limits notices of the worker counts.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,16 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.mutants.judging import KILLED, UNPLANTED, Judges, Verdict
+from tests.mutants.children import KILLED, UNPLANTED, UNREACHED, Verdict
+from tests.mutants.judging import Judges
 from tests.mutants.mutant import Mutant
+from tests.mutants.results import Results
 from tests.mutants.targets import BY_NAME, PLANTED, ROOT, TARGETS, Target
 
 BUILD = ROOT / "build" / "mutants"
@@ -37,6 +44,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--place", action="append", default=[], help="only mutants whose module or place contains this; may be repeated")
     parser.add_argument("--equivalents", default="tests.mutants.equivalents", help="the module whose EQUIVALENT names mutants with reasons")
     parser.add_argument("--build", type=Path, default=BUILD, help="where summary.json is written")
+    parser.add_argument("--quick", action="store_true", help="without the late judges: tests on moto and tests of more than a second")
     parser.add_argument("--list", action="store_true", help="list the targets and how many mutants each has")
     return parser.parse_args(given)
 
@@ -48,74 +56,103 @@ def main(asked: argparse.Namespace) -> int:
         print("\n".join(f"{name:14} {len(BY_NAME[name].mutants()):5}  {', '.join(BY_NAME[name].modules)}" for name in names))
         return 0
     asked.build.mkdir(parents=True, exist_ok=True)
-    if len(names) == 1:
-        told = [Campaign(BY_NAME[names[0]], asked, importlib.import_module(asked.equivalents).EQUIVALENT).run()]
+    groups = _groups(names)
+    if len(groups) == 1:
+        told = [Campaign([BY_NAME[name] for name in names], asked, importlib.import_module(asked.equivalents).EQUIVALENT).run()]
     else:
-        told = list(_in_turns(names, asked))
+        told = list(_in_turns(groups, asked))
     summary = summed(told)
     (asked.build / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     print(", ".join(f"{summary[name]} {name.replace('_', ' ')}" for name in COUNTS) + f": {asked.build}/summary.json", flush=True)
     return 1 if summary["survived"] or summary["errors"] else 0
 
 
-def _in_turns(names: Sequence[str], asked: argparse.Namespace) -> Any:
-    """Run each target in a process of its own, with its share of the time that is left."""
+def _groups(names: Sequence[str]) -> list[list[str]]:
+    """Return the targets that are judged in one process."""
+    apart = [[name] for name in names if BY_NAME[name].of_writes()]
+    together = [name for name in names if not BY_NAME[name].of_writes()]
+    return [*([together] if together else []), *apart]
+
+
+def _in_turns(groups: Sequence[Sequence[str]], asked: argparse.Namespace) -> Any:
+    """Run each group of targets in a process of its own, with its share of the time that is left."""
     until = time.monotonic() + asked.minutes * 60 if asked.minutes is not None else None
-    counts = {name: len(BY_NAME[name].mutants()) for name in names}
-    for index, name in enumerate(names):
-        build = asked.build / name
-        given = ["--target", name, "--seed", str(asked.seed), "--build", str(build), "--equivalents", asked.equivalents]
+    counts = [sum(len(BY_NAME[name].mutants()) for name in names) for names in groups]
+    for index, names in enumerate(groups):
+        build = asked.build / names[0]
+        given = [part for name in names for part in ("--target", name)]
+        given += ["--seed", str(asked.seed), "--build", str(build), "--equivalents", asked.equivalents]
         given += [part for place in asked.place for part in ("--place", place)]
         given += ["--most", str(asked.most)] if asked.most is not None else []
+        given += ["--quick"] if asked.quick else []
         if until is not None:
-            share = counts[name] / sum(counts[other] for other in names[index:])
+            share = counts[index] / sum(counts[index:])
             given += ["--minutes", str(max(until - time.monotonic(), 0) * share / 60)]
         status = subprocess.run([sys.executable, "-m", "tests.mutants", *given], check=False, cwd=ROOT).returncode
         if status not in (0, 1):
-            yield dict.fromkeys(COUNTS, 0) | {"by_module": {}, "survivors": [], "errors": [f"{name}: the judges are red"]}
+            yield dict.fromkeys(COUNTS, 0) | {"by_module": {}, "survivors": [], "errors": [f"{names[0]}: no judges were collected"]}
             continue
         yield json.loads((build / "summary.json").read_text())
 
 
 @dataclass
 class Campaign:
-    """The mutants of one target before their judges."""
+    """The mutants of some targets before the judges of all of them."""
 
-    target: Target
+    targets: Sequence[Target]
     asked: argparse.Namespace
     equivalent: Mapping[Key, str]
     verdicts: dict[Key, Verdict] = field(default_factory=dict)
     mutants: list[Mutant] = field(default_factory=list)
+    red: list[str] = field(default_factory=list)
 
     def run(self) -> dict[str, Any]:
         """Judge the mutants and return the figures."""
         began = time.monotonic()
         until = began + self.asked.minutes * 60 if self.asked.minutes is not None else float("inf")
-        self.mutants = [one for one in self.target.mutants() if self._asked(one.module, one.place)]
+        self.mutants = [one for target in self.targets for one in target.mutants() if self._asked(one.module, one.place)]
         drawn = list(self.mutants)
-        random.Random(self.asked.seed).shuffle(drawn)
+        if self.asked.most is not None or until < float("inf"):
+            random.Random(self.asked.seed).shuffle(drawn)
         drawn = drawn[: self.asked.most]
-        if until == float("inf"):
-            drawn.sort(key=lambda mutant: (mutant.module, mutant.line, mutant.place))
+        files = [*dict.fromkeys(file for target in self.targets for file in target.files())]
         paths = {module: str(importlib.import_module(module).__file__) for module in {mutant.module for mutant in self.mutants}}
+        results = Results(self.asked.build / "results.jsonl", files)
         with os.fdopen(os.dup(1), "w") as out:
-            judges = Judges(paths.values(), lambda ready: self._each(ready, drawn, paths, until, out))
+            each = partial(self._each, drawn=drawn, paths=paths, results=results, until=until, out=out)
+            judges = Judges(paths.values(), each, moto_is_late=not self.targets[0].of_writes())
             quiet = ["-q", "--disable-warnings", "-p", "no:cacheprovider"]
-            pytest.main([*self.target.files(), *quiet, "-m", "not ministack", f"--hypothesis-seed={self.asked.seed}"], plugins=[judges])
-        if judges.red or not judges.items:
-            print("\n".join(judges.red))
-            raise SystemExit(f"{self.target.name}: the judges are red without any mutant; make them green first")
+            pytest.main([*files, *quiet, "-m", "not ministack", f"--hypothesis-seed={self.asked.seed}"], plugins=[judges])
+        if not judges.items:
+            raise SystemExit(f"{self.targets[0].name}: no judges were collected")
+        self.red = [f"a judge is red without any mutant, and was left out; make it green: {one}" for one in judges.red]
         return self.figures(time.monotonic() - began)
 
-    def _each(self, judges: Judges, drawn: Sequence[Mutant], paths: Mapping[str, str], until: float, out: Any) -> None:
-        for number, mutant in enumerate(drawn, 1):
-            if time.monotonic() > until:
-                return
-            verdict = self.verdicts[mutant.key] = judges.judge(mutant, paths[mutant.module])
-            if verdict.status != KILLED and mutant.key not in self.equivalent:
-                print(f"{self.target.name} {number}/{len(drawn)} {verdict.status}: {mutant}", file=out, flush=True)
-            elif number % 100 == 0:
-                print(f"{self.target.name} {number}/{len(drawn)}", file=out, flush=True)
+    def _each(self, judges: Judges, *, drawn: Sequence[Mutant], paths: Mapping[str, str], results: Results, until: float, out: Any) -> None:
+        """Let the early judges see every mutant that has no result yet, and the late ones those that survive."""
+        results.judged_by(judges.items)
+        for late in (False,) if self.asked.quick else (False, True):
+            self.verdicts |= {one.key: known for one in drawn if (known := results.known(one, late)) is not None}
+            left = [one for one in drawn if self._is_left(one, late, results)]
+            if left:
+                judges.rehearse(late=late)
+            for number, mutant in enumerate(left, 1):
+                if time.monotonic() > until:
+                    return
+                verdict = judges.judge(mutant, paths[mutant.module], late=late)
+                verdict = self.verdicts[mutant.key] if late and verdict.status == UNREACHED else verdict
+                self.verdicts[mutant.key] = verdict
+                results.keep(mutant, verdict, late)
+                if verdict.status != KILLED and mutant.key not in self.equivalent:
+                    print(f"{number}/{len(left)} {verdict.status}: {mutant}", file=out, flush=True)
+                elif number % 100 == 0:
+                    print(f"{number}/{len(left)}", file=out, flush=True)
+
+    def _is_left(self, mutant: Mutant, late: bool, results: Results) -> bool:
+        verdict = self.verdicts.get(mutant.key)
+        if not late:
+            return verdict is None
+        return verdict is not None and verdict.status != KILLED and results.known(mutant, late=True) is None
 
     def figures(self, seconds: float) -> dict[str, Any]:
         """Return the counts, by module too, the survivors, and what is wrong with the list of equivalents."""
@@ -128,7 +165,7 @@ class Campaign:
             "seconds": round(seconds, 1),
             "by_module": {module: dict(counts) for module, counts in by_module.items()},
             "survivors": [{"line": one.line, "key": one.key, "status": self.verdicts[one.key].status} for one in survivors],
-            "errors": self._wrong(),
+            "errors": self.red + self._wrong(),
             "verdicts": [[*one.key, *self._said(one)] for one in self.mutants if one.key in self.verdicts],
         }
 

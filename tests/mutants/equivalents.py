@@ -63,16 +63,10 @@ EQUIVALENT: Mapping[Key, str] = {
         "if record.expires < whole_ms(extension.expires):",
         "`record.expires < whole_ms(extension.expires)` → `record.expires <= whole_ms(extension.expires)`",
     ): "the same end is written once more, and the lifetime that follows from it",
-    (
-        "sedano.memory.ledger",
-        "MemoryLedger.arrive",
-        "for arrival, (done, failed) in zip(arrivals, nodes, strict=True):",
-        "`True` → `False`",
-    ): "there is one node for each arrival",
     ("sedano.memory.blobs", "MemoryBlobs.get", "require_digest(ref)", "`require_digest(ref)` → `pass`"): "nothing here has a name that is "
     "no digest, so it is refused as absent: with the same code and the same field",
-    ("sedano.memory.blobs", "MemoryBlobs.damage", "if data is None:", "`if data is None` → `if False`"): "bytes that are None are absent "
-    "for whoever gets them",
+    ("sedano.memory.blobs", "MemoryBlobs.damage", "if data is None:", "`if data is None` → `if False`"): "bytes that are None are "
+    "stored, and every read then finds the blob absent, as before",
     ("sedano.memory.events", "MemoryEvents.read", "if name >= first:", "`name >= first` → `name > first`"): "the name of an object is "
     "longer than the prefix of its day, so they are never equal",
     **{

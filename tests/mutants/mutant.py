@@ -22,6 +22,7 @@ class Mutant:
         line: the first of the lines that are changed; 0 for a change that is no line's.
         last: the last of those lines.
         written: the texts of a write; a test that never sends one of them cannot notice the change.
+        source: the source of the function that is changed; a result of an earlier run holds while it is the same.
     """
 
     module: str
@@ -32,6 +33,7 @@ class Mutant:
     line: int = 0
     last: int = 0
     written: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:

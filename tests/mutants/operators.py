@@ -2,7 +2,7 @@
 
 Comparisons lose or gain their boundary or are negated; `and` and `or` are exchanged or lose an operand; numbers move by one; a condition
 always or never holds; a statement, an exception or a filter goes away; two arguments, or two calls in a row, change places. Texts,
-annotations, log lines and what an f-string says stay as they are: what people read is judged by other tests.
+annotations, log lines, `__repr__` and what an f-string says stay as they are: what people read is judged by other tests.
 """
 
 from __future__ import annotations
@@ -51,6 +51,20 @@ def nodes(function: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST
                 if isinstance(item, ast.AST):
                     yield function, field, index, item
                     yield from nodes(item)
+
+
+def needless(parent: ast.AST, field: str, node: ast.AST) -> bool:
+    """Return whether a change of *node* would say nothing new, or nothing at all.
+
+    The negation of a whole condition: a test that notices that the condition always or never holds notices it too. `strict=True` of a `zip`
+    is an assertion, and `daemon=True` of a thread matters when a process exits, which no judge does.
+    """
+    if isinstance(parent, ast.keyword):
+        return parent.arg in ("strict", "daemon") and isinstance(node, ast.Constant)
+    if isinstance(parent, ast.If | ast.IfExp) and field == "test":
+        negated = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot | ast.In | ast.NotIn)
+        return (negated and len(node.ops) == 1) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+    return False
 
 
 def swapped(parent: ast.AST, field: str, place: int | None) -> ast.stmt | None:

@@ -20,7 +20,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from tests.mutants.mutant import Mutant, numbered, shortened
-from tests.mutants.operators import changes, nodes, swapped
+from tests.mutants.operators import changes, needless, nodes, swapped
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Mark = tuple[str, int, str]
@@ -56,7 +56,7 @@ def of_module(module: str) -> list[Mutant]:
 def _functions(inside: ast.Module | ast.ClassDef, around: tuple[ast.ClassDef, ...]) -> Iterator[tuple[Function, tuple[ast.ClassDef, ...]]]:
     """Yield the outermost functions with the classes around them."""
     for node in inside.body:
-        if isinstance(node, Function):
+        if isinstance(node, Function) and node.name != "__repr__":
             yield node, around
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node, (*around, node))
@@ -89,17 +89,20 @@ def _inside(function: Function, line: int) -> bool:
 def _of_function(module: str, path: Path, lines: list[str], function: Function, around: tuple[ast.ClassDef, ...]) -> Iterator[Mutant]:
     place = ".".join([*(one.name for one in around), function.name])
     first, last = function.lineno, function.lineno
+    source = "\n".join(lines[function.lineno - 1 : function.end_lineno])
     for index, (parent, field, at, node) in enumerate(nodes(function)):
         if isinstance(node, ast.stmt) and field in ("body", "orelse", "finalbody"):
             first, last = _reach(node)
         for number, (change, _) in enumerate(changes(node)):
+            if needless(parent, field, node):
+                continue
             plant = partial(_plant, path, function, around, index, number)
             line = getattr(node, "lineno", first)
-            yield Mutant(module, place, lines[line - 1].strip(), change, plant, first, last)
+            yield Mutant(module, place, lines[line - 1].strip(), change, plant, first, last, source=source)
         if (other := swapped(parent, field, at)) is not None:
             change = f"`{shortened(ast.unparse(node))}` after `{shortened(ast.unparse(other))}`"
             plant = partial(_plant, path, function, around, index, SWAP)
-            yield Mutant(module, place, lines[node.lineno - 1].strip(), change, plant, first, last)
+            yield Mutant(module, place, lines[node.lineno - 1].strip(), change, plant, first, last, source=source)
 
 
 def _reach(node: ast.stmt) -> tuple[int, int]:

@@ -25,6 +25,10 @@ class Target:
         """Return every mutant of the target."""
         return [mutant for module in self.modules for mutant in of(module if module.startswith("tests.") else f"sedano.{module}")]
 
+    def of_writes(self) -> bool:
+        """Return whether conditional writes are changed, which only tests on moto send."""
+        return any(f"sedano.{module}" in modules() for module in self.modules)
+
     def files(self) -> list[str]:
         """Return the paths of the judges."""
         return [str(ROOT / "tests" / judge) for judge in self.judges]

@@ -1,5 +1,6 @@
 """The runner notices what it should: planted survivors are reported, the others are killed, and so is a sample of the real ones."""
 
+import ast
 import importlib
 import json
 import os
@@ -16,6 +17,8 @@ import pytest
 from tests.mutants.command import COUNTS
 from tests.mutants.equivalents import EQUIVALENT
 from tests.mutants.mutant import Mutant
+from tests.mutants.operators import changes as changed
+from tests.mutants.operators import needless, nodes
 from tests.mutants.target import of
 from tests.mutants.targets import PLANTED, ROOMS, TARGETS
 from tests.mutants.writes import changes, modules, writes
@@ -37,11 +40,13 @@ def campaign(folder: Path, *arguments: str, **settings: str) -> tuple[int, dict[
     return run.returncode, json.loads(summary.read_text()), run.stdout
 
 
+GIVEN = ("--target", PLANTED, "--equivalents", "tests.mutants.planted.equivalents")
+
+
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any], str]:
     """One campaign over the planted module, with a list of equivalents that has mistakes."""
-    given = ("--target", PLANTED, "--equivalents", "tests.mutants.planted.equivalents")
-    return campaign(tmp_path_factory.mktemp("planted"), *given)
+    return campaign(tmp_path_factory.mktemp("planted"), *GIVEN)
 
 
 Told = tuple[int, dict[str, Any], str]
@@ -67,6 +72,31 @@ def test_every_other_change_is_killed_and_the_figures_add_up(planted: Told) -> N
 def test_an_endless_loop_is_killed(planted: Told) -> None:
     endless = {(entry[3], entry[4]) for entry in planted[1]["verdicts"] if entry[6] == "it does not end"}
     assert endless == {("`left -= coin` → `pass`", "killed"), ("`1` → `0`", "killed")}
+
+
+def test_a_campaign_that_was_interrupted_goes_on_where_it_stopped(planted: Told, tmp_path: Path) -> None:
+    campaign(tmp_path, *GIVEN, "--most", "20")
+    first = (tmp_path / "results.jsonl").read_text()
+    _, summary, _ = campaign(tmp_path, *GIVEN)
+    assert {tuple(entry[:5]) for entry in summary["verdicts"]} == {tuple(entry[:5]) for entry in planted[1]["verdicts"]}
+    whole = (tmp_path / "results.jsonl").read_text()
+    names = [json.loads(line)[0] for line in whole.splitlines() if json.loads(line)[2][0] == "killed"]
+    assert whole.startswith(first)
+    assert len(names) == len({*names}) == summary["killed"], "what was killed is not judged again"
+
+
+def test_a_condition_is_held_and_dropped_and_not_negated_besides() -> None:
+    (function,) = ast.parse("def f(a, b):\n if a == b: return a == b\n return 1 if not a else zip(a, b, strict=True)").body
+    kept = [change for parent, field, _, node in nodes(function) if not needless(parent, field, node) for change, _ in changed(node)]
+    assert [change for change in kept if "a == b" in change or "not a" in change or "False" in change] == [
+        "`if a == b` → `if True`",
+        "`if a == b` → `if False`",
+        "`return a == b` → `return None`",
+        "`a == b` → `a != b`",
+        "`return 1 if not a else zip(a, b, strict=True)` → `return None`",
+        "`1 if not a else zip(a, b, strict=True)` → `1`",
+        "`1 if not a else zip(a, b, strict=True)` → `zip(a, b, strict=True)`",
+    ]
 
 
 def test_a_change_of_a_constant_holds_wherever_it_is_imported(planted: Told) -> None:
