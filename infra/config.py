@@ -81,6 +81,7 @@ class StageConfig:
             By default a tenth of what an account has: a runaway then costs at most 9 USD an hour in writes.
         most_budget: the most descendants that a message without a mark by a key of the stage may claim (1 to 2 147 483 647): what one
             message of a sender outside can cause. A larger claim is reduced to it.
+        most_failures: how many tasks may end as FAILURE in five minutes without an alarm (0 to 1 000 000).
         production: data outlives its stack and tables refuse to be deleted; by default in the stage `prod`.
         own_key: a KMS key of the stage's own encrypts its tables, buckets and queues, instead of AWS's; in production alone, because it has
             to outlive what it encrypted.
@@ -126,6 +127,7 @@ class StageConfig:
     most_reads: int = 4_000
     most_writes: int = 4_000
     most_budget: int = DEFAULT_BUDGET
+    most_failures: int = 0
     production: bool | None = None
     own_key: bool = False
     empty_buckets: bool = False
@@ -189,6 +191,7 @@ class StageConfig:
         _require_within("most_reads", self.most_reads, 1, 1_000_000)
         _require_within("most_writes", self.most_writes, 1, 1_000_000)
         _require_within("most_budget", self.most_budget, 1, 2**31 - 1)
+        _require_within("most_failures", self.most_failures, 0, 1_000_000)
         require(self.budget is None or _is_sum(self.budget), "budget", self.budget, "dollars a month, above 0 and at most 1000000")
         told = self.budget is None or self.alarm_topic is not None
         require(told, "budget", self.budget, "an alarm_topic beside it, to receive the alarms")

@@ -100,7 +100,8 @@ def _numbers(name: str, text: str) -> dict[str, int]:
 
 _READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("memory", "timeout", "batch", "concurrency", "retention", "blob_days"), _number),
-    **dict.fromkeys(("history_days", "most_reads", "most_writes", "most_budget", "pipeline_lag", "webhook_concurrency"), _number),
+    **dict.fromkeys(("history_days", "most_reads", "most_writes", "most_budget", "most_failures"), _number),
+    **dict.fromkeys(("pipeline_lag", "webhook_concurrency"), _number),
     **dict.fromkeys(("account", "region", "permissions_boundary", "code_signing", "alarm_topic", "pipeline_schedule"), _optional),
     **dict.fromkeys(("local", "production", "own_key", "schedules", "pipeline_by_task", "task_metrics", "empty_buckets"), _flag),
     "budget": _dollars,

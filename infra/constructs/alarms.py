@@ -43,9 +43,10 @@ class Rule(NamedTuple):
 class Alarms(Construct):
     """Every alarm of a stage."""
 
-    def __init__(self, scope: Construct, name: str, *, watched: Watched) -> None:
+    def __init__(self, scope: Construct, name: str, *, watched: Watched, most_failures: int) -> None:
         super().__init__(scope, name)
-        rules = [*_of_queues(watched), *_of_functions(watched), *_of_tables(watched), *_of_timers(watched), *_of_tasks(watched)]
+        rules = [*_of_queues(watched), *_of_functions(watched), *_of_tables(watched), *_of_timers(watched)]
+        rules += [_of_failures(watched, most_failures), *_of_tasks(watched)]
         rules += _of_rounds(watched)
         rules += _of_webhooks(watched) if "webhook" in watched.functions else []
         rules += _of_streams(watched) if "stream" in watched.functions else []
@@ -110,6 +111,14 @@ def _of_timers(watched: Watched) -> Iterator[Rule]:
     yield Rule("TimersDropped", of_timers(watched.timers, "InvocationDroppedCount"), 1, 1, words)
     words = "Scheduler cannot send for a timer and tries again: look at the timers' role and at the queue that it names."
     yield Rule("TimersFailing", of_timers(watched.timers, "TargetErrorCount"), 1, 3, words)
+
+
+def _of_failures(watched: Watched, most: int) -> Rule:
+    words = (
+        "Tasks ended as FAILURE, their retries included. `sedano failures` groups them by cause, `sedano show ID` has the traceback and "
+        "the arguments, and `sedano retry ID` runs a task again when the cause is mended."
+    )
+    return Rule("TasksFailed", watched.own("TasksFailed"), most + 1, 1, words)
 
 
 def _of_tasks(watched: Watched) -> Iterator[Rule]:

@@ -19,7 +19,7 @@ class ObservabilityStack(StageStack):
     def __init__(self, scope: Construct, *, config: StageConfig, core: CoreStack) -> None:
         super().__init__(scope, "observability", config=config, about="what a person on call looks at")
         watched = core.watched()
-        alarms = Alarms(self, "Alarms", watched=watched)
+        alarms = Alarms(self, "Alarms", watched=watched, most_failures=config.most_failures)
         Dashboard(self, "Dashboard", watched=watched, alarms=alarms.alarms)
         if config.budget is not None and config.alarm_topic is not None:
             Budget(self, "Budget", stage=config.stage, dollars=config.budget, topic=config.alarm_topic)

@@ -42,6 +42,7 @@ def test_an_application_and_its_directory_are_all_that_must_be_given() -> None:
         ("concurrency", "1"), ("concurrency", "1001"), ("queue_concurrency", "mail"),
         ("retention", "31"), ("blob_days", "28"),
         ("most_reads", "0"), ("most_writes", "-1"), ("most_budget", "0"), ("most_budget", "2147483648"), ("budget", "lots"),
+        ("most_failures", "-1"),
         ("tags", "team"), ("tags", "aws:team=shop"), ("tags", "team=<b>"),
         ("permissions_boundary", "developers"), ("code_signing", "csc-1"), ("alarm_topic", "arn:aws:sns:on-call"),
     ],
@@ -157,7 +158,8 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
         "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "own_key": "yes", "release": "all-at-once",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
-               "most_budget": "9", "pipeline_lag": "9", "webhook_concurrency": "9", "history_days": "400"}  # fmt: skip
+               "most_budget": "9", "most_failures": "9", "pipeline_lag": "9", "webhook_concurrency": "9",
+               "history_days": "400"}  # fmt: skip
     assert set(texts) | set(numbers) == {field.name for field in fields(StageConfig)}
     config = _deployment(**texts, **numbers).config
     assert dict(config.queue_concurrency) == {"mail": 2, "bulk": 50}

@@ -86,8 +86,8 @@ def test_every_alarm_counts_what_aws_or_the_library_emits(production: Templates)
 
 
 WITH_ALARM = [
-    "TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "RecordsLost", "FollowUpsDelayed", "UnexpectedErrors", "LimitsRefused",
-    "ClocksWrong",
+    "TasksFailed", "TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "RecordsLost", "FollowUpsDelayed", "UnexpectedErrors",
+    "LimitsRefused", "ClocksWrong",
 ]  # fmt: skip
 
 
