@@ -63,8 +63,17 @@ def main(asked: argparse.Namespace) -> int:
         told = list(_in_turns(groups, asked))
     summary = summed(told)
     (asked.build / "summary.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    if not asked.place:
+        tabled(asked.build / "table.json", summary["by_target"])
     print(", ".join(f"{summary[name]} {name.replace('_', ' ')}" for name in COUNTS) + f": {asked.build}/summary.json", flush=True)
     return 1 if summary["survived"] or summary["errors"] else 0
+
+
+def tabled(path: Path, rows: Mapping[str, Mapping[str, int]]) -> None:
+    """Put the counts of these targets into the table at *path*, which keeps those of the targets that an earlier run judged."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    known |= rows
+    path.write_text(json.dumps({name: known[name] for name in BY_NAME if name in known}, indent=1) + "\n")
 
 
 def _groups(names: Sequence[str]) -> list[list[str]]:
@@ -90,7 +99,8 @@ def _in_turns(groups: Sequence[Sequence[str]], asked: argparse.Namespace) -> Any
             given += ["--minutes", str(max(until - time.monotonic(), 0) * share / 60)]
         status = subprocess.run([sys.executable, "-m", "tests.mutants", *given], check=False, cwd=ROOT).returncode
         if status not in (0, 1):
-            yield dict.fromkeys(COUNTS, 0) | {"by_module": {}, "survivors": [], "errors": [f"{names[0]}: no judges were collected"]}
+            nothing: dict[str, Any] = {"by_target": {}, "by_module": {}, "survivors": []}
+            yield dict.fromkeys(COUNTS, 0) | nothing | {"errors": [f"{names[0]}: no judges were collected"]}
             continue
         yield json.loads((build / "summary.json").read_text())
 
@@ -160,9 +170,11 @@ class Campaign:
         for mutant in self.mutants:
             by_module.setdefault(mutant.module, Counter(dict.fromkeys(COUNTS, 0))).update(["mutants", self._class(mutant)])
         survivors = [mutant for mutant in self.mutants if self._class(mutant) == "survived"]
+        rows = {target.name: [by_module[name] for name in target.names() if name in by_module] for target in self.targets}
         return {
             **sum(by_module.values(), Counter()),
             "seconds": round(seconds, 1),
+            "by_target": {name: {one: sum(counts[one] for counts in row) for one in COUNTS} for name, row in rows.items()},
             "by_module": {module: dict(counts) for module, counts in by_module.items()},
             "survivors": [{"line": one.line, "key": one.key, "status": self.verdicts[one.key].status} for one in survivors],
             "errors": self.red + self._wrong(),
@@ -197,7 +209,8 @@ class Campaign:
 def summed(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the figures of all targets together."""
     whole: dict[str, Any] = {name: sum(one.get(name, 0) for one in told) for name in COUNTS}
-    whole["by_module"] = {module: counts for one in told for module, counts in one["by_module"].items()}
+    for name in ("by_target", "by_module"):
+        whole[name] = {key: counts for one in told for key, counts in one[name].items()}
     for name in ("survivors", "errors", "verdicts"):
         whole[name] = [entry for one in told for entry in one.get(name, ())]
     for error in whole["errors"]:

@@ -36,6 +36,9 @@ CPU_S, WALL_S, ASLEEP_S = 0.5, 30, 3
 """What each test of a mutant has beside five times what it took without one."""
 EARLY_S, MOST_S = 2.0, 40.0
 """The early judges, and all judges, of one mutant end after tests that took so long without one; the fastest come first."""
+PATIENT = 3
+"""How many times as much a test gets that did not end, before that counts: the machine may have been busy."""
+ENDLESS = "it does not end"
 LONG_S = 1.5
 """A test that takes longer than this, while its lines are noted, is a late judge."""
 
@@ -81,6 +84,7 @@ class Judges:
     def rehearse(self, *, late: bool) -> None:
         """Run the early judges, or the late ones, without a mutant. A test that is red judges nothing and is named in `red`."""
         items = self.late if late else self.early
+        gc.unfreeze()  # `find` does not see what is frozen
         for index, item in enumerate(items):
             began, slept = time.process_time(), time.monotonic()
             if not self._rehearsed(item, items[(index + 1) % len(items)], 0 if late else LONG_S):
@@ -99,8 +103,10 @@ class Judges:
         chosen = self._chosen(mutant, path, late)
         if not chosen:
             return Verdict(UNREACHED)
-        asleep = max(self._slept[item.nodeid] for item in chosen) + ASLEEP_S
-        verdict = forked(functools.partial(self._tried, mutant, chosen), self._limits(chosen), asleep)
+        verdict = self._said(mutant, chosen, 1)
+        if verdict.why == ENDLESS:
+            chosen.sort(key=lambda item: item.nodeid != verdict.judge)
+            verdict = self._said(mutant, chosen, PATIENT)
         if verdict.judge:
             place = f"{mutant.module} {mutant.place}"
             self._kills[verdict.judge] += 1
@@ -176,15 +182,18 @@ class Judges:
         """Return the seconds that a kill by *item* is likely to take: its own time, less if it killed others before."""
         return self._seconds[item.nodeid] / (1 + self._kills[item.nodeid])
 
-    def _limits(self, chosen: Sequence[pytest.Item]) -> float:
-        return sum(self._seconds[item.nodeid] * 10 for item in chosen) + WALL_S
+    def _said(self, mutant: Mutant, chosen: Sequence[pytest.Item], patience: int) -> Verdict:
+        """Return what the *chosen* tests say of *mutant* when each has *patience* times its limits."""
+        asleep = max(self._slept[item.nodeid] for item in chosen) + ASLEEP_S
+        seconds = sum(self._seconds[item.nodeid] * 10 for item in chosen) + WALL_S
+        return forked(functools.partial(self._tried, mutant, chosen, patience), seconds * patience, asleep * patience)
 
-    def _tried(self, mutant: Mutant, chosen: Sequence[pytest.Item], out: int) -> None:
+    def _tried(self, mutant: Mutant, chosen: Sequence[pytest.Item], patience: int, out: int) -> None:
         mutant.plant()
         for index, item in enumerate(chosen):
             seconds = self._seconds[item.nodeid]
-            say(out, Verdict(KILLED, item.nodeid, "it does not end"))
-            limit(5 * seconds + CPU_S, 10 * seconds + WALL_S)
+            say(out, Verdict(KILLED, item.nodeid, ENDLESS))
+            limit((5 * seconds + CPU_S) * patience, (10 * seconds + WALL_S) * patience)
             reports = runtestprotocol(item, log=False, nextitem=chosen[(index + 1) % len(chosen)])
             failed = [report for report in reports if report.failed]
             if failed:

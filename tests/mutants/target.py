@@ -23,11 +23,15 @@ class Target:
 
     def mutants(self) -> list[Mutant]:
         """Return every mutant of the target."""
-        return [mutant for module in self.modules for mutant in of(module if module.startswith("tests.") else f"sedano.{module}")]
+        return [mutant for name in self.names() for mutant in of(name)]
+
+    def names(self) -> list[str]:
+        """Return the full names of the modules."""
+        return [module if module.startswith("tests.") else f"sedano.{module}" for module in self.modules]
 
     def of_writes(self) -> bool:
         """Return whether conditional writes are changed, which only tests on moto send."""
-        return any(f"sedano.{module}" in modules() for module in self.modules)
+        return any(name in modules() for name in self.names())
 
     def files(self) -> list[str]:
         """Return the paths of the judges."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.mutants.command import COUNTS
+from tests.mutants.command import COUNTS, tabled
 from tests.mutants.equivalents import EQUIVALENT
 from tests.mutants.mutant import Mutant
 from tests.mutants.operators import changes as changed
@@ -66,7 +66,21 @@ def test_every_other_change_is_killed_and_the_figures_add_up(planted: Told) -> N
     _, summary, _ = planted
     assert (summary["survived"], summary["equivalent"], summary["not_run"]) == (5, 1, 0)
     assert summary["mutants"] == summary["killed"] + 6 == len(summary["verdicts"])
-    assert summary["by_module"]["tests.mutants.planted.till"] == {name: summary[name] for name in COUNTS}
+    assert summary["by_module"]["tests.mutants.planted.till"] == {name: summary[name] for name in COUNTS} == summary["by_target"][PLANTED]
+
+
+def test_the_table_keeps_the_counts_of_targets_that_another_run_judged(tmp_path: Path) -> None:
+    table, counts = tmp_path / "table.json", dict.fromkeys(COUNTS, 1)
+    tabled(table, {"tasks": counts, "leases": counts})
+    tabled(table, {"leases": dict.fromkeys(COUNTS, 2)})
+    assert json.loads(table.read_text()) == {"tasks": counts, "leases": dict.fromkeys(COUNTS, 2)}
+
+
+def test_a_change_that_only_a_late_judge_notices_is_killed(planted: Told) -> None:
+    judged = {entry[3]: (entry[4], entry[5].rpartition("::")[2]) for entry in planted[1]["verdicts"] if entry[1] == "Till.close"}
+    late = ("killed", "test_a_till_is_closed_late")
+    assert judged["`self.sales * 2` → `self.sales // 2`"] == late
+    assert {*judged.values()} == {late}
 
 
 def test_an_endless_loop_is_killed(planted: Told) -> None:

@@ -30,3 +30,10 @@ def test_a_till_sells_three_things() -> None:
 
 def test_dear_is_what_costs_more_than_a_hundred() -> None:
     assert [IS_DEAR(price) for price in (100, 101, 101.5)] == [False, True, False]
+
+
+@pytest.mark.slow
+def test_a_till_is_closed_late() -> None:
+    till = Till()
+    till.sell(3)
+    assert till.close() == 2
