@@ -6,7 +6,7 @@ import pytest
 from sedano import Sedano, chord, current, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
-from tests.stories.terminals import items
+from tests.stories.terminals import items, on_terminal
 
 app = Sedano("traced")
 APP = ("--app", "tests.stories.test_trace_command:app")
@@ -66,6 +66,13 @@ def test_the_tree_is_inert_and_says_its_price(capsys: pytest.CaptureFixture[str]
     assert "4 tasks of the canvas" in err
     assert "a million views on AWS" in err
     assert any("█" in line and "body" in line for line in out.splitlines())
+
+
+def test_a_terminal_and_a_pipe_get_the_same_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with testing.world(app) as world:
+        body = run(world)
+        assert main(["trace", *APP, body]) == Exit.DONE
+        assert capsys.readouterr().out == on_terminal(["trace", *APP, body]) != ""
 
 
 def test_an_unknown_id_is_not_found_and_says_where_else_to_look(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,11 +15,13 @@ from sedano.views.now import now
 from sedano.views.plain import plain
 from sedano.views.screens import LISTED, Screen, ScreenQuery
 from sedano.views.tasks import tasks
+from sedano.views.trace import trace
 from sedano.web.addresses import address
 from sedano.web.pages import body
 from sedano.web.respond import POLICY, respond
+from sedano.web.trace_table import LEAST, MOST_LINES, WIDE
 from sedano.web.visitors import PageRequest
-from tests.stories.shopfront import ID, NAME, PAGES, PORT, Elements, Shop, app, charge, opened
+from tests.stories.shopfront import ID, NAME, PAGES, PORT, Elements, Shop, app, charge, opened, spread
 
 KB = 1_024
 ROWS = 200
@@ -95,9 +97,30 @@ def test_a_canvas_folds_many_tasks_of_one_name_and_shows_its_failures_alone(shop
     assert len([one for tag, one in failed.found if tag == "div" and one.get("class", "").startswith("box")]) == 8
 
 
+def test_a_task_and_a_canvas_lead_to_their_trace_which_draws_each_span_on_one_axis(shop: Shop) -> None:
+    for target in ("/task?id=order", "/canvas?id=order"):
+        assert "/trace?id=order" in [one.get("href") for _, one in Elements(shop.html(target)).found]
+    page = Elements(shop.html("/trace?id=order"))
+    view = trace(app, "order")
+    bars = [one for tag, one in page.found if tag == "rect"]
+    assert len(bars) == len([one for one in view.spans if one.begin is not None]) > 17 * 3
+    assert "17 tasks of the canvas order" in page.text
+    assert [one["href"] for tag, one in page.found if one.get("href", "").startswith("/task?")] == [
+        address(ScreenQuery("task", id=one.task)) for one in view.spans if one.kind == "task"
+    ]
+
+
+def test_a_trace_hides_messages_of_errors_where_that_is_asked(shop: Shop) -> None:
+    assert "alert(1)" in Elements(shop.html("/trace?id=odd")).text
+    hidden = Elements(shop.html("/trace?id=odd&hide=1")).text
+    assert "ValueError" in hidden
+    assert "alert" not in hidden
+
+
 RECORDS: dict[str, Any] = {
     "/.json": lambda: now(app), "/failures.json": lambda: failures(app, 2),
     "/locks.json?q=nightly": lambda: held(app, ["nightly"]), "/tasks.json": lambda: tasks(app, 2),
+    "/trace.json?id=order": lambda: trace(app, "order"), "/trace.json?id=odd&hide=1": lambda: trace(app, "odd", redact=True),
 }  # fmt: skip
 
 
@@ -173,6 +196,20 @@ def test_a_page_of_the_most_rows_is_small_and_takes_few_calls() -> None:
     assert len(answer.body) <= 72 * KB
     assert len(gzip.compress(answer.body)) <= 12 * KB
     assert _calls(asked, screen) <= ROWS * CALLS_A_ROW
+
+
+def test_a_long_trace_draws_its_first_spans_and_stays_small() -> None:
+    with opened() as shop:
+        spread.apply_async((ROWS,), task_id="long")
+        shop.world.drain()
+        answer = shop.get("/trace?id=long")
+        spans = len(trace(app, "long").spans)
+    assert spans > MOST_LINES
+    assert f"The first {MOST_LINES} of {spans} spans are drawn" in Elements(answer.body.decode()).text
+    assert len(gzip.compress(answer.body)) <= 12 * KB
+    bars = [(float(one["x"]), float(one["x"]) + float(one["width"])) for tag, one in Elements(answer.body.decode()).found if tag == "rect"]
+    assert all(0 <= first < last <= WIDE + LEAST for first, last in bars)
+    assert (min(bars)[0], max(bars)[0]) == (0, WIDE), "the charges of the later moment are at the end of the axis"
 
 
 def _calls(asked: ScreenQuery, screen: Screen) -> int:

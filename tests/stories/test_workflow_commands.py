@@ -12,7 +12,7 @@ from sedano import testing
 from sedano.cli import main
 from sedano.workflow import load
 from tests.stories import bakery
-from tests.stories.terminals import items
+from tests.stories.terminals import items, on_terminal
 
 APP = "tests.stories.bakery:app"
 WHICH = 'which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano]'
@@ -51,6 +51,12 @@ def test_a_run_is_begun_listed_and_shown(world: testing.World, capsys: pytest.Ca
     view = json.loads(said(capsys, "show", "second", "--json"))
     assert (view["state"], view["steps"][1]["calls"]) == ("SUCCEEDED", [3, 0, 3])
     assert {one["run"] for one in items(said(capsys, "list", "bread", "--json"))} == {run, "second"}
+
+
+def test_a_terminal_is_shown_a_run_as_a_pipe_is(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    run = said(capsys, "start", BREAD, "loaves=3").strip()
+    world.drain()
+    assert on_terminal(["workflow", "--app", APP, "show", run]) == said(capsys, "show", run) != ""
 
 
 def test_a_workflow_is_known_by_the_name_that_the_list_shows(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sedano.views.screens import Cell, ScreenQuery
+from sedano.views.screens import OF_ID, Cell, ScreenQuery
 from sedano.views.terminal_screen import TextRow, targets
 
 MOST_BACK = 50
@@ -97,7 +97,7 @@ def _opened(state: Browser, rows: Sequence[TextRow]) -> Browser:
 
 
 def _asked(target: Cell, before: ScreenQuery) -> ScreenQuery:
-    if target.kind in ("task", "canvas"):
+    if target.kind in OF_ID:
         return ScreenQuery(target.kind, id=target.link, days=before.days, redact=before.redact)
     return ScreenQuery("tasks", query=target.link, days=before.days, redact=before.redact)
 

@@ -25,14 +25,17 @@ from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
 from sedano.views import task as of_task
 from sedano.views import tasks as of_tasks
+from sedano.views import trace as of_trace
 from sedano.views import workers as of_workers
 from sedano.views.plain import plain
 from sedano.views.reader import About
 from sedano.views.task_query import parse
 from sedano.views.tasks import TaskRow
 
-Kind = Literal["", "number", "state", "moment", "task", "canvas", "search", "bad"]
-"""The kinds of cells. ``task`` and ``canvas`` are ids with a screen of their own; the link of ``search`` is a query for tasks."""
+Kind = Literal["", "number", "state", "moment", "task", "canvas", "trace", "search", "bad"]
+"""The kinds of cells. ``task``, ``canvas`` and ``trace`` lead to the screen of an id; the link of ``search`` is a query for tasks."""
+OF_ID = ("task", "canvas", "trace")
+"""The screens that need an id."""
 MOST_DAYS = 44
 MOST_TASKS = 200
 
@@ -71,7 +74,7 @@ class Screen(NamedTuple):
 
 
 class ScreenQuery(NamedTuple):
-    """A question for a screen: the *name* of the screen, the *id* of a task or canvas, a *query*, and how many *days* of history.
+    """A question for a screen: the *name* of the screen, the *id* of a task, canvas or trace, a *query*, and how many *days* of history.
 
     *redact*: hide results and messages of errors. *failures_only*: of a canvas, show the boxes that failed.
     """
@@ -213,6 +216,7 @@ def task(app: Sedano, asked: ScreenQuery) -> Screen:
     facts = [(name, _fact(name, value)) for name, value in record.items() if name not in shown_apart and value not in (None, "", 0, 0.0)]
     kin = [("root", Cell(view.root, "canvas", view.root))] if view.root else []
     kin += [("parent", Cell(view.parent, "task", view.parent))] if view.parent else []
+    kin += [("trace", Cell("its canvas in time", "trace", view.id))] if view.attempts else []
     error = record.get("error")
     said = [("error", Cell(f"{error['type_name']}: {error['message']}", "bad"))] if error else []
     rows = tuple((Cell(name), cell) for name, cell in (("state", Cell(view.state, "state")), *said, *kin, *facts))
@@ -248,19 +252,38 @@ def canvas(app: Sedano, asked: ScreenQuery) -> Screen:
     )
     counted = ", ".join(f"{number} {state}" for state, number in sorted(view.progress.items()))
     left = (f"{view.left_out} more tasks are left out.",) * bool(view.left_out)
-    none = f"The history since {view.since} has none of its tasks."
-    tables = [Panel("Tasks", ("task", "state", "waited", "ran", "path", "id"), boxes, none)]
+    tables = [Panel("Tasks", ("task", "state", "waited", "ran", "path", "id"), boxes, _none_since(view.since))]
     tables += [Panel("Steps", ("step", "state", "task", "id", "detail"), rows, "")] if steps else []
     notes, command = (counted or "No task is known.", *left), f"sedano list root:{_quoted(view.id)}"
     return Screen(title=f"Canvas {view.id}", notes=notes, tables=tuple(tables), command=command, about=view.about, view=view)
 
 
+def trace(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the spans of a canvas."""
+    view = of_trace.trace(app, asked.id, asked.days, redact=asked.redact)
+    began = min((one.begin for one in view.spans if one.begin is not None), default=0.0)
+    rows = tuple(
+        (
+            Cell("  " * min(one.depth, 40) + one.label), Cell(one.state, "state" if one.state else ""), _after(one.begin, began),
+            _span(one.took), Cell(one.worker), Cell(one.task, "task", one.task) if one.kind == "task" else Cell(one.error, "bad"),
+        )
+        for one in view.spans
+    )  # fmt: skip
+    table = Panel("Spans", ("span", "state", "begin", "took", "worker", "id or error"), rows, _none_since(view.since))
+    notes = (f"{view.tasks} tasks of the canvas {view.root}; it began {shown(began)}.",) if view.spans else ()
+    left = (f"{view.left_out} more spans are left out.",) * bool(view.left_out)
+    return Screen(
+        title=f"Trace {view.id}", notes=(*notes, *left, *_unreadable(view.unreadable)), tables=(table,),
+        command=f"sedano trace {_quoted(view.id)} --days {asked.days}", about=view.about, view=view,
+    )  # fmt: skip
+
+
 SCREENS: Mapping[str, Callable[[Sedano, ScreenQuery], Screen]] = {
     "now": now, "tasks": tasks, "failures": failures, "queues": queues, "schedules": schedules, "workers": workers, "locks": locks,
-    "circuits": circuits, "task": task, "canvas": canvas,
+    "circuits": circuits, "task": task, "canvas": canvas, "trace": trace,
 }  # fmt: skip
-"""Every screen by its name; ``task`` and ``canvas`` need an id."""
-LISTED = tuple(name for name in SCREENS if name not in ("task", "canvas"))
+"""Every screen by its name."""
+LISTED = tuple(name for name in SCREENS if name not in OF_ID)
 """The screens of the navigation, in their order."""
 
 
@@ -322,6 +345,14 @@ def _circuit(shared: bool, is_open: bool) -> Cell:
 
 def _moment(at: float) -> Cell:
     return Cell(shown(at), "moment") if at else Cell("-")
+
+
+def _after(at: float | None, began: float) -> Cell:
+    return Cell("-" if at is None else f"+{at - began:.3f} s", "number")
+
+
+def _none_since(day: str) -> str:
+    return f"The history since {day} has none of its tasks."
 
 
 def _span(seconds: float | None) -> Cell:

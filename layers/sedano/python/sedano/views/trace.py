@@ -40,8 +40,10 @@ class TraceView(NamedTuple):
     about: About
 
 
-def trace(app: Sedano, task_id: str, days: int = 2) -> TraceView:
+def trace(app: Sedano, task_id: str, days: int = 2, *, redact: bool = False) -> TraceView:
     """Return the trace of the canvas of *task_id*, which is any of its tasks, from the history of *days*; without spans if it is not there.
+
+    *redact*: hide the messages of errors.
 
     Raises:
         OptionError: the id is missing, or *days* is less than 1.
@@ -52,7 +54,7 @@ def trace(app: Sedano, task_id: str, days: int = 2) -> TraceView:
     since = first_day(reader.ports, days)
     events, unreadable = _events(reader.ports.events.read(since))
     root = root_of(events, task_id)
-    every = spans(events, root)
+    every = [one._replace(error=one.error.partition("(")[0]) if redact else one for one in spans(events, root)]
     ends = [one.state for one in every if one.kind == "task"]
     return TraceView(
         id=task_id, root=root, spans=tuple(every[:MOST_SPANS]), tasks=len(ends), left_out=max(0, len(every) - MOST_SPANS), since=since,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote_plus, urlsplit
 
 from sedano.errors import UsageError
-from sedano.views.screens import SCREENS, ScreenQuery
+from sedano.views.screens import OF_ID, SCREENS, ScreenQuery
 
 JSON = ".json"
 DEFAULT = ScreenQuery()
@@ -53,7 +53,7 @@ def parse(target: str) -> Address | None:
     for field, value in fields:
         values |= _value(field, value)
     found = DEFAULT._replace(**values)
-    if name in ("task", "canvas") and not found.id:
+    if name in OF_ID and not found.id:
         raise UsageError(f"which {name}? add ?id= and its id to the address")
     return Address(found, path.endswith(JSON))
 

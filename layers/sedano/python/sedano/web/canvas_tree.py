@@ -41,8 +41,9 @@ def canvas(asked: ScreenQuery, screen: Screen) -> Markup:
     else:
         longest = max((box.task.waited or 0.0) + (box.task.ran or 0.0) for box in view.boxes)
         drawn = _tree(forest(view.boxes), asked, longest)
-    filtered = el("p", other, class_="note") if failed or asked.failures_only else NOTHING
-    return join((progress(view.progress), filtered, notes, section("Tasks", drawn)))
+    traced = el("a", "Trace", href=address(ScreenQuery("trace", id=asked.id, days=asked.days, redact=asked.redact)))
+    links = el("p", join((other, traced), " · ") if failed or asked.failures_only else traced, class_="note")
+    return join((progress(view.progress), links, notes, section("Tasks", drawn)))
 
 
 def forest(boxes: Sequence[Box]) -> list[BoxBranch]:

@@ -1,6 +1,7 @@
 """The body of each page, from the record of its view or from its screen. Pure.
 
-A screen already says what its tables hold; pages on which a table says too little are drawn from the record: now, one task, and a canvas.
+A screen already says what its tables hold; pages on which a table says too little are drawn from the record: now, one task, a canvas, a
+trace.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from sedano.views.now import Need, NowView
 from sedano.views.screens import Cell, Panel, Screen, ScreenQuery
 from sedano.views.task import TaskView
 from sedano.views.tasks import TasksView
+from sedano.views.trace import TraceView
 from sedano.web.addresses import address
 from sedano.web.canvas_tree import canvas
 from sedano.web.drawings import span
 from sedano.web.markup import NOTHING, Markup, el, join
-from sedano.web.tables import badge, link, panel, scrolling, section, style
+from sedano.web.tables import badge, content, link, panel, scrolling, section, style
+from sedano.web.trace_table import spans
 
 DAYS = (1, 2, 7, 14, 30, 44)
 """How many days of history a person can choose with one click."""
@@ -34,6 +37,8 @@ def body(asked: ScreenQuery, screen: Screen) -> Markup:
         return _task(asked, screen, view)
     if asked.name == "canvas":
         return join((canvas(asked, screen), *(panel(one, asked) for one in screen.tables if one.title == "Steps")))
+    if isinstance(view, TraceView):
+        return join((_notes(screen), spans(asked, screen, view)))
     head = _filter(asked) if isinstance(view, TasksView | FailuresView) or asked.name == "locks" else NOTHING
     return join((head, _notes(screen), *(panel(one, asked) for one in screen.tables)))
 
@@ -130,4 +135,4 @@ def _record(table: Panel, asked: ScreenQuery) -> Markup:
 def _fact(cell: Cell, asked: ScreenQuery) -> object:
     if cell.kind in ("task", "canvas"):
         return link(cell, asked, el("code", cell.text))
-    return badge(cell.text) if cell.kind == "state" else cell.text
+    return badge(cell.text) if cell.kind == "state" else content(cell, asked)

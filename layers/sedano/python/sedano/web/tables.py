@@ -44,7 +44,7 @@ def content(cell: Cell, asked: ScreenQuery) -> object:
     """Return the content of *cell*."""
     if cell.kind in ("task", "canvas"):
         return link(cell, asked, short(cell.text))
-    if cell.kind == "search":
+    if cell.kind in ("trace", "search"):
         return link(cell, asked)
     return el("time", cell.text) if cell.kind == "moment" else cell.text
 
