@@ -1,5 +1,6 @@
 """Mutations from the command line: each says what it will do with a count, asks on a terminal, and is refused without one."""
 
+import getpass
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -122,6 +123,13 @@ def test_what_is_revoked_does_not_run_and_what_ended_before_is_refused(world: te
     world.drain()
     assert ran == [1]
     assert run("revoke", NASTY, "--yes")[0] == f"{HARMLESS} REVOKED\n"
+
+
+def test_the_log_line_of_a_change_has_the_person_and_the_reason(world: testing.World, run: Ran) -> None:
+    run("pause", "mail", "--yes", "--reason", "bad deploy")
+    run("resume", "mail", "--dry-run")
+    (line,) = [one for one in world.telemetry.lines if one.message == "changed by an operator"]
+    assert line.fields == {"verb": "pause", "what": "queue=mail", "reason": "bad deploy", "by": getpass.getuser()}
 
 
 def test_a_header_is_revoked_and_restored(world: testing.World, run: Ran) -> None:

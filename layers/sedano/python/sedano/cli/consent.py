@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
+from sedano.changes import plan as changes
+from sedano.changes.plan import ChangePlan
 from sedano.cli.exits import Exit
 from sedano.cli.printer import line, say, say_json
 from sedano.errors import UsageError
@@ -72,6 +74,22 @@ def _can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
+def made(app: Sedano, plan: ChangePlan, consent: Consent) -> Exit:
+    """Print *plan* and, if the person agrees, make its change and print what it did; return the exit code."""
+    if plan.hindrance:
+        say(f"sedano {plan.verb}: {plan.hindrance}", err=True)
+        return Exit.REFUSED
+    refused = refusal(plan.verb, plan.lines, consent)
+    if refused is not None:
+        return refused
+    done = changes.made(app, plan, consent.reason)
+    for one in done.effects:
+        consent.done(one.text, **one.facts)
+    for why in done.left:
+        say(f"sedano {plan.verb}: {why}", err=True)
+    return Exit.REFUSED if done.left else Exit.DONE
+
+
 def note(app: Sedano, verb: str, what: str, consent: Consent) -> None:
     """Write the change and its reason as one structured log line."""
-    app.outlet.ports.telemetry.log("info", "changed by an operator", verb=verb, what=what, reason=consent.reason)
+    changes.note(app, verb, what, consent.reason)

@@ -1,0 +1,77 @@
+"""The plan of a change with its count, the change itself, and its log line with the person and the reason.
+
+A plan changes nothing. The command line prints it and asks; a page shows it and takes a reason. Both make the change by `made`, so that no
+change is without its log line.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from sedano.app import Sedano
+
+MOST_UNTYPED = 100
+"""A plan that touches more tasks or messages than this needs more than a click."""
+
+
+class Effect(NamedTuple):
+    """One thing that was changed: a *text* for a person, and the *facts* for a program."""
+
+    text: str
+    facts: Mapping[str, str | int]
+
+
+class Made(NamedTuple):
+    """The effects of a change, one for each thing, and the things that it *left* as they were, with the reasons."""
+
+    effects: tuple[Effect, ...]
+    left: tuple[str, ...] = ()
+
+
+class ChangePlan(NamedTuple):
+    """A change that was not made yet.
+
+    *verb*: its name on the command line. *what*: its target, for the log. *lines*: the plan in words. *number*: how many tasks or messages
+    it touches, as far as is known. *word*: the text with which a person confirms it. *make* makes it. *hindrance*: why it cannot be made.
+    """
+
+    verb: str
+    what: str
+    lines: tuple[str, ...]
+    number: int
+    word: str
+    make: Callable[[], Made]
+    hindrance: str = ""
+
+    @property
+    def typed(self) -> str:
+        """The text that a person must type to confirm it; empty where a click is enough."""
+        return self.word if self.number > MOST_UNTYPED else ""
+
+
+def hindered(verb: str, what: str, why: str) -> ChangePlan:
+    """Return a plan that cannot be made, and changes nothing."""
+    return ChangePlan(verb=verb, what=what, lines=(), number=0, word="", make=lambda: Made(()), hindrance=why)
+
+
+def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:
+    """Make the change of *plan*, and write one log line with the person and the *reason*."""
+    done = plan.make()
+    note(app, plan.verb, plan.what, reason)
+    return done
+
+
+def note(app: Sedano, verb: str, what: str, reason: str) -> None:
+    """Write a change with the person and the *reason* as one structured log line."""
+    app.outlet.ports.telemetry.log("info", "changed by an operator", verb=verb, what=what, reason=reason, by=person())
+
+
+def person() -> str:
+    """Return the name of the user who runs this process; the number where the machine has no name for it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
