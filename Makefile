@@ -16,6 +16,7 @@ UV := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --gener
 
 SOURCES ?=
 FILES ?= 300
+KEEP ?=
 PIPELINE ?= tests/pipeline
 DJANGO := layers/sedano/python/sedano/cli/templates/django
 APP ?= examples.census.tasks:app
@@ -45,8 +46,8 @@ help: ## this list
 	@echo
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
-demo: setup-all ## a census of Python sources on a local AWS, with duplicates and kills (SOURCES=dir FILES=n)
-	@$(RUN) -m examples.census.demo $(if $(SOURCES),--sources "$(SOURCES)") --files $(FILES)
+demo: setup-all ## a census of Python sources on a local AWS, with duplicates and kills (SOURCES=dir FILES=n KEEP=1)
+	@$(RUN) -m examples.census.demo $(if $(SOURCES),--sources "$(SOURCES)") --files $(FILES) $(if $(KEEP),--keep)
 
 test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random, JOBS=1 for one process)
 	@$(RUN) -m pytest --hypothesis-seed=$(SEED) -n $(JOBS:1=0)

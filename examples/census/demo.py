@@ -4,7 +4,8 @@ It synthesises the stacks, creates them on a local AWS endpoint, publishes one c
 lasts (`chaos`). Meanwhile a task comes round by itself, calls are held to a rate, and an archive breaks down and is repaired (`flow`).
 Then it asks sources that do not know of one another whether each task had exactly one effect (`checks`, `flow_checks`), runs the
 Spark job over the event history, and writes `build/demo/summary.json` and `build/demo/report.html`. Whatever is wrong is said in
-words and ends the command with status 1. Nothing that was started outlives it, also on Ctrl-C.
+words and ends the command with status 1. Nothing that was started outlives it, also on Ctrl-C. With `--keep` the stage stays up behind
+the pages of `sedano web` until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from examples.census.run import Census
 from examples.census.services import Services
 from examples.census.sources import SourceFile, SourcesError, choose, site_packages
 from examples.census.words import account
-from sedano import SedanoError
+from sedano import SedanoError, cli
 from sedano.local import LocalStageError, local_stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +46,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sources", type=Path, default=site_packages(), help="a directory of Python files (default: installed packages)")
     parser.add_argument("--files", type=int, default=300, help="how many of them (default: 300)")
     parser.add_argument("--build", type=Path, default=BUILD, help="where the report goes (default: build/demo)")
+    parser.add_argument("--keep", action="store_true", help="keep the stage, with its pages in the browser, until Ctrl-C")
     return parser.parse_args(given)
 
 
@@ -54,30 +56,34 @@ def main(given: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _terminated)
     try:
         files = choose(options.sources, options.files)
-        told = _run(files, options.sources, options.build.resolve(), progress)
+        told = _run(files, options, progress)
     except (SourcesError, LocalStageError, HistoryError, SchedulerError, SedanoError) as error:
         progress.phase(f"the demo cannot run: {error}")
         return 1
     except KeyboardInterrupt:
         progress.phase("interrupted; everything that was started is stopped")
         return INTERRUPTED
-    places = _write(told, options.build.resolve())
-    print(account(told, *places))
     return 1 if told.complaints else 0
 
 
-def _run(files: Sequence[SourceFile], directory: Path, build: Path, progress: Progress) -> Facts:
+def _run(files: Sequence[SourceFile], options: argparse.Namespace, progress: Progress) -> Facts:
+    build = options.build.resolve()
     shutil.rmtree(build, ignore_errors=True)
     code = _application(build / "code")
     progress.phase("synthesising the stacks and creating them on a local AWS endpoint")
     with local_stage(app=APP, code=code, directory=build / "stage") as stage, Services() as services:
         os.environ.update({**stage.environment, "SEDANO_SPOOL": str(build / "spool")})
         try:
-            material = Census(stage, services, files, build, progress).material(directory)
+            material = Census(stage, services, files, build, progress).material(options.sources)
         finally:
             tasks.app.close()
             tasks.app.attach(None)
-    return facts(material, progress.seconds)
+        told = facts(material, progress.seconds)
+        print(account(told, *_write(told, build)), flush=True)
+        if options.keep:
+            progress.phase(f"the stage stays up until Ctrl-C, with its pages in the browser; for other terminals: . {stage.file}")
+            cli.main(["web", "--app", APP])
+    return told
 
 
 def _application(code: Path) -> Path:

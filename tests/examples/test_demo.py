@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urljoin
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
@@ -15,6 +17,8 @@ from examples.census.flow import LOOK_UPS, STORES
 from tests.ctrl_c import HEARS_CTRL_C
 
 DEMO = [sys.executable, "-m", "examples.census.demo"]
+NO_BROWSER = {**os.environ, "BROWSER": "true %s"}
+"""An environment in which "true" is the browser: nothing opens a window."""
 
 
 def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,6 +48,21 @@ def left_of(started: Mapping[int, str]) -> list[str]:
     return [command for pid, (_, command) in processes().items() if started.get(pid) == command and "<defunct>" not in command]
 
 
+def pages_of(running: subprocess.Popen[str]) -> tuple[str, str]:
+    """Wait for the address of the pages; return what was printed before it, and the page of the tasks as a browser gets it."""
+    assert running.stdout
+    shown = ""
+    for line in running.stdout:
+        if line.startswith("http://"):
+            browser = build_opener(HTTPCookieProcessor())
+            with browser.open(line.strip()) as first:
+                assert "<title>" in first.read().decode()
+            with browser.open(urljoin(line, "/tasks")) as listed:
+                return shown, listed.read().decode()
+        shown += line
+    raise AssertionError(f"no address was printed:\n{shown}")
+
+
 @pytest.mark.parametrize(("arguments", "complaint"), [(("--sources", "nowhere"), "no such directory"), (("--files", "0"), "at least 1")])
 def test_bad_input_ends_with_status_one_and_words(arguments: tuple[str, str], complaint: str) -> None:
     done = demo(*arguments)
@@ -55,8 +74,14 @@ def test_bad_input_ends_with_status_one_and_words(arguments: tuple[str, str], co
 @pytest.mark.slow
 @pytest.mark.ministack
 def test_a_small_census_runs_through_everything_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
-    done = demo("--files", "20", "--build", str(tmp_path))
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = [*HEARS_CTRL_C, *DEMO, "--files", "20", "--build", str(tmp_path), "--keep"]
+    with subprocess.Popen(command, cwd=ROOT, env=NO_BROWSER, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        shown, tasks_page = pages_of(running)
+        running.send_signal(signal.SIGINT)
+        more, said = running.communicate()
+    told = shown + more
+    assert running.returncode == 0, told + said
+    assert "examples.census.tasks.count_imports" in tasks_page
     summary = json.loads((tmp_path / "summary.json").read_text())
     tasks = summary["tasks"]
     assert (summary["files"], summary["effects"], summary["spark_tasks"]) == (20, tasks, tasks)
@@ -64,10 +89,10 @@ def test_a_small_census_runs_through_everything_and_nothing_is_lost_or_doubled(t
     assert 20 * 3 + 2 <= tasks - beside <= 20 * 3 + 12, "three a file, the body, and a launch for each page of the header"
     assert summary["ticks"] >= 1
     assert summary["circuit_trips"] >= 1
-    assert f"A periodic task ran {summary['ticks']} times, once for each moment" in done.stdout
+    assert f"A periodic task ran {summary['ticks']} times, once for each moment" in told
     assert (summary["lost"], summary["double_effects"], summary["spark_mismatches"], summary["chord_body_runs"]) == (0, 0, 0, 1)
     assert summary["events_delivered"] == 20
-    assert f"{tasks} effects for {tasks} tasks" in done.stdout
+    assert f"{tasks} effects for {tasks} tasks" in told
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     assert not [command for _, command in processes().values() if str(tmp_path) in command]
 
