@@ -1,0 +1,75 @@
+"""The page "A task fails in production": its commands run in its order, and print on a terminal what it shows."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sedano import testing
+from sedano.cli import main
+from sedano.cli.exits import Exit
+from tests.docs import exchange
+from tests.docs.pages import page
+from tests.stories.terminals import on_terminal
+
+PAGE = page("failing_task.md")
+APP = ("--app", "tests.docs.exchange:app")
+SOURCE = Path(exchange.__file__)
+FAILED = ("3f1c8e52-6b0d-4a57-9d2e-7c40b15a98e6", "a85d2c19-40e7-4f6b-8b13-5e92d07c6a4f")
+"""Two tasks that fail for one cause; the page follows the second."""
+
+
+def written(command: str) -> str:
+    """Return what a command of the page writes to a terminal, with the place that the code has in a Lambda function."""
+    verb, *rest = shlex.split(command)
+    consent = ["--yes"] if verb == "retry" else []
+    text = on_terminal([verb, *APP, *rest, *consent], NO_COLOR="1")
+    return text.replace(str(SOURCE), "/opt/python/shop/tasks.py").replace(SOURCE.name, "tasks.py")
+
+
+@contextmanager
+def corrected() -> Iterator[None]:
+    """Deploy the correction: a rate for CHF."""
+    exchange.RATES["CHF"] = 0.94
+    try:
+        yield
+    finally:
+        del exchange.RATES["CHF"]
+
+
+def test_the_code_of_the_page_is_the_app_that_its_commands_are_about() -> None:
+    assert PAGE.blocks == [SOURCE.read_text(encoding="utf-8")]
+
+
+def test_three_commands_lead_from_the_failure_to_the_task_that_has_run() -> None:
+    blocks = "".join(re.findall(r"```console\n(.*?)```", PAGE.text, re.DOTALL))
+    commands = re.findall(r"^\$ sedano (.*)\n((?:[^$\n].*\n)*)", blocks, re.MULTILINE)
+    assert [command.split()[0] for command, _ in commands] == ["failures", "show", "retry"]
+    with testing.world(exchange.app) as world:
+        for task_id in FAILED:
+            exchange.convert.apply_async((120, "CHF"), task_id=task_id)
+        world.drain()
+        for command, shown in commands:
+            assert written(command) == shown, command
+        with corrected():
+            world.drain()
+        (again,) = re.findall(r"runs again as ([0-9a-f-]{36})", blocks)
+        assert f"`{exchange.app.result(again).get()}`" in PAGE.text
+
+
+def test_one_line_runs_all_of_a_cause_again(capsys: pytest.CaptureFixture[str]) -> None:
+    (line,) = re.findall(r"```sh\nsedano (.*) \| cut -f1 \| xargs sedano (.*)\n```", PAGE.text)
+    (listed, *wanted), (retry, *options) = map(shlex.split, line)
+    with testing.world(exchange.app) as world:
+        for task_id in FAILED:
+            exchange.convert.apply_async((120, "CHF"), task_id=task_id)
+        exchange.convert.apply_async((120, "EUR"))
+        world.drain()
+        assert main([listed, *APP, *wanted]) == Exit.DONE
+        ids = [row.split("\t")[0] for row in capsys.readouterr().out.splitlines()]
+        assert sorted(ids) == sorted(FAILED)
+        assert main([retry, *APP, *options, *ids]) == Exit.DONE
+        assert capsys.readouterr().out.count("runs again as") == len(FAILED)
