@@ -95,13 +95,15 @@ def campaign(stage: Stage, seeds: Iterable[int], most: int | None = None) -> Tal
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Keep the collector of cycles away: it would look at everything again and again, and costs as much as a third of the play."""
+    aside = gc.get_freeze_count()
     gc.freeze()
     gc.disable()
     try:
         yield
     finally:
         gc.enable()
-        gc.unfreeze()
+        if not aside:  # a run of pytest has set its tests and modules aside (`tests/plugins/garbage.py`), and they stay there
+            gc.unfreeze()
 
 
 def take_apart(schedule: Schedule) -> None:
