@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.mutants.mutant import Mutant
@@ -38,9 +39,10 @@ class Target:
         return [str(ROOT / "tests" / judge) for judge in self.judges]
 
 
-def of(module: str) -> list[Mutant]:
+@cache
+def of(module: str) -> tuple[Mutant, ...]:
     """Return every mutant of *module*: of its conditional writes, if it holds any, of its functions and of its constants."""
-    return [*(of_writes(module) if module in modules() else ()), *of_module(module)]
+    return (*(of_writes(module) if module in modules() else ()), *of_module(module))
 
 
 def conformance(*names: str) -> tuple[str, ...]:

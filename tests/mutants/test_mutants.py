@@ -27,7 +27,6 @@ from tests.strict_aws import dynamodb
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = "6"
 HELD = [target for target in TARGETS if target.holds]
-ALL = [mutant for target in TARGETS for mutant in target.mutants()]
 
 
 def campaign(folder: Path, *arguments: str, **settings: str) -> tuple[int, dict[str, Any], str]:
@@ -41,6 +40,12 @@ def campaign(folder: Path, *arguments: str, **settings: str) -> tuple[int, dict[
 
 
 GIVEN = ("--target", PLANTED, "--equivalents", "tests.mutants.planted.equivalents")
+
+
+@pytest.fixture(scope="module")
+def every() -> list[Mutant]:
+    """All mutants; to find them costs seconds, which a run that only collects the tests need not spend."""
+    return [mutant for target in TARGETS for mutant in target.mutants()]
 
 
 @pytest.fixture(scope="module")
@@ -132,14 +137,14 @@ def test_an_equivalent_whose_line_changed_or_that_is_killed_is_an_error(planted:
     assert "named equivalent but killed by tests/mutants/planted/judge_till.py::test_a_till_sells_three_things" in killed
 
 
-def test_each_equivalent_is_a_mutant_of_today_with_a_reason() -> None:
-    known = {mutant.key for mutant in ALL}
+def test_each_equivalent_is_a_mutant_of_today_with_a_reason(every: list[Mutant]) -> None:
+    known = {mutant.key for mutant in every}
     assert [key for key in EQUIVALENT if key not in known] == []
     assert all(len(reason) > 20 for reason in EQUIVALENT.values())
 
 
-def test_mutants_are_told_apart_by_their_keys() -> None:
-    assert len({mutant.key for mutant in ALL}) == len(ALL)
+def test_mutants_are_told_apart_by_their_keys(every: list[Mutant]) -> None:
+    assert len({mutant.key for mutant in every}) == len(every)
 
 
 def test_every_module_that_decides_and_every_conditional_write_has_one_target() -> None:
