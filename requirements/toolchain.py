@@ -28,6 +28,8 @@ CDK = ROOT / "node_modules" / "aws-cdk"
 JAVA = 17
 OLDEST_NODE = 22
 VECTOR = "--add-modules=jdk.incubator.vector"
+BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""Images of containers often set it. The tests start hundreds of programs, and each would compile what it loads."""
 JAVA_SHIM = """#!/bin/sh
 # Spark 4.1 asks for an incubator module that this JVM does not have and Spark can do without.
 for word do
@@ -117,11 +119,11 @@ def node_folder(chosen: Path) -> Path:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables to set, so that Spark and CDK start."""
+    """Return the variables to set, so that Spark and CDK start, and that each program need not compile the library anew."""
     home, chosen = java_home(environ), node(environ)
     inherited = environ.get("PATH", os.defpath).split(os.pathsep)
     path = dict.fromkeys([str(home / "bin"), str(node_folder(chosen)), *inherited])
-    return {"JAVA_HOME": str(home), "JSII_NODE": str(chosen), "PATH": os.pathsep.join(path)}
+    return {"JAVA_HOME": str(home), "JSII_NODE": str(chosen), "PATH": os.pathsep.join(path), BYTECODE: ""}
 
 
 def cdk(environ: Mapping[str, str]) -> list[str]:
