@@ -38,26 +38,27 @@ WRITES = ("dynamodb.UpdateItem", "dynamodb.PutItem", "dynamodb.TransactWriteItem
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The calls of `TASKS` tasks, by service.Operation: to publish them and to work them off."""
+    """The calls of so many *tasks*, by service.Operation: to publish them and to work them off."""
 
     publish: Mapping[str, int]
     work: Mapping[str, int]
+    tasks: int = TASKS
 
     def writes(self) -> float:
         """Return the ledger's writes a task."""
-        return sum(self.work.get(name, 0) for name in WRITES) / TASKS
+        return sum(self.work.get(name, 0) for name in WRITES) / self.tasks
 
     def reads(self) -> float:
         """Return the ledger's reads a task."""
-        return sum(self.work.get(name, 0) for name in READS) / TASKS
+        return sum(self.work.get(name, 0) for name in READS) / self.tasks
 
     def sends(self) -> float:
         """Return the worker's sends a task: its history."""
-        return self.work.get("sqs.SendMessageBatch", 0) / TASKS
+        return self.work.get("sqs.SendMessageBatch", 0) / self.tasks
 
     def published(self) -> float:
         """Return all calls of publishing, a task."""
-        return sum(self.publish.values()) / TASKS
+        return sum(self.publish.values()) / self.tasks
 
 
 class Deployment:
@@ -81,13 +82,13 @@ class Deployment:
         self.worker = Worker(tasks.app.registry, self.ports, Host("bench.1.00000000", 1), WorkerSettings(lanes=0), None)
         self.worker.work([], self.ports.clock.now() + 900)
 
-    def publish(self, task: Task[[int, int], Any], together: bool) -> None:
-        """Publish `TASKS` tasks in a block of `app.batch()`, or as a group."""
+    def publish(self, task: Task[[int, int], Any], number_of: int, together: bool) -> None:
+        """Publish so many tasks in a block of `app.batch()`, or as a group."""
         if together:
-            group([task.s(number, 1) for number in range(TASKS)]).delay()
+            group([task.s(number, 1) for number in range(number_of)]).delay()
             return
         with tasks.app.batch():
-            for number in range(TASKS):
+            for number in range(number_of):
                 task.delay(number, 1)
 
     def work_off(self) -> None:
@@ -97,30 +98,30 @@ class Deployment:
                 raise AssertionError("a message was given back")
             self.ports.queues.delete(deliveries)
 
-    def count(self, task: Task[[int, int], Any], together: bool = False) -> Calls:
-        """Return the calls that `TASKS` tasks of *task* cost."""
+    def count(self, task: Task[[int, int], Any], number_of: int, together: bool = False) -> Calls:
+        """Return the calls that so many tasks of *task* cost."""
         self._since()
-        self.publish(task, together)
+        self.publish(task, number_of, together)
         published = self._since()
         self.work_off()
         polled = ("sqs.ReceiveMessage", "sqs.DeleteMessageBatch")
-        return Calls(published, {name: number for name, number in self._since().items() if name not in polled})
+        return Calls(published, {name: number for name, number in self._since().items() if name not in polled}, number_of)
 
     def _since(self) -> Counter[str]:
         before, self._before = self._before, Counter(self.session.calls)
         return self._before - before
 
 
-def counted() -> dict[str, Calls]:
-    """Return the calls of each way to deliver, and of a group."""
+def counted(number_of: int = TASKS) -> dict[str, Calls]:
+    """Return the calls of each way to deliver, so many tasks each, and of a group."""
     os.environ.update(REGION)
     with mock_aws():
         deployment = Deployment()
         tasks.app.attach(deployment.ports)
         try:
             modes: dict[str, Task[[int, int], Any]] = {"claimed": tasks.add, "record_once": tasks.once, "at_least_once": tasks.plain}
-            found = {name: deployment.count(task) for name, task in modes.items()}
-            return {**found, "group": deployment.count(tasks.add, together=True)}
+            found = {name: deployment.count(task, number_of) for name, task in modes.items()}
+            return {**found, "group": deployment.count(tasks.add, number_of, together=True)}
         finally:
             tasks.app.attach(None)
 

@@ -8,6 +8,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,7 @@ def create_resources(
 
     Names begin with `prefix`, so that several tests can share an endpoint.
     """
-    makers = {
-        "AWS::SQS::Queue": _Queues(session.client("sqs", endpoint_url=endpoint_url)),
-        "AWS::DynamoDB::Table": _Tables(session.client("dynamodb", endpoint_url=endpoint_url)),
-        "AWS::S3::Bucket": _Buckets(session.client("s3", endpoint_url=endpoint_url)),
-    }
+    makers = _makers(session, endpoint_url)
     settings: dict[str, str] = {}
     for stack in assembly.stacks(template_dir):
         template = json.loads(stack.template)
@@ -43,6 +40,16 @@ def create_resources(
         outputs = {name: known.resolved(output["Value"]) for name, output in template.get("Outputs", {}).items()}
         settings.update(assembly.settings({name: value for name, value in outputs.items() if value is not None}))
     return settings
+
+
+@cache
+def _makers(session: boto3.Session, endpoint_url: str | None) -> Mapping[str, Any]:
+    """What makes a resource of each type; hundreds of tests share a session, and a client costs as much as several calls."""
+    return {
+        "AWS::SQS::Queue": _Queues(session.client("sqs", endpoint_url=endpoint_url)),
+        "AWS::DynamoDB::Table": _Tables(session.client("dynamodb", endpoint_url=endpoint_url)),
+        "AWS::S3::Bucket": _Buckets(session.client("s3", endpoint_url=endpoint_url)),
+    }
 
 
 def _dead_letters_first(entry: tuple[str, Properties]) -> bool:
