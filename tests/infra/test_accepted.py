@@ -78,6 +78,10 @@ def test_each_finding_has_one_reason_in_words(found: set[Finding], whole: Templa
     assert {finding: words for finding, words in reasons.items() if len(words) != 1 or len(words[0].split()) < 6} == {}
 
 
+def test_what_a_key_of_its_own_mends_has_a_reason_without_one(tmp_path: Path) -> None:
+    assert synthesise({**EVERYTHING, "own_key": "false"}, tmp_path / "cdk.out", judged=True).is_dir()
+
+
 def test_every_function_that_there_can_be_is_here(whole: Templates) -> None:
     folders = Path(__file__).resolve().parents[2] / "functions"
     assert set(whole.functions()) == {handler.parent.name for handler in folders.glob("*/handler.py")}

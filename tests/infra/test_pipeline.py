@@ -19,9 +19,9 @@ from tests.plugins.resources import APP, CODE
 
 @pytest.fixture(scope="module")
 def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Templates:
-    """Production with a schedule; judged by cdk-nag."""
+    """Production with a schedule; `test_accepted` has cdk-nag judge it."""
     more = {"pipeline_schedule": "cron(15 * * * ? *)", "pipeline_lag": "3", "pipeline_by_task": "true"}
-    return synthesised(tmp_path_factory.mktemp("scheduled"), **more)
+    return synthesised(tmp_path_factory.mktemp("scheduled"), judged=False, **more)
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +30,9 @@ def on_emr(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     return synthesised(tmp_path_factory.mktemp("emr"), pipeline="emr")
 
 
-def synthesised(folder: Path, **more: str) -> Templates:
+def synthesised(folder: Path, *, judged: bool = True, **more: str) -> Templates:
     context = {**stage_context(APP, CODE), "local": "false", "stage": "prod", **more}
-    return read(synthesise(context, folder / "cdk.out", judged=True))
+    return read(synthesise(context, folder / "cdk.out", judged=judged))
 
 
 def only(templates: Templates, kind: str):
