@@ -1,5 +1,6 @@
 """The call that a task leaves behind when it ends without success, and the run that is made of it."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ from sedano.engine import reruns
 from sedano.engine.batch import Held, Job, Ran, Stillborn
 from sedano.engine.registry import TaskSpec
 from sedano.engine.reruns import Rerun
-from sedano.errors import MessageRefused, SedanoError, UnknownQueue
+from sedano.errors import MessageRefused, SedanoError, Unavailable, UnknownQueue
 from sedano.model import refusals, states
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord, Outcome, Posted, Recorded, TaskRecord
@@ -19,7 +20,8 @@ from sedano.model.messages.lineage import DEFAULT_BUDGET, Lineage, rerun_id
 from sedano.model.messages.message import MAP, MAP_ASYNC, Command, Event, JoinMember, Place, Section
 from sedano.model.messages.stamps import LONGEST
 from sedano.model.tasks.parameters import Parameters
-from sedano.ports import Delivery, Ports, command_queue
+from sedano.model.workflow.flow_run import FlowRun
+from sedano.ports import Delivery, Ports, absent, command_queue
 
 COMMAND = Command(
     "message-1", "task-1", "shop.sell", "host", 7.0, 8, args=("tea",), kwargs={"n": 2}, attempt=3, lineage=Lineage("root", "parent", 4, 50),
@@ -76,7 +78,7 @@ def test_of_the_librarys_own_tasks_the_calls_of_maps_are_kept(name: str, is_kept
 def test_arguments_travel_with_the_record_up_to_a_length_and_by_claim_check_beyond() -> None:
     ports = memory.ports()
     bare = len(codec.encode(COMMAND._replace(args=("",), member=None, place=None, section=None, attempt=0)))
-    short, long = (COMMAND._replace(args=("x" * (reruns.CALL_BYTES - bare + more),)) for more in (0, 1))
+    short, long = (COMMAND._replace(args=("x" * (4_096 - bare + more),)) for more in (0, 1))
     assert kept(ended(short), ports).args == short.args
     found = kept(ended(long), ports)
     assert found.data_ref is not None
@@ -139,7 +141,31 @@ def test_no_arguments_are_read_where_none_are_kept_or_a_blob_holds_them() -> Non
 def test_a_call_that_this_version_cannot_read_is_refused_for_itself() -> None:
     ports = memory.ports()
     event = Posted(MAIL, codec.encode(Event("e", "Sold", "host", 1.0)))
-    assert [type(one) for one in planned(ports, event, Posted(MAIL, "{"))] == [MessageRefused, MessageRefused]
+    refused, unreadable = planned(ports, event, Posted(MAIL, "{"))
+    assert isinstance(unreadable, MessageRefused)
+    assert isinstance(refused, MessageRefused)
+    assert (refused.code, refused.field, refused.detail) == (refusals.SCHEMA, "type", "a call is kept as a command")
+
+
+def test_a_stage_without_workflows_runs_the_child_of_a_task_again() -> None:
+    ports = dataclasses.replace(memory.ports(), flow_runs=absent("flow_runs"))
+    (again,) = planned(ports, Posted(MAIL, codec.encode(COMMAND._replace(place=None))))
+    assert isinstance(again, Rerun)
+
+
+class Away(memory.MemoryFlowRuns):
+    """Flow runs that do not answer."""
+
+    def read(self, run_id: str) -> FlowRun | None:
+        """Be away."""
+        raise Unavailable(f"flow runs: away for {run_id}")
+
+
+def test_a_task_without_a_parent_is_looked_up_in_no_workflow() -> None:
+    called = [COMMAND._replace(place=None, lineage=Lineage(None, parent)) for parent in (None, "parent")]
+    bare, child = (Posted(MAIL, codec.encode(one)) for one in called)
+    answers = planned(dataclasses.replace(memory.ports(), flow_runs=Away()), bare, child)
+    assert [type(one) for one in answers] == [Rerun, Unavailable]
 
 
 def planned(ports: Ports, *calls: Posted) -> list[Rerun | SedanoError]:
@@ -166,13 +192,24 @@ def test_each_run_goes_to_its_own_queue_and_is_answered_for_itself() -> None:
     assert sent == {"mail": [rerun_id("task-2")], "bulk": [rerun_id("task-0"), rerun_id("task-3")]}
 
 
+def test_the_clock_of_a_rerun_is_the_time_in_microseconds() -> None:
+    ports = memory.ports(("mail",))
+    assert reruns.publish(ports, [reruns.rerun_of(COMMAND, command_queue("mail"), None, 50)]) == [None]
+    (sent,) = ports.queues.peek(command_queue("mail"))
+    found = codec.decode(sent.body)
+    assert isinstance(found, Command)
+    assert found.clock == ports.clock.now() * 1_000_000
+
+
 def test_each_refusal_names_its_task() -> None:
     ports = memory.ports()
     ports.ledger.keep([failure("failed", Posted(MAIL, ""))._replace(state=states.SUCCESS, call=None)])
     ports.ledger.keep([failure("bare", Posted(MAIL, ""))._replace(call=None, error=ErrorRecord("E", "m", cause="bare"))])
-    said = [str(one) for one in reruns.planned(ports, ["failed", "bare", "unknown"])]
+    ports.ledger.reserve("again", "m", 0.0, 1.0)
+    said = [str(one) for one in reruns.planned(ports, ["failed", "bare", "again", "unknown"])]
     assert said == [
         "failed: it ended as SUCCESS; to run it once more, publish it: sedano call shop.sell …",
         "bare: its arguments were not kept; publish it again: sedano call shop.sell …",
+        "again: it is PENDING and goes on without help",
         "unknown: no task is recorded under it; `sedano explain unknown` looks for it",
     ]
