@@ -33,7 +33,34 @@ def _shut(*changes: str) -> dict[Key, str]:
     return {("sedano.aws.expressions.limits", "SHUT", text, change): reason for change in changes}
 
 
+_NARROWED = "the type alone needs it: "
+"""Such a condition tells mypy what the condition beside it says already; without it nothing else happens."""
+
 EQUIVALENT: Mapping[Key, str] = {
+    (
+        "sedano.engine.leases",
+        "Leasing.attempt",
+        "if not decision.free and sight.record is not None:",
+        "`not decision.free and sight.record is not None` → `not decision.free`",
+    ): f"{_NARROWED}a lease that does not exist is free",
+    (
+        "sedano.engine.leases",
+        "Leasing.renew",
+        "if not answer.done or answer.record is None:",
+        "`not answer.done or answer.record is None` → `not answer.done`",
+    ): f"{_NARROWED}a renewal that was done answers with the lease",
+    (
+        "sedano.engine.leases",
+        "Leasing._take",
+        "return (lease.term(answer.record, since) if answer.done and answer.record is not None else None), seen",
+        "`answer.done and answer.record is not None` → `answer.done`",
+    ): f"{_NARROWED}a grant that was written is the answer",
+    (
+        "sedano.engine.partitions",
+        "Partitioning.balance",
+        "taken = {index: sight.record for index, sight in sights.items() if index not in free and sight.record is not None}",
+        "`index not in free and sight.record is not None` → `index not in free`",
+    ): f"{_NARROWED}what does not exist is free, or its term was forgotten just before",
     **_shut(
         "`attribute_not_exists(shut)` always holds",
         "`shut = :shut` always holds",

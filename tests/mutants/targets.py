@@ -229,16 +229,10 @@ TARGETS: Sequence[Target] = (
     Target(
         "lease-steps",
         each("engine", "leases singletons partitions"),
-        stories(
-            "leases",
-            "leases_contended",
-            "limits_away",
-            "leadership",
-            "given_back",
-            "locks_in_tasks",
-            "locks_awaited",
-            "singletons",
-            "partitions",
+        (
+            *unit("engine/leasing", "engine/singletons", "engine/partitioning"),
+            *stories("leases", "leases_contended", "limits_away", "leadership", "given_back", "locks_in_tasks", "locks_awaited"),
+            *stories("singletons", "partitions"),
         ),
     ),
     Target("election-steps", ("engine.elections", "canvas.election"), stories("elections", "preferences")),

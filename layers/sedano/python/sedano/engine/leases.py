@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from sedano.errors import ConfigurationError, LeaseTaken, Unavailable
 from sedano.model.leases import rule as lease
-from sedano.model.leases.rule import HAND_OVER_MS, Leased, LeaseRecord, Sight, Term
+from sedano.model.leases.rule import HAND_OVER_MS, LeaseRecord, Sight, Term
 from sedano.model.leases.store_clock import Interval, Moment
 from sedano.ports import Ports
 
@@ -60,16 +60,16 @@ class Leasing:
         sight, fresh = self._glance(name)
         nonce = self.ports.entropy.nonce()
         for _ in range(TRIES):
-            decision = lease.decide(sight, self._time(), self.moment(), asker or nonce)
+            decision = lease.decide(sight, self._time(), self.moment(), asker)
             if not decision.free and sight.record is not None:
                 if fresh:
                     return Busy(sight.record, decision.wait / 1000)
                 sight, fresh = self.observe([name])[name], True
                 continue
-            answer, since = self._take(name, owner, duration, nonce, sight)
-            if answer.done and answer.record is not None:
-                return lease.term(answer.record, since)
-            sight, fresh = self._saw(name, answer.record), True
+            term, sight = self._take(name, owner, duration, nonce, sight)
+            if term is not None:
+                return term
+            fresh = True
         if sight.record is None:
             raise Unavailable(f"lease {name!r}: it changed under each of {TRIES} attempts")
         return Busy(sight.record, 0.1)
@@ -114,9 +114,7 @@ class Leasing:
 
     def take(self, name: str, owner: str, duration: int, sight: Sight) -> Term | None:
         """Take the lease that was seen and may be taken; None when it changed in the meantime."""
-        answer, since = self._take(name, owner, duration, self.ports.entropy.nonce(), sight)
-        self._saw(name, answer.record)
-        return lease.term(answer.record, since) if answer.done and answer.record is not None else None
+        return self._take(name, owner, duration, self.ports.entropy.nonce(), sight)[0]
 
     def _give(self, term: Term) -> None:
         """Remember that *term* is given back, until it would have expired anyway."""
@@ -126,13 +124,13 @@ class Leasing:
                 self._given = {name: given for name, given in self._given.items() if lease.remaining(given, now) > 0}
             self._given[term.name] = term
 
-    def _take(self, name: str, owner: str, duration: int, nonce: str, sight: Sight) -> tuple[Leased, Moment]:
+    def _take(self, name: str, owner: str, duration: int, nonce: str, sight: Sight) -> tuple[Term | None, Sight]:
+        """Return the term, or None where the lease had changed, and how the lease is seen after that."""
         since = self.moment()
         grant = lease.grant(name, owner, nonce, duration, sight.record, self._time())
         answer = self._send(lambda: self.ports.leases.take(grant, sight.record))
-        if answer.done:
-            self._saw(name, answer.record)
-        return answer, since
+        seen = self._saw(name, answer.record)
+        return (lease.term(answer.record, since) if answer.done and answer.record is not None else None), seen
 
     def _glance(self, name: str) -> tuple[Sight, bool]:
         """Return how the lease is seen, and whether that was read just now: it is, when it or the time is not known."""

@@ -25,12 +25,11 @@ from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, Sed
 from sedano.model import refusals, states
 from sedano.model.deferrals import patience
 from sedano.model.leases.rule import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
+from sedano.model.limits.task_limits import Key
 from sedano.model.messages.message import Command
 from sedano.model.states import TaskState
 from sedano.ports import Delivery, Ports
 
-WAKE_ONE_OF = 10
-"""How many receipts are tried at most: expired ones wake no message."""
 AGAIN_S = 5.0
 """How long a message waits at first that may not be woken; twice as long each time, at most 900 s."""
 _SEPARATOR = "\n"
@@ -47,7 +46,7 @@ class Singletons(Gate):
         """Return the jobs that may go on: those that are not singletons, those whose lease is ours now, and those that shall end unrun."""
         if all(job.task.singleton is None for job in jobs):
             return jobs
-        admitted = [job if job.task.singleton is None or job.stillborn is not None else self._admit(job, batch) for job in jobs]
+        admitted = [self._admit(job, job.task.singleton, batch) if job.stillborn is None else job for job in jobs]
         return [job for job in admitted if job is not None]
 
     def release(self, batch: Batch) -> None:
@@ -61,9 +60,11 @@ class Singletons(Gate):
             except SedanoError as error:
                 self.ports.telemetry.log("warning", "singleton not released; it will expire", lease=term.name, error=str(error))
 
-    def _admit(self, job: Job, batch: Batch) -> Job | None:
+    def _admit(self, job: Job, key: Key | None, batch: Batch) -> Job | None:
+        if key is None:
+            return job
         try:
-            name = self._name(job)
+            name = self._name(job, key)
         except (ArgumentError, MessageRefused, HeaderFailed):
             return job  # its arguments are wrong or lost for good: it will not run, and is told why where they are read again
         except (Unavailable, ConfigurationError) as away:
@@ -98,10 +99,8 @@ class Singletons(Gate):
     def _owner(self, job: Job) -> str:
         return f"{job.command.task} {job.command.task_id}"
 
-    def _name(self, job: Job) -> str:
-        singleton = job.task.singleton
-        key = "" if singleton is None or singleton is alone else singleton(*self.arguments(job.command))
-        return f"singleton/{job.task.name}/{key}"
+    def _name(self, job: Job, key: Key) -> str:
+        return f"singleton/{job.task.name}/{'' if key is alone else key(*self.arguments(job.command))}"
 
     def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
         """Hold the message back until the holder's time is over at least, and leave its receipt so that it can be woken earlier."""
@@ -115,7 +114,7 @@ class Singletons(Gate):
             put_off(self.ports, job, why, again * (0.5 + unit), batch)
 
     def _wake(self, released: LeaseRecord) -> None:
-        for receipt in released.waiting[:WAKE_ONE_OF]:
+        for receipt in released.waiting:  # ten at most
             queue, handle, message_id, until = receipt.split(_SEPARATOR)
             if not self.ports.leases.call(released, message_id):
                 return

@@ -1,0 +1,183 @@
+"""The gate of singletons alone: who gets a lease, who waits for how long, and who is woken."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from sedano.engine.batch import Arguments, Batch, Stillborn
+from sedano.engine.leases import Leasing
+from sedano.engine.registry import alone
+from sedano.engine.singletons import Singletons
+from sedano.errors import ArgumentError
+from sedano.model import refusals, states
+from sedano.model.leases.rule import Term
+from sedano.model.messages.message import Command
+from sedano.ports import Delivery, Ports
+from tests.unit.engine.gated import QUEUE, advance, asked, batch, job, names, told, waits, world
+
+LEASE = "singleton/only/"
+
+
+def first_argument(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """The key of a singleton: its first argument."""
+    return str(args[0])
+
+
+def of(command: Command) -> Arguments:
+    """The arguments of a command."""
+    return command.args, command.kwargs
+
+
+def unread(command: Command) -> Arguments:
+    """Arguments that nobody may ask for."""
+    raise AssertionError(f"the arguments of {command.task_id} are not needed")
+
+
+def gate(ports: Ports, arguments: Any = of) -> Singletons:
+    """The gate, over *ports*."""
+    return Singletons(ports, Leasing(ports), arguments)
+
+
+def held(ports: Ports, owner: str = "another", seconds: float = 60.0) -> Term:
+    """The lease of the singleton, held by *owner*."""
+    found = Leasing(ports).attempt(LEASE, owner, round(seconds * 1000))
+    assert isinstance(found, Term)
+    return found
+
+
+def admitted(ports: Ports, **options: Any) -> tuple[list[Any], Batch]:
+    """What becomes of one job of a singleton that is *held*."""
+    now = batch(ports)
+    return list(gate(ports).admit([job("a", singleton=alone, **options)], now)), now
+
+
+def test_a_batch_without_singletons_is_passed_on_as_it_is() -> None:
+    ports, jobs = world(), [job("a"), job("b")]
+    assert gate(ports).admit(jobs, batch(ports)) is jobs
+
+
+def test_of_a_mixed_batch_only_the_singletons_take_leases() -> None:
+    ports = world()
+    now = batch(ports)
+    found = gate(ports).admit([job("a", "plain"), job("b", singleton=alone)], now)
+    assert [(one.delivery.message_id, one.token > 0, one.stillborn) for one in found] == [("a", False, None), ("b", True, None)]
+    assert [term.name for term in now.terms] == [LEASE]
+
+
+def test_a_job_that_shall_end_unrun_takes_no_lease() -> None:
+    ports = world()
+    dead = job("a", singleton=alone)._replace(stillborn=Stillborn(states.FAILURE, refusals.EXPIRED, "expires", ""))
+    now = batch(ports)
+    assert (gate(ports).admit([dead], now), now.terms) == ([dead], [])
+
+
+def test_the_one_key_for_all_arguments_does_not_fetch_them() -> None:
+    ports = world()
+    assert names(gate(ports, unread).admit([job("a", singleton=alone)], batch(ports))) == ["a"]
+
+
+def test_each_key_has_a_lease_of_its_own() -> None:
+    ports = world()
+    now = batch(ports)
+    gate(ports).admit([job("a", args=("x",), singleton=first_argument), job("b", args=("y",), singleton=first_argument)], now)
+    assert [term.name for term in now.terms] == [f"{LEASE}x", f"{LEASE}y"]
+
+
+def test_wrong_arguments_are_reported_where_they_are_read_again() -> None:
+    def refused(_: Command) -> Arguments:
+        raise ArgumentError("n", "is missing")
+
+    ports, wrong = world(), job("a", singleton=first_argument)
+    assert gate(ports, refused).admit([wrong], batch(ports)) == [wrong]
+
+
+def test_the_lease_lasts_as_long_as_the_invocation_and_the_guard() -> None:
+    ports = world()
+    now = batch(ports, 10.0)
+    gate(ports).admit([job("a", singleton=alone)], now)
+    assert [term.duration for term in now.terms] == [11_000]
+
+
+def test_a_busy_singleton_is_counted_and_waits_for_the_holder() -> None:
+    ports = world(0.25, "leases")
+    held(ports)
+    found, now = admitted(ports, receives=3)
+    again = pytest.approx(60.06 + 0.25)
+    assert (found, now.counts) == ([], {("SingletonsBusy", "only"): 1})
+    ((delivery, seconds),) = asked(ports.queues, "hold")
+    assert (delivery.message_id, seconds) == ("a", again)
+    ((_, receipt),) = asked(ports.leases, "wait")
+    assert receipt.split("\n")[:3] == [QUEUE, "receipt-a", "a"]
+    assert float(receipt.split("\n")[3]) == ports.clock.now() + seconds
+    assert told(now) == [("a", "singleton held by another", round(ports.clock.now() + seconds, 3))]
+
+
+def test_a_message_that_waited_often_waits_longer_than_its_holder_lasts() -> None:
+    ports = world(0.25, "leases")
+    held(ports, seconds=11.0)
+    admitted(ports, receives=4)
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [5.0 * 2**3 + 0.25]
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [(0.0, 450.0), (0.25, 675.0)])
+def test_what_was_woken_in_vain_too_often_leaves_no_receipt(unit: float, seconds: float) -> None:
+    ports = world(unit, "leases")
+    held(ports)
+    found, now = admitted(ports, receives=10)
+    assert (found, waits(now), asked(ports.leases, "wait")) == ([], {"a": seconds}, [])
+
+
+def test_a_lease_that_is_kept_for_another_takes_no_receipt() -> None:
+    ports = world(0.25, "leases")
+    term = held(ports)
+    record = ports.leases.read([LEASE])[LEASE]
+    assert ports.leases.want(record, "someone")
+    Leasing(ports).release(term)
+    found, _ = admitted(ports)
+    assert (found, asked(ports.leases, "wait")) == ([], [])
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [5.0 * 0.75]
+
+
+@pytest.mark.parametrize(("on_busy", "state"), [("drop", states.REVOKED), ("fail", states.FAILURE)])
+def test_a_call_that_does_not_wait_ends_and_says_who_runs(on_busy: str, state: str) -> None:
+    ports = world()
+    held(ports)
+    (found,), _ = admitted(ports, on_busy=on_busy)
+    assert found.stillborn == Stillborn(state, refusals.BUSY, "singleton", f"{LEASE} is held by another", park=False)  # type: ignore[arg-type]
+
+
+def test_the_lease_of_its_own_earlier_delivery_drops_no_call() -> None:
+    ports = world()
+    first = batch(ports)
+    gate(ports).admit([job("a", singleton=alone, on_busy="drop")], first)
+    found, now = admitted(ports, on_busy="drop", receives=2)
+    assert (found, list(waits(now)), [one.message_id for one in now.given_back]) == ([], [], ["a"])
+
+
+def test_a_lease_that_is_over_wakes_no_one_and_the_others_are_given_back() -> None:
+    ports = world()
+    now = batch(ports)
+    lost = held(ports, seconds=2.0)
+    now.terms.append(lost._replace(name="singleton/other/"))
+    advance(ports, 5.0)
+    gates = gate(ports)
+    gates.admit([job("a", singleton=alone)], now)
+    now.terms.reverse()
+    gates.release(now)
+    assert now.terms == []
+    assert not ports.leases.read([LEASE])[LEASE].held
+
+
+def test_the_first_whose_wait_has_not_ended_is_woken_at_once() -> None:
+    ports = world()
+    now = batch(ports)
+    gates = gate(ports)
+    gates.admit([job("a", singleton=alone)], now)
+    for name, seconds in (("ended", 0.0), ("next", 0.5), ("last", 9.0)):
+        record = ports.leases.read([LEASE])[LEASE]
+        assert ports.leases.wait(record, "\n".join((QUEUE, f"receipt-{name}", name, str(ports.clock.now() + seconds))))
+    gates.release(now)
+    assert asked(ports.queues, "hold") == [(Delivery(QUEUE, "next", "receipt-next", ""), 0.0)]
+    record = ports.leases.read([LEASE])[LEASE]
+    assert (record.want, len(record.waiting)) == ("next", 1)
