@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Never
@@ -11,7 +12,7 @@ import pytest
 from sedano import Breaker, Sedano, every, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
-from sedano.errors import NotAllowed
+from sedano.errors import LeaseLost, NotAllowed
 from sedano.model.messages.lineage import rerun_id
 from sedano.ports import PARKED, command_queue
 from tests.stories import bakery
@@ -77,6 +78,7 @@ MUTATIONS: list[tuple[list[str], str]] = [
     (["pause", "acme", "--kind", "tenant", "--for", "2h"], "sedano pause: pause 1 tenant: acme for 7200 s; running"),
     (["pause", "ops.tidy", "--kind", "schedule"], "sedano pause: pause 1 schedule: ops.tidy until"),
     (["limit", "ops.send", "--rate", "10/m"], "sedano limit: limits of 1 task, ops.send: rate 10/m; workers"),
+    (["trigger", "ops.tidy"], "sedano trigger: run 1 schedule now: ops.tidy; its next moments stay as they are"),
     (["purge", "mail"], "sedano purge: delete every message that waits in 1 queue: mail (2 wait, 0 run)\nsedano purge: their"),
 ]
 
@@ -84,7 +86,7 @@ MUTATIONS: list[tuple[list[str], str]] = [
 def state(world: testing.World) -> Any:
     """Everything that a mutation may change."""
     control = world.ports.control.read()
-    waiting = [len(world.queues.peek(command_queue("mail"))), len(world.queues.peek(PARKED))]
+    waiting = [len(world.queues.peek(queue)) for queue in (command_queue("mail"), command_queue("default"), PARKED)]
     paused = [one.paused for one in app.schedules.list()]
     return control.paused, control.revoked, dict(control.limits), waiting, paused, world.ports.ledger.read(["t-1", "t-2"])
 
@@ -210,6 +212,42 @@ def test_a_schedule_is_paused_and_its_next_moments_are_shown(world: testing.Worl
     assert run("schedules", "ops.tidy", "--next", "2")[0].splitlines() == moments
 
 
+def test_a_schedule_runs_now_beside_its_moments_and_paused_too(world: testing.World, run: Ran) -> None:
+    moments = run("schedules", "ops.tidy", "--next", "2")[0]
+    (first,) = [json.loads(line) for line in run("trigger", "ops.tidy", "--yes", "--json")[0].splitlines()]
+    (again,) = [json.loads(line) for line in run("trigger", "ops.tidy", "--yes", "--json")[0].splitlines()]
+    assert first == again, "copies of one occurrence, within a second"
+    run("pause", "ops.tidy", "--kind", "schedule", "--yes")
+    world.clock.advance(1)
+    out, err = run("trigger", "ops.tidy", "--yes")
+    assert out != f"ops.tidy runs now as {first['id']}\n"
+    assert err.endswith("; the schedule stays paused\n")
+    run("resume", "ops.tidy", "--kind", "schedule", "--yes")
+    assert run("schedules", "ops.tidy", "--next", "2")[0] == moments
+    world.drain()
+    assert [app.result(one).state for one in (first["id"], out.split()[-1])] == ["SUCCESS", "SUCCESS"]
+
+
+def test_a_lock_is_released_in_place_of_its_holder_and_its_token_is_over(world: testing.World, run: Ran) -> None:
+    lock = app.lock("nightly", duration=60)
+    held = lock.acquire()
+    token = str(held.token)
+    out, err = run("release", "nightly", "--token", "1", "--yes", code=Exit.REFUSED)
+    assert (out, f"the lock nightly is held with the token {token} now, not 1" in err) == ("", True)
+    out, err = run("release", "nightly", "--token", token, code=Exit.USAGE)
+    said = f"sedano release: release 1 lock: nightly, which .+ holds with the token {token} until "
+    assert (out, re.match(said, err) is None) == ("", False)
+    held.renew()
+    assert run("release", "nightly", "--token", token, "--yes")[0] == f"nightly released; the token {token} is over\n"
+    with pytest.raises(LeaseLost):
+        held.renew()
+    assert run("release", "nightly", "--token", token, "--yes", code=Exit.REFUSED)[1] == "sedano release: the lock nightly is free\n"
+    after = lock.acquire()
+    assert after.token > held.token
+    assert not held.release(), "the old holder cannot release the new one's"
+    assert after.valid()
+
+
 def test_limits_are_changed_and_restored(world: testing.World, run: Ran) -> None:
     assert run("limit", "ops.send", "--concurrency", "0", "--yes")[0].startswith("ops.send ")
     assert "ops.send" in world.ports.control.read().limits
@@ -283,6 +321,10 @@ def test_a_run_of_a_workflow_is_retried(capsys: pytest.CaptureFixture[str]) -> N
         (["purge", NASTY], Exit.NOT_FOUND, f"{HARMLESS}: the app has no queue of this name; it has default, mail"),
         (["revoke"], Exit.USAGE, "revoke what? give ids, or --header NAME=VALUE"),
         (["revoke", "--header", "x"], Exit.USAGE, "--header: x: write NAME=VALUE"),
+        (["release", NASTY, "--token", "1"], Exit.NOT_FOUND, f"{HARMLESS} was never taken"),
+        (["release", "nightly"], Exit.USAGE, "--token"),
+        (["trigger", "mail"], Exit.NOT_FOUND, "mail: the app has no schedule of this name"),
+        (["limit", "ops.send", "--rate", "-1/s", "--dry-run"], Exit.USAGE, "'-1/s'"),
         (["redrive"], Exit.USAGE, "redrive what? give --queue or --why, or --all"),
         (["pause", "ops.tidy", "--kind", "schedule", "--for", "1h"], Exit.USAGE, "--for: a schedule is paused until"),
         (["schedules", NASTY], Exit.NOT_FOUND, f"{HARMLESS}: the app has no schedule of this name"),

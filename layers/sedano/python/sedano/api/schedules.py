@@ -30,6 +30,7 @@ from sedano.model.tasks.signature import Options, Signature
 from sedano.result import AsyncResult
 from sedano.task import Task
 
+Results = list[AsyncResult[Any]]
 MOST_BACKFILLED = 1_000
 """The most occurrences that one backfill publishes."""
 
@@ -187,6 +188,22 @@ class Schedules:
         moments = [*islice(between(found.schedule.timetable, first - 1e-6, last), MOST_BACKFILLED + 1)]
         if len(moments) > MOST_BACKFILLED:
             raise OptionError(f"start, end: more than {MOST_BACKFILLED} moments lie between them; fill them in parts")
+        return self._published(found, moments)
+
+    def trigger(self, name: str) -> AsyncResult[Any]:
+        """Publish one occurrence now, beside the moments of the timetable; a paused one too. Twice within a second publishes one.
+
+        It never expires, has no jitter, and `max_instances` does not count it.
+
+        Raises:
+            UnknownSchedule: no schedule has this name.
+            Unavailable: it could not be published; to do it again is safe.
+        """
+        (result,) = self._published(self._known(name, self._scheduler.read().get(name)), [int(self._now())])
+        return result
+
+    def _published(self, found: Periodic, moments: Sequence[int]) -> Results:
+        """Publish the occurrences of *found* at *moments*, which are not in the future, without the limits of the schedule."""
         late = found._replace(schedule=found.schedule._replace(jitter=0, max_instances=None), call=found.call._replace(expires=None))
         errors = [error for error in self._scheduler.publish(late, moments) if error is not None]
         if errors:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sedano.app import Sedano
+from sedano.errors import SedanoError
 
 MOST_UNTYPED = 100
 """A plan that touches more tasks or messages than this needs more than a click."""
@@ -36,6 +37,7 @@ class ChangePlan(NamedTuple):
 
     *verb*: its name on the command line. *what*: its target, for the log. *lines*: the plan in words. *number*: how many tasks or messages
     it touches, as far as is known. *word*: the text with which a person confirms it. *make* makes it. *hindrance*: why it cannot be made.
+    *refused*: why some of what was asked for is not part of it. *drop* gives back what the plan holds, where the change is not made.
     """
 
     verb: str
@@ -45,6 +47,8 @@ class ChangePlan(NamedTuple):
     word: str
     make: Callable[[], Made]
     hindrance: str = ""
+    refused: tuple[SedanoError, ...] = ()
+    drop: Callable[[], None] = lambda: None
 
     @property
     def typed(self) -> str:
@@ -52,9 +56,9 @@ class ChangePlan(NamedTuple):
         return self.word if self.number > MOST_UNTYPED else ""
 
 
-def hindered(verb: str, what: str, why: str) -> ChangePlan:
+def hindered(verb: str, what: str, why: str, refused: tuple[SedanoError, ...] = ()) -> ChangePlan:
     """Return a plan that cannot be made, and changes nothing."""
-    return ChangePlan(verb=verb, what=what, lines=(), number=0, word="", make=lambda: Made(()), hindrance=why)
+    return ChangePlan(verb=verb, what=what, lines=(), number=0, word="", make=lambda: Made(()), hindrance=why, refused=refused)
 
 
 def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.changes import plan as changes
-from sedano.changes.plan import ChangePlan
+from sedano.changes.plan import ChangePlan, Made
 from sedano.cli.exits import Exit
 from sedano.cli.printer import line, say, say_json
 from sedano.errors import UsageError
@@ -81,13 +81,19 @@ def made(app: Sedano, plan: ChangePlan, consent: Consent) -> Exit:
         return Exit.REFUSED
     refused = refusal(plan.verb, plan.lines, consent)
     if refused is not None:
+        plan.drop()
         return refused
     done = changes.made(app, plan, consent.reason)
-    for one in done.effects:
-        consent.done(one.text, **one.facts)
+    print_effects(done, consent)
     for why in done.left:
         say(f"sedano {plan.verb}: {why}", err=True)
     return Exit.REFUSED if done.left else Exit.DONE
+
+
+def print_effects(done: Made, consent: Consent) -> None:
+    """Print what a change did."""
+    for one in done.effects:
+        consent.done(one.text, **one.facts)
 
 
 def note(app: Sedano, verb: str, what: str, consent: Consent) -> None:

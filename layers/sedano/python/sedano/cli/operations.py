@@ -1,17 +1,14 @@
-"""Revokes, pauses, limits and purges: what `sedano revoke`, `pause`, `resume`, `limit` and `purge` do."""
+"""The work of `sedano revoke`, `pause`, `resume`, `limit`, `release`, `trigger` and `purge`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sedano.app import Sedano
-from sedano.changes import pauses, revocations
-from sedano.changes.pauses import valid
-from sedano.changes.targets import found
+from sedano.changes import limits, locks, pauses, revocations, triggers
 from sedano.cli.consent import Consent, made, note, refusal
 from sedano.cli.exits import Exit
-from sedano.errors import UnknownQueue, UsageError
-from sedano.model.pauses import TASK
+from sedano.errors import UnknownQueue
 from sedano.ports import PARKED, command_queue
 
 EMPTY_POLLS = 3
@@ -40,23 +37,17 @@ def resume(app: Sedano, name: str, kind: str | None, consent: Consent) -> Exit:
 
 def limit(app: Sedano, name: str, rate: str | None, concurrency: str | None, restore: bool, consent: Consent) -> Exit:
     """Change how often and how many at a time a task runs; print its changed limits."""
-    task = found(app, name, TASK)[1]
-    changes = [f"rate {rate}"] * (rate is not None) + [f"concurrency {concurrency}"] * (concurrency is not None)
-    plan = f"limits of 1 task, {task}: {'as declared' if restore else ', '.join(changes)}"
-    refused = refusal("limit", [f"{plan}; workers learn of it with their next heartbeat"], consent)
-    if refused is not None:
-        return refused
-    limits: Mapping[str, str] = {}
-    if restore:
-        limits = app.control.restore_limits(task)
-    if rate is not None:
-        limits = valid(app.control.rate_limit, task, None if rate == "none" else rate)
-    if concurrency is not None:
-        limits = valid(app.control.concurrency, task, None if concurrency == "none" else _number(concurrency))
-    after = limits.get(task, "as declared")
-    consent.done(f"{task} {after}", task=task, limits=after)
-    note(app, "limit", plan, consent)
-    return Exit.DONE
+    return made(app, limits.limit(app, name, rate, concurrency, restore=restore), consent)
+
+
+def release(app: Sedano, name: str, token: int, consent: Consent) -> Exit:
+    """Release a lock in place of the holder with *token*."""
+    return made(app, locks.release(app, name, token), consent)
+
+
+def trigger(app: Sedano, name: str, consent: Consent) -> Exit:
+    """Run a schedule now; print the id of the occurrence."""
+    return made(app, triggers.trigger(app, name), consent)
 
 
 def purge(app: Sedano, name: str, consent: Consent) -> Exit:
@@ -82,9 +73,3 @@ def purge(app: Sedano, name: str, consent: Consent) -> Exit:
     consent.done(f"{deleted} deleted", queue=name, deleted=deleted)
     note(app, "purge", name, consent)
     return Exit.DONE
-
-
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise UsageError(f"--concurrency: {text} is not a whole number or none")
-    return int(text)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
-from sedano.cli.consent import Consent, note, refusal
+from sedano.changes import redrives
+from sedano.cli.consent import Consent, made, note, print_effects, refusal
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_text
 from sedano.cli.tables import Instant, document, listing
-from sedano.engine.parked.redrive import Going, Parked, give_back, parked, planned, redrive, whole_body
-from sedano.engine.reruns import Rerun
+from sedano.engine.parked.redrive import Parked, give_back, parked, planned, whole_body
 from sedano.errors import MessageRefused, SedanoError
-from sedano.host.sources import answering, reading
 from sedano.model.messages.timestamps import shown
 from sedano.model.sources.streams import QUEUE as STREAM
 from sedano.model.sources.webhooks import QUEUE as WEBHOOK
 from sedano.model.sources.webhooks import read_back
-from sedano.ports import Ports, command_queue
+from sedano.ports import Ports
 from sedano.views.parked import reasons
-
-NEW_IDS = ", under new ids: these tasks have ended"
 
 
 class Meant(NamedTuple):
@@ -80,74 +76,31 @@ def send_again(app: Sedano, meant: Meant, *, foreign: bool, most: int, consent: 
     if not some:
         return _none(" ".join(meant.ids) or meant.reason or "that")
     going = planned(ports, some, app.registry, foreign)
-    plan = _counts(going)
+    plan = redrives.counts(going)
     refused = refusal("parked", plan, consent) if plan or consent.dry_run else None
     if refused is None:
-        stay = _sent(app, "parked", going, consent)
+        done = redrives.sent(app, going)
+        print_effects(done, consent)
         if plan:
             note(app, "parked redrive", " ".join(meant.ids) or meant.reason or "every reason", consent)
-        return Exit.FAILED if stay else Exit.DONE
+        return Exit.FAILED if _stay(done.left) else Exit.DONE
     give_back(ports, some)
-    stay = _staying("parked", going, [one.error for one in going])
+    stay = _stay(redrives.staying(going, [one.error for one in going]))
     return Exit.FAILED if stay and refused == Exit.DONE else refused
 
 
 def redrive_asked(app: Sedano, queue: str | None, why: str | None, most: int, consent: Consent) -> Exit:
     """Send the messages again that came from *queue* and were parked for *why*, if the user agrees."""
-    ports = app.outlet.ports
-    key = None if queue is None else command_queue(queue)
-    some = parked(ports, lambda one: key in (None, one.queue) and why in (None, one.reason), most)
-    if not some:
-        say("sedano redrive: nothing parked is meant; `sedano parked list` shows the reasons", err=True)
-        return Exit.NOT_FOUND
-    going = planned(ports, some, app.registry)
-    plan = [f"send {sum(one.error is None for one in going)} parked messages again, of {len(some)}", *_counts(going)]
-    refused = refusal("redrive", plan, consent)
-    if refused is not None:
-        give_back(ports, some)
-        return refused
-    stay = _sent(app, "redrive", going, consent)
-    note(app, "redrive", f"{queue or 'every queue'} {why or 'every reason'}", consent)
-    return Exit.REFUSED if stay else Exit.DONE
+    plan = redrives.redrive(app, queue, why, most)
+    done = made(app, plan, consent)
+    return Exit.NOT_FOUND if plan.hindrance else done
 
 
-def _sent(app: Sedano, verb: str, going: Sequence[Going], consent: Consent) -> int:
-    """Send what is *going*; say what was sent and what stays, and return how many stay."""
-    answers = redrive(app.outlet.ports, going, answering(app).again, reading(app).again)
-    for one, error in zip(going, answers, strict=True):
-        if error is None:
-            told_sent(one, consent)
-    return _staying(verb, going, answers)
-
-
-def told_sent(going: Going, consent: Consent) -> None:
-    """Print that a parked message was sent, and the id of its task where that runs under another one."""
-    named = going.one.task_id or going.one.message_id
-    if going.rerun is None:
-        consent.done(f"{named} sent to {going.queue}", id=named, queue=going.queue)
-    else:
-        told_rerun(going.rerun, consent)
-
-
-def told_rerun(rerun: Rerun, consent: Consent) -> None:
-    """Print under which id an ended task runs again."""
-    new = rerun.command.task_id
-    consent.done(f"{rerun.ended_id} runs again as {new}, sent to {rerun.queue}", id=rerun.ended_id, queue=rerun.queue, rerun=new)
-
-
-def _staying(verb: str, going: Sequence[Going], errors: Sequence[SedanoError | None]) -> int:
+def _stay(left: Sequence[str]) -> int:
     """Say why messages stay parked; return how many do."""
-    for one, error in zip((each.one for each in going), errors, strict=True):
-        if error is not None:
-            say_text(f"sedano {verb}: {one.task_id or one.message_id} stays parked: {error}", err=True)
-    return sum(error is not None for error in errors)
-
-
-def _counts(going: Sequence[Going]) -> list[str]:
-    """Return what can be sent, a line for each task and queue."""
-    sent = [one for one in going if one.error is None]
-    counted = Counter((one.one.name or "unreadable", one.queue, one.rerun is not None) for one in sent)
-    return [f"{n} of {name} to {queue}{NEW_IDS if ended else ''}" for (name, queue, ended), n in sorted(counted.items())]
+    for why in left:
+        say_text(f"sedano parked: {why}", err=True)
+    return len(left)
 
 
 def _none(named: str) -> Exit:

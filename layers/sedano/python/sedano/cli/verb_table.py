@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from sedano.cli.verb_entries import VERBS, verb
 
 if TYPE_CHECKING:
     from click import Command
 
-
-class Verb(NamedTuple):
-    """One line of *help*, and what *load* returns: the click command."""
-
-    help: str
-    load: Callable[[], Command]
-
-
-VERBS: dict[str, Verb] = {}
-"""Every verb by its name, in the order of the table."""
-
-
-def verb(load: Callable[[], Command]) -> Callable[[], Command]:
-    """Enter the function *load* in the table under its name."""
-    VERBS[load.__name__.rstrip("_")] = Verb((load.__doc__ or "").rstrip("."), load)
-    return load
+__all__ = ["VERBS"]
 
 
 @verb
@@ -259,6 +245,14 @@ def redrive() -> Command:
 
 
 @verb
+def release() -> Command:
+    """Release a lock in place of its holder."""
+    from sedano.cli.verbs.release import command
+
+    return command
+
+
+@verb
 def report() -> Command:
     """Write a page about the event history, with Spark."""
     from sedano.cli.verbs.report import command
@@ -350,6 +344,14 @@ def top() -> Command:
 def trace() -> Command:
     """Show a canvas as one tree of spans, with the time of each."""
     from sedano.cli.verbs.trace import command
+
+    return command
+
+
+@verb
+def trigger() -> Command:
+    """Run a schedule now, beside its moments."""
+    from sedano.cli.verbs.trigger import command
 
     return command
 

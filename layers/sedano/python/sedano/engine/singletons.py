@@ -56,7 +56,7 @@ class Singletons(Gate):
             try:
                 released = self.leasing.release(term)
                 if released is not None:
-                    self._wake(released)
+                    wake(self.ports, released)
             except SedanoError as error:
                 self.ports.telemetry.log("warning", "singleton not released; it will expire", lease=term.name, error=str(error))
 
@@ -113,15 +113,17 @@ class Singletons(Gate):
         else:
             put_off(self.ports, job, why, again * (0.5 + unit), batch)
 
-    def _wake(self, released: LeaseRecord) -> None:
-        for receipt in released.waiting:  # ten at most
-            queue, handle, message_id, until = receipt.split(_SEPARATOR)
-            if not self.ports.leases.call(released, message_id):
-                return
-            if float(until) > self.ports.clock.now():
-                self.ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
-                return
-            released = released._replace(waiting=released.waiting[1:])
+
+def wake(ports: Ports, released: LeaseRecord) -> None:
+    """Let the first message that waits for a *released* singleton, and can be woken, arrive at once."""
+    for receipt in released.waiting:  # ten at most
+        queue, handle, message_id, until = receipt.split(_SEPARATOR)
+        if not ports.leases.call(released, message_id):
+            return
+        if float(until) > ports.clock.now():
+            ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
+            return
+        released = released._replace(waiting=released.waiting[1:])
 
 
 def _unrun(job: Job, state: TaskState, why: str, code: str = "") -> Job:
