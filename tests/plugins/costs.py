@@ -1,7 +1,7 @@
 """What each file of tests takes in CPU: named at the end of a run, kept, and left out of the quick one.
 
 `--costly=25`  names the files that took most
-`--keep-costs` writes them to `tests/COSTS.md`; for a run of everything
+`--keep-costs` writes them to `tests/COSTS.md`; the rows of files that this run did not run stay as they are
 `--quick`      leaves out the files that take more than `QUICK_S` by that page, save the walls, and says how many
 
 It is the CPU of the processes that run tests and of all that they started, such as the JVM and the local endpoint, so a busy machine does
@@ -74,12 +74,13 @@ def _cpu_of(process: int) -> float:
 
 def page(taken: Mapping[str, float]) -> str:
     """Return the text of the page about *taken*: seconds by file, the dearest first."""
-    rows = [f"| {seconds:.1f} | `{file}` |" for file, seconds in sorted(taken.items(), key=lambda one: -one[1]) if seconds >= SHOWN_S]
-    rest = sum(seconds for seconds in taken.values() if seconds < SHOWN_S)
+    shown = {file: seconds for file, seconds in taken.items() if seconds >= SHOWN_S and file.endswith(".py")}
+    rows = [f"| {seconds:.1f} | `{file}` |" for file, seconds in sorted(shown.items(), key=lambda one: -one[1])]
     head = (
-        f"Seconds of CPU by file, of a run of everything: {sum(taken.values()) / 60:.0f} minutes in all; files below {SHOWN_S:g} s take "
-        f"{rest:.0f} s together.\n"
-        f"`make check` leaves out what takes more than {QUICK_S:g} s. `.venv/bin/python -m pytest --keep-costs` writes this page anew."
+        f"Seconds of CPU by file, when it was last run with `--keep-costs`: {sum(shown.values()) / 60:.0f} minutes in all. Files below "
+        f"{SHOWN_S:g} s are left out.\n"
+        f"`make check` leaves out what takes more than {QUICK_S:g} s. `.venv/bin/python -m pytest --keep-costs tests/unit` writes the rows "
+        "of a room anew."
     )
     return "\n".join(["# What the tests take", "", head, "", "| CPU s | file |", "|---|---|", *rows, ""])
 
@@ -87,6 +88,12 @@ def page(taken: Mapping[str, float]) -> str:
 def stored(text: str) -> dict[str, float]:
     """Return the seconds by file that a page names."""
     return {file: float(seconds) for seconds, file in _ROW.findall(text)}
+
+
+def renewed(text: str, taken: Mapping[str, float]) -> str:
+    """Return the page *text* with the rows of the files in *taken* made anew, and without those of files that are gone."""
+    others = {file: seconds for file, seconds in stored(text).items() if (PAGE.parents[1] / file).is_file()}
+    return page({**others, **taken})
 
 
 class Costs:
@@ -118,7 +125,7 @@ class Costs:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Name the files that took most; keep them all, when that is asked."""
         if self._config.getoption("keep_costs"):
-            PAGE.write_text(page(self.taken), encoding="utf-8")
+            PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), self.taken), encoding="utf-8")
         most = self._config.getoption("costly")
         if most:
             terminalreporter.section("files that took most CPU")

@@ -38,7 +38,7 @@ class Sizes:
 
 
 CI = Sizes(
-    claims=10_000, leases=4_000, elections=4_000, others=1_000, flow=250, blocks=1, block=2_000, histories=5_000, expressions=5_000,
+    claims=4_000, leases=4_000, elections=4_000, others=1_000, flow=250, blocks=1, block=2_000, histories=5_000, expressions=5_000,
     sequences=40, crowds=0, crons=0, outages=0,
 )  # fmt: skip
 """Twice a block or more, which catches every planted fault: `tests.simulation.test_mutants`."""

@@ -58,7 +58,7 @@ def test_a_canvas_is_walked_from_its_first_step_to_its_last(shop: Shop, processe
 
 
 def test_the_progress_of_a_chord_is_told_while_it_runs(stage: Stage, shop: Shop, processes: Processes) -> None:
-    size = 2 * WIDTH + 1
+    size = WIDTH + 1
     result = chord([shop.add.s(n, n) for n in range(size)], shop.total.s()).delay()
     header = result.parent
     assert header.progress() == Progress(0, 0, size)

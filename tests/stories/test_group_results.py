@@ -8,6 +8,7 @@ from sedano import AsyncResult, GroupResult, chord, group
 from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout
 from sedano.model.canvas.join import WIDTH, Arrival, path
 from sedano.result import Derived, Progress, ResultSet
+from sedano.result.waits import READ_AT_ONCE
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage
@@ -25,13 +26,13 @@ def after(shop: Shop, parent: Any, task: str = "pack") -> AsyncResult[Any]:
 
 
 def test_values_of_a_group_come_in_order_and_of_groups_within_as_lists(stage: Stage, shop: Shop, processes: Processes) -> None:
-    flat = group(shop.add.s(n, n) for n in range(250)).delay()
+    flat = group(shop.add.s(n, n) for n in range(READ_AT_ONCE + 1)).delay()
     inner = group(shop.add.s(n, 1) for n in range(2)).delay()
     single = shop.add.delay(9, 9)
     processes.drain()
     before = stage.audit.reads
-    assert flat.get() == [2 * n for n in range(250)]
-    assert stage.audit.reads - before == 3
+    assert flat.get() == [2 * n for n in range(READ_AT_ONCE + 1)]
+    assert stage.audit.reads - before == 2
     seen: list[tuple[str, Any]] = []
     nested = ResultSet([single, inner, GroupResult([])])
     assert nested.get(callback=lambda task_id, value: seen.append((task_id, value))) == [18, [1, 2], []]
