@@ -13,7 +13,7 @@ from sedano.aws.client.store_date import NotedClient
 from sedano.aws.client.store_time import BoundedClock, DatedClient
 from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.memory import MemoryTelemetry, SeededEntropy, VirtualClock
-from sedano.model.leases.store_clock import Interval
+from sedano.model.store_clock import Interval
 from sedano.ports import Clock, Entropy
 
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sedano.errors import OptionError, Unavailable
-from sedano.model.leases.rule import LeaseRecord, Term, term
-from sedano.model.leases.store_clock import Moment
+from sedano.model.leases import LeaseRecord, Term, term
+from sedano.model.store_clock import Moment
 from sedano.ports import Leases
 from tests.conformance.worlds import World, in_memory, over_aws
 from tests.plugins.resources import Resources

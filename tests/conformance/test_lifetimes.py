@@ -10,12 +10,12 @@ from sedano.model import states
 from sedano.model.canvas.join import Arrival, Node
 from sedano.model.collection import Latest, written
 from sedano.model.elections import Election, closed
-from sedano.model.leases.rule import LeaseRecord, Term
-from sedano.model.leases.store_clock import Moment
+from sedano.model.leases import LeaseRecord, Term
 from sedano.model.ledger.records import Claim, Extension, Outcome
 from sedano.model.limits.concurrency import Permit
 from sedano.model.limits.rate import Line, Pace
 from sedano.model.messages.message import BlobRef
+from sedano.model.store_clock import Moment
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import MemberRecord
 from tests.conformance.tasks import NOW, holding

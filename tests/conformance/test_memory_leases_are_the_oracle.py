@@ -11,8 +11,8 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, Phase, given, settings
 
 from sedano import memory
-from sedano.model.leases.rule import Leased, LeaseRecord, term
-from sedano.model.leases.store_clock import Moment
+from sedano.model.leases import Leased, LeaseRecord, term
+from sedano.model.store_clock import Moment
 from sedano.ports import Leases
 from tests.conformance.worlds import World
 

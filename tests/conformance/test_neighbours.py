@@ -8,14 +8,14 @@ import pytest
 from sedano.model.canvas.join import Arrival, Join, Node
 from sedano.model.collection import Latest, written
 from sedano.model.elections import Election, closed
-from sedano.model.leases.rule import LeaseRecord, Term
-from sedano.model.leases.store_clock import Moment
+from sedano.model.leases import LeaseRecord, Term
 from sedano.model.ledger.records import TERMINATE, Extension
 from sedano.model.limits.concurrency import Permit
 from sedano.model.limits.rate import Line, Pace
 from sedano.model.memos import Memo
 from sedano.model.messages.message import BlobRef
 from sedano.model.schedules.agenda import Agenda
+from sedano.model.store_clock import Moment
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import MemberRecord
 from tests.conformance.tasks import CLAIM, NOW, claimed, retry, stored, success

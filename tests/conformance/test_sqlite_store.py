@@ -11,10 +11,10 @@ import pytest
 
 from sedano.errors import ConfigurationError, OptionError, Unavailable
 from sedano.memory import START, MemoryTelemetry, SeededEntropy, VirtualClock
-from sedano.model.leases.rule import Term
-from sedano.model.leases.store_clock import Moment
+from sedano.model.leases import Term
 from sedano.model.memos import Memo
 from sedano.model.order import MAX_RECEIVES
+from sedano.model.store_clock import Moment
 from sedano.model.timers import EARLY_S, Timer, opened
 from sedano.ports import PARKED, Outgoing, Ports, command_queue
 from sedano.sqlite import queues

@@ -7,8 +7,8 @@ import pytest
 from sedano.memory import START
 from sedano.model.canvas.join import Arrival, Join, Node
 from sedano.model.elections import Election
-from sedano.model.leases.rule import LeaseRecord, Term
-from sedano.model.leases.store_clock import Moment
+from sedano.model.leases import LeaseRecord, Term
+from sedano.model.store_clock import Moment
 from sedano.ports import Outgoing
 from sedano.sqlite.retention import AGAIN_S, BLOB_LIFETIME_S, EVERY_S, FIRST_S, MOST, RETENTION_S, Sweeper, sweep
 from sedano.sqlite.store import Store

@@ -15,7 +15,7 @@ from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.engine.worker_events import Host
 from sedano.model import circuits as breaker
-from sedano.model.leases.rule import LeaseRecord
+from sedano.model.leases import LeaseRecord
 from sedano.model.limits.concurrency import Permit
 from sedano.model.memos import CIRCUIT, Memo, memo_name
 from sedano.model.schedules.agenda import Agenda, agenda_of, begun

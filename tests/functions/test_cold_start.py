@@ -41,9 +41,9 @@ RARE = (
     "engine.worker.body_threads", "api.budgets",
     "checks", "api.worker_options", "api.connector",
     "model.cluster.controller", "aws.consumers",
-    "model.elections", "model.leases.rule", "model.history.live_state", "model.history.event_order", "model.partitions",
+    "model.elections", "model.leases", "model.history.live_state", "model.history.event_order", "model.partitions",
     "model.history.registers", "model.history.snapshot",
-    "model.leases.store_clock", "model.workflow", "aws.client.store_time", "aws.elections", "aws.fencing.items", "aws.flow_runs",
+    "model.store_clock", "model.workflow", "aws.client.store_time", "aws.elections", "aws.fencing.items", "aws.flow_runs",
     "aws.leases",
     "ports.limits", "model.limits.rate", "model.limits.concurrency", "model.collection", "aws.limits", "aws.expressions.limits",
     "api.order", "engine.order", "model.order",
@@ -116,7 +116,7 @@ def test_what_the_app_declares_is_loaded_while_the_worker_starts(settings: Mappi
     (tmp_path / "plain.py").write_text(PLAIN)
     (tmp_path / "locking.py").write_text(LOCKING)
     loaded = start("worker", settings, "locking:app", tmp_path)
-    assert {"sedano.engine.singletons", "sedano.engine.leases", "sedano.model.leases.rule"} <= set(loaded)
+    assert {"sedano.engine.singletons", "sedano.engine.leases", "sedano.model.leases"} <= set(loaded)
 
 
 def test_every_module_that_is_named_as_rarely_used_exists() -> None:

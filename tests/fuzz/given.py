@@ -14,8 +14,8 @@ from sedano.aws.events import S3Events
 from sedano.aws.settings import from_environment
 from sedano.engine.publisher.spool import Spool
 from sedano.errors import OptionError
-from sedano.model.leases.store_clock import Moment, learned
 from sedano.model.seals import key_set
+from sedano.model.store_clock import Moment, learned
 from sedano.ports.webhook_secrets import lines_of
 from tests.fuzz.loop import Target
 from tests.fuzz.readers import FILE_S, reader, text_of

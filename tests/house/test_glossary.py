@@ -33,6 +33,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     "model": {
         "connection_breaker": "the breaker of a connection to a service",
         "settings": "the settings of a project, read from pyproject.toml",
+        "store_clock": "the time at a store, as an interval that contains it",
     },
     "ports": {
         "absent": "the placeholders of optional ports",

@@ -14,7 +14,7 @@ from typing import Any
 
 from sedano.aws.client import keys
 from sedano.engine.leases import Leasing
-from sedano.model.leases.rule import Term
+from sedano.model.leases import Term
 from tests.simulation.claim_referee import number
 from tests.simulation.claims import ClaimWorld, plan_of
 from tests.simulation.lease_referee import CONTROL

@@ -7,8 +7,8 @@ from typing import Any
 
 from sedano.aws.client import keys
 from sedano.engine.leases import Leasing
-from sedano.model.leases.rule import Term
-from sedano.model.leases.store_clock import Moment
+from sedano.model.leases import Term
+from sedano.model.store_clock import Moment
 from tests.simulation.dynamodb import Change, Database
 from tests.simulation.lease_referee import CONTROL, LEASE, LeaseReferee
 from tests.simulation.process import Process

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from sedano.engine.leases import POLL_S
-from sedano.model.leases import rule as lease
-from sedano.model.leases.rule import GUARD_MS, Term
-from sedano.model.leases.store_clock import DRIFT, Moment
+from sedano.model import leases as lease
+from sedano.model.leases import GUARD_MS, Term
+from sedano.model.store_clock import DRIFT, Moment
 from tests.simulation.claim_referee import number, text
 from tests.simulation.dynamodb import Change, Database
 from tests.simulation.process import Process

@@ -16,7 +16,7 @@ from sedano import memory
 from sedano.aws.leases import DynamoLeases
 from sedano.engine.leases import Acquisition, Leasing
 from sedano.errors import Unavailable
-from sedano.model.leases.rule import GUARD_MS, Leased, LeaseRecord, Term
+from sedano.model.leases import GUARD_MS, Leased, LeaseRecord, Term
 from sedano.ports import Ports
 from tests.simulation.claims import Telemetry
 from tests.simulation.dynamodb import Database

@@ -15,8 +15,8 @@ from typing import Any
 from sedano.aws.expressions import elections, leases, tasks
 from sedano.engine.leases import Busy, Leasing
 from sedano.engine.worker.pipeline import Worker
-from sedano.model.leases.rule import GUARD_MS, Leased, LeaseRecord, Term
-from sedano.model.leases.store_clock import Interval
+from sedano.model.leases import GUARD_MS, Leased, LeaseRecord, Term
+from sedano.model.store_clock import Interval
 from sedano.ports import Ports
 from tests.simulation import (
     circuit_mutants,

@@ -8,8 +8,8 @@ from functools import partial
 
 from sedano.aws.expressions import leases
 from sedano.engine.leases import Leasing
-from sedano.model.leases import rule as lease
-from sedano.model.leases.rule import LeaseRecord, Sight, Term
+from sedano.model import leases as lease
+from sedano.model.leases import LeaseRecord, Sight, Term
 from sedano.model.partitions import Plan, plan
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.partitions import PartitionWorld, PlantedShare

@@ -13,7 +13,7 @@ from sedano.engine.leases import Busy, Leasing
 from sedano.engine.singletons import Singletons
 from sedano.engine.worker.pipeline import Worker
 from sedano.model import states
-from sedano.model.leases.rule import SHORTEST_MS, Term
+from sedano.model.leases import SHORTEST_MS, Term
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted
 from tests.simulation.singletons import SingletonWorld

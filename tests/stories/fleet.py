@@ -11,8 +11,8 @@ from sedano import Sedano, memory
 from sedano.aws.client import keys
 from sedano.aws.leases import DynamoLeases
 from sedano.errors import Unavailable
-from sedano.model.leases.rule import Leased, LeaseRecord, Term
-from sedano.model.leases.store_clock import Interval
+from sedano.model.leases import Leased, LeaseRecord, Term
+from sedano.model.store_clock import Interval
 from sedano.ports import Clock, Leases
 from sedano.sqlite.leases import SqliteLeases
 from sedano.sqlite.retention import sweep

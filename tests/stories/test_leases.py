@@ -6,7 +6,7 @@ import pytest
 
 from sedano.engine.leases import POLL_S
 from sedano.errors import LeaseLost, LeaseTaken, OptionError, Unavailable
-from sedano.model.leases.rule import GUARD_MS
+from sedano.model.leases import GUARD_MS
 from tests.plugins.resources import Resources
 from tests.stories.fleet import Fleet, in_memory, on_moto
 

@@ -12,7 +12,7 @@ from sedano.engine.singletons import Singletons
 from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import Unavailable
 from sedano.model import states
-from sedano.model.leases.rule import Leased, LeaseRecord, Term
+from sedano.model.leases import Leased, LeaseRecord, Term
 from sedano.ports import EVENTS, Leases, Outgoing, Ports
 from tests.stories.fleet import Wire
 from tests.stories.stage import in_memory

@@ -17,11 +17,11 @@ from sedano.memory import START, MemoryTelemetry, SeededEntropy, VirtualClock
 from sedano.model import states
 from sedano.model.canvas.join import Arrival, Node
 from sedano.model.elections import Election, closed
-from sedano.model.leases.rule import LeaseRecord, Term
-from sedano.model.leases.store_clock import Moment
+from sedano.model.leases import LeaseRecord, Term
 from sedano.model.ledger.records import Claim, Outcome, Posted
 from sedano.model.limits.concurrency import Permit
 from sedano.model.memos import Memo
+from sedano.model.store_clock import Moment
 from sedano.model.timers import Timer
 from sedano.ports import Delivery, Outgoing, Ports, command_queue
 from sedano.sqlite.deployment import connect

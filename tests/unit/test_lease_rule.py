@@ -5,9 +5,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import assume, given
 
-from sedano.model.leases import rule as lease
-from sedano.model.leases.rule import GUARD_MS, HAND_OVER_MS, LeaseRecord, Sight, Term
-from sedano.model.leases.store_clock import DRIFT, WIDEST_MS, Interval, Moment, StoreClock, froze, learned, least, most
+from sedano.model import leases as lease
+from sedano.model.leases import GUARD_MS, HAND_OVER_MS, LeaseRecord, Sight, Term
+from sedano.model.store_clock import DRIFT, WIDEST_MS, Interval, Moment, StoreClock, froze, learned, least, most
 
 NOW = 1_767_225_600_000
 HELD = LeaseRecord("x", 7, "n", "host", 3, True, 30_000, NOW + 30_000)

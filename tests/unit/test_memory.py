@@ -5,11 +5,11 @@ import doctest
 import pytest
 
 from sedano import memory
-from sedano.model.leases.rule import LeaseRecord, term
-from sedano.model.leases.store_clock import Interval, Moment
+from sedano.model.leases import LeaseRecord, term
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, Claimed, Outcome
 from sedano.model.queues import HOLD_MOST_S, MAX_HOLD_S
 from sedano.model.states import PENDING, RUNNING
+from sedano.model.store_clock import Interval, Moment
 from sedano.ports import EVENTS, PARKED, Delivery, Outgoing
 
 CLAIM = Claim("task-1", 0, "message-1", "n" * 32, memory.START + 60, 1, "shop.add")

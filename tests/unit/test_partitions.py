@@ -6,7 +6,7 @@ from math import ceil
 import hypothesis.strategies as st
 from hypothesis import given
 
-from sedano.model.leases.rule import LeaseRecord
+from sedano.model.leases import LeaseRecord
 from sedano.model.partitions import fair_share, plan, preference
 
 

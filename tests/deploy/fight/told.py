@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sedano.aws.expressions import Write
-from sedano.model.leases.rule import Leased, LeaseRecord, Term
+from sedano.model.leases import Leased, LeaseRecord, Term
 from tests.deploy.fight.journal import Journal
 
 WRITES = frozenset({"update_item", "put_item", "delete_item", "transact_write_items", "send_message", "send_message_batch"})

@@ -7,8 +7,8 @@ import pytest
 from sedano import memory
 from sedano.engine.leases import Busy, Leasing
 from sedano.errors import ConfigurationError
-from sedano.model.leases.rule import Leased, LeaseRecord, Term
-from sedano.model.leases.store_clock import WIDEST_MS, Interval, Moment
+from sedano.model.leases import Leased, LeaseRecord, Term
+from sedano.model.store_clock import WIDEST_MS, Interval, Moment
 from sedano.ports import Ports
 from tests.stories.taps import Watch, tapped
 

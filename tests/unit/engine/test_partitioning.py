@@ -5,8 +5,8 @@ from dataclasses import replace
 from sedano import memory
 from sedano.engine.leases import Leasing
 from sedano.engine.partitions import Partitioning
-from sedano.model.leases.rule import Term
-from sedano.model.leases.store_clock import FREEZE_MS
+from sedano.model.leases import Term
+from sedano.model.store_clock import FREEZE_MS
 from sedano.ports import Ports
 from tests.unit.engine.gated import advance, asked, world
 

@@ -11,7 +11,7 @@ from sedano.engine.registry import alone
 from sedano.engine.singletons import Singletons
 from sedano.errors import ArgumentError
 from sedano.model import refusals, states
-from sedano.model.leases.rule import Term
+from sedano.model.leases import Term
 from sedano.model.messages.message import Command
 from sedano.ports import Delivery, Ports
 from tests.unit.engine.gated import QUEUE, advance, asked, batch, job, names, told, waits, world

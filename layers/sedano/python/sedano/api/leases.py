@@ -12,7 +12,7 @@
 
 A lease expires, so a dead holder does not block others for long. It also ends for a holder that only *seems* dead: one that was paused does
 not know what happened meanwhile. `Lease.valid()` returns what the holder may assume; only a token that the resource checks
-(`sedano.guards`) is proof. The rule and its reasons: `sedano.model.leases.rule`.
+(`sedano.guards`) is proof. The rule and its reasons: `sedano.model.leases`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from sedano.engine.context import CURRENT, TaskContext, must_not_stop_loop
 from sedano.engine.leases import Acquisition, Leasing
 from sedano.engine.publisher.publisher import Outlet
 from sedano.errors import LeaseLost, LeaseTaken, OptionError, Unavailable
-from sedano.model.leases import rule as rule
-from sedano.model.leases.rule import GUARD_MS, LONGEST_MS, SHORTEST_MS, Term
+from sedano.model import leases as rule
+from sedano.model.leases import GUARD_MS, LONGEST_MS, SHORTEST_MS, Term
 
 LONGEST_NAME = 500
 DURATION_S = 30.0

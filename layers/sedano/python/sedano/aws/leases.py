@@ -14,8 +14,8 @@ from sedano.aws.client.store_time import DatedClient
 from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions import Write
 from sedano.aws.expressions.leases import CALL, HELD, PROOF, RELEASE, RENEW, TAKE, TAKE_ABSENT, WAIT, WANT
-from sedano.model.leases.rule import Leased, LeaseRecord, Term, is_mine
-from sedano.model.leases.store_clock import Interval
+from sedano.model.leases import Leased, LeaseRecord, Term, is_mine
+from sedano.model.store_clock import Interval
 from sedano.ports import Clock
 
 LEASE_LIFETIME_S = 8 * 86_400

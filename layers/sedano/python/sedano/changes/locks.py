@@ -13,8 +13,7 @@ from sedano.app import Sedano
 from sedano.changes.plan import ChangePlan, Effect, Made, hindered
 from sedano.engine.singletons import wake
 from sedano.errors import UnknownTask
-from sedano.model.leases import rule
-from sedano.model.leases.rule import LeaseRecord
+from sedano.model.leases import LeaseRecord, term
 from sedano.model.messages.timestamps import shown
 
 
@@ -44,7 +43,7 @@ def release(app: Sedano, name: str, token: int) -> ChangePlan:
 
 def _released(app: Sedano, name: str, seen: LeaseRecord) -> Made:
     leasing = app.outlet.leasing
-    after = leasing.release(rule.term(seen, leasing.moment()))
+    after = leasing.release(term(seen, leasing.moment()))
     if after is None:
         return Made((), (f"{name} was not released: another process holds it now, or its holder gave it back",))
     wake(app.outlet.ports, after)

@@ -25,7 +25,7 @@ from sedano.model.tasks.signature import Delivery as Mode
 from sedano.ports import Delivery
 
 if TYPE_CHECKING:
-    from sedano.model.leases.rule import Term
+    from sedano.model.leases import Term
     from sedano.model.limits.concurrency import Permit
 
 

@@ -1,4 +1,4 @@
-"""Taking, renewing and giving back leases: the steps around the pure rule `sedano.model.leases.rule`.
+"""Taking, renewing and giving back leases: the steps around the pure rule `sedano.model.leases`.
 
 Cost: a lease whose state is known here is taken with one write, an unknown one with a read and a write; a renewal and a release are one
 write each. The item that a refused write returns is used instead of a read. A write without an answer is sent again with the same
@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from sedano.errors import ConfigurationError, LeaseTaken, Unavailable
-from sedano.model.leases import rule as lease
-from sedano.model.leases.rule import HAND_OVER_MS, LeaseRecord, Sight, Term
-from sedano.model.leases.store_clock import Interval, Moment
+from sedano.model import leases as lease
+from sedano.model.leases import HAND_OVER_MS, LeaseRecord, Sight, Term
+from sedano.model.store_clock import Interval, Moment
 from sedano.ports import Ports
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sedano.engine.leases import Leasing
-from sedano.model.leases import rule as lease
-from sedano.model.leases.rule import Sight, Term
+from sedano.model import leases as lease
+from sedano.model.leases import Sight, Term
 from sedano.model.partitions import plan
 
 

@@ -24,7 +24,7 @@ from sedano.engine.registry import alone
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.deferrals import patience
-from sedano.model.leases.rule import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
+from sedano.model.leases import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
 from sedano.model.limits.task_limits import Key
 from sedano.model.messages.message import Command
 from sedano.model.states import TaskState

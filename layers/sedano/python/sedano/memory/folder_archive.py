@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from sedano.errors import ConfigurationError
 from sedano.memory.leases import MemoryLeases
-from sedano.model.leases.rule import Leased, LeaseRecord, Term
-from sedano.model.leases.store_clock import Interval
+from sedano.model.leases import Leased, LeaseRecord, Term
+from sedano.model.store_clock import Interval
 from sedano.ports import Clock
 from sedano.ports.archive import Filed, Kept
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sedano.errors import OptionError
-from sedano.model.leases.rule import Leased, LeaseRecord, Term, is_mine
-from sedano.model.leases.store_clock import Interval
+from sedano.model.leases import Leased, LeaseRecord, Term, is_mine
+from sedano.model.store_clock import Interval
 from sedano.ports import Clock
 
 MOST_WAITING = 10

@@ -24,7 +24,7 @@ from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from sedano.model.leases.rule import LeaseRecord
+from sedano.model.leases import LeaseRecord
 
 
 class Plan(NamedTuple):

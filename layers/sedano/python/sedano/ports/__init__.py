@@ -27,10 +27,10 @@ from sedano.ports.machine import Telemetry as Telemetry
 
 if TYPE_CHECKING:
     from sedano.model.elections import Ballot, Election
-    from sedano.model.leases.rule import Leased, LeaseRecord, Term
-    from sedano.model.leases.store_clock import Interval
+    from sedano.model.leases import Leased, LeaseRecord, Term
     from sedano.model.memos import Memo, MemoChanged
     from sedano.model.schedules.agenda import Agenda, AgendaChanged
+    from sedano.model.store_clock import Interval
     from sedano.model.timers import Foreign, Timer
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
     from sedano.ports.consumers import Consumers

@@ -13,7 +13,7 @@ from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
 from sedano.engine.registry import TaskSpec, alone
 from sedano.errors import MessageRefused
-from sedano.model.leases.rule import LeaseRecord
+from sedano.model.leases import LeaseRecord
 from sedano.model.limits.concurrency import running
 from sedano.model.limits.task_limits import LimitChange, Range, TaskLimits, changed, read
 from sedano.model.messages.message import NOTHING

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from sedano.ports import Clock
 
 if TYPE_CHECKING:
-    from sedano.model.leases.store_clock import Interval
+    from sedano.model.store_clock import Interval
 
 _Moment = tuple[float, float]
 """The readings of the wall clock and of the monotonic clock, in ms."""
@@ -35,7 +35,7 @@ class NotedClient:
         if last is None:
             return None
         from sedano.aws.client.store_time import date_ms
-        from sedano.model.leases.store_clock import Moment, learned
+        from sedano.model.store_clock import Moment, learned
 
         text, sent, received = last
         date = date_ms(text)

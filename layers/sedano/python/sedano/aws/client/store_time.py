@@ -14,7 +14,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from sedano.model.leases.store_clock import Interval, Moment, StoreClock, learned
+from sedano.model.store_clock import Interval, Moment, StoreClock, learned
 from sedano.ports import Clock, Telemetry
 
 

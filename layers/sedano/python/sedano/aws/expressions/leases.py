@@ -1,4 +1,4 @@
-"""The conditional writes of a lease, by name. The rule that they carry out is `sedano.model.leases.rule`.
+"""The conditional writes of a lease, by name. The rule that they carry out is `sedano.model.leases`.
 
 Two values make beliefs checkable: `tok`, the fencing token, which only TAKE_ABSENT and TAKE raise, and `nc`, the nonce of the grant. `rv`
 rises with each write of a holder, so `tok = :seen AND rv = :version` is a compare-and-swap on exactly what was observed.

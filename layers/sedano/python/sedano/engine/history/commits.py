@@ -16,7 +16,7 @@ from sedano.engine.leases import Busy, Leasing
 from sedano.errors import ConfigurationError, FencedOff, LeaseTaken, SedanoError, Unavailable
 from sedano.model.history import snapshot as rule
 from sedano.model.history.snapshot import POINTER, Part, Pointer, Snapshot
-from sedano.model.leases.rule import Term
+from sedano.model.leases import Term
 from sedano.ports.archive import Archive, Kept
 
 TRIES = 8

@@ -8,7 +8,7 @@ it. So a wrong clock can cost safety of belief or delay, never the uniqueness of
 Conditions to take it (`decide`):
 
 - it is free: it is absent or was released. A released one may be *reserved* for the process that asked for it first, for a short while.
-- its time is over by the store's own clock: `clock.lo > expires + guard`. The clock is an interval (`sedano.model.leases.store_clock`).
+- its time is over by the store's own clock: `clock.lo > expires + guard`. The clock is an interval (`sedano.model.store_clock`).
 - it was seen unchanged (same token, same version) for `duration·(1 + drift)` on the observer's own clock. This needs no other
   clock: the holder's belief began before the request that wrote what was seen. It is the only rule when the interval is suspect.
 
@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sedano.model.leases.store_clock import DRIFT, Interval, Moment, froze, least, most
+from sedano.model.store_clock import DRIFT, Interval, Moment, froze, least, most
 
 GUARD_MS = 1_000
 """How far apart the clocks of the store's own machines may be, and the margin of a holder's belief."""

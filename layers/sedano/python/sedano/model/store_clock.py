@@ -5,7 +5,7 @@ request and receiving the answer its clock showed some moment of that second. Fr
 has two gauges of it: the monotonic clock and the wall clock. After a freeze or a step they differ, so the lower end moves with the lesser
 and the upper end with the greater of the two, each widened by the drift of a quartz (Marzullo and Owicki 1983; Spanner's TrueTime).
 
-An interval wider than `WIDEST_MS` is *suspect*: nothing is decided by it but by watching (`sedano.model.leases.rule`).
+An interval wider than `WIDEST_MS` is *suspect*: nothing is decided by it but by watching (`sedano.model.leases`).
 """
 
 from __future__ import annotations
