@@ -4,17 +4,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import urlencode
 
 from sedano import Breaker, Sedano, every, group, testing
+from sedano.web.changes import Changes
 from sedano.web.frame import SiteName
 from sedano.web.markup import VOID
 from sedano.web.respond import Response, Site, respond
 from sedano.web.server import site
-from sedano.web.visitors import PageRequest, Visitors
+from sedano.web.visitors import FORM, PageRequest, Visitors
 
 NASTY = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\x1b[2J\u202e\n\x00</textarea></title>-->"
 NAME = "shopfront.\"'><svg/onload=alert(3)>"
 ID = 'a/../b?x=1&y=2#z%00"><script>alert(4)</script>'
+LOST = 'lost-"><script>alert(5)</script>'
+"""The id of the task whose message is parked."""
 app = Sedano("shopfront", queues=("default", "mail"))
 PORT = 8_765
 SPREAD_S = 60
@@ -67,16 +71,31 @@ def dust() -> None:
 class Shop:
     """The pages of the app in a world in memory."""
 
-    def __init__(self, world: testing.World) -> None:
-        """Answer without a server."""
+    def __init__(self, world: testing.World, *, actions: bool = False) -> None:
+        """Answer without a server. *actions*: the pages may change the world; each change is a line of `noted`."""
         self.world, self.visitors = world, Visitors(PORT, "token", "session")
-        self.site: Site = site(app, SiteName(app.name, "memory"))
+        self.noted: list[str] = []
+        self.site: Site = site(app, SiteName(app.name, "memory"), Changes(app, self.noted.append) if actions else None)
 
-    def get(self, target: str, method: str = "GET", **headers: str) -> Response:
+    def get(self, target: str, method: str = "GET", body: bytes | None = b"", **headers: str) -> Response:
         """Return the answer to the browser that has opened the pages."""
         known = {"host": f"127.0.0.1:{PORT}", "cookie": f"sedano-{PORT}=session", **headers}
         asked: Mapping[str, tuple[str, ...]] = {name.replace("_", "-"): (value,) for name, value in known.items()}
-        return respond(PageRequest(method, target, asked), self.site, self.visitors)
+        return respond(PageRequest(method, target, asked, body), self.site, self.visitors)
+
+    def post(self, target: str, fields: Mapping[str, str], **headers: str) -> Response:
+        """Send a form as the browser does."""
+        own = {"origin": f"http://127.0.0.1:{PORT}", "sec_fetch_site": "same-origin", "content_type": FORM, **headers}
+        return self.get(target, "POST", urlencode(fields).encode(), **own)
+
+    def token(self, target: str) -> str:
+        """Return the token of the preview at *target*."""
+        (token,) = [one["value"] for tag, one in Elements(self.html(target)).found if one.get("name") == "token"]
+        return str(token)
+
+    def change(self, target: str, reason: str = "a test", **fields: str) -> Response:
+        """Open the preview at *target* and confirm it."""
+        return self.post(target, {"token": self.token(target), "reason": reason, **fields})
 
     def html(self, target: str) -> str:
         """Return the text of a page."""
@@ -84,18 +103,23 @@ class Shop:
 
 
 @contextmanager
-def opened() -> Iterator[Shop]:
-    """The pages after some tasks ran: failures, a canvas, one that waits, a hostile id, a pause and a lock that is held."""
+def opened(*, actions: bool = False) -> Iterator[Shop]:
+    """The pages after some tasks ran: failures, a canvas, one that waits, a hostile id, a pause and a lock that is held.
+
+    *actions*: the pages may change the world, and a message is parked.
+    """
     with testing.world(app) as world:
         charge.apply_async((3,), task_id="odd")
         charge.apply_async((5,), task_id=ID)
         nasty.apply_async((NASTY,), task_id="nasty")
         place.apply_async((16,), task_id="order")
+        if actions:
+            app.send_task("shopfront.gone", task_id=LOST)
         world.drain()
         charge.apply_async((2,), task_id="later", countdown=3_600)
         app.control.pause(queue="mail")
         with app.lock("nightly", duration=60):
-            yield Shop(world)
+            yield Shop(world, actions=actions)
 
 
 class Elements(HTMLParser):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sedano.cli.exits import Exit
+from sedano.model.messages.lineage import rerun_id
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.stories.dev_project import CODE, COMMAND, SECONDS, DevProject, until
 from tests.stories.page_client import Browser
@@ -80,6 +81,23 @@ def test_the_pages_outlive_a_reload_code_that_does_not_load_and_a_dead_worker(pr
     assert project.end() == 0
     with pytest.raises(ConnectionRefusedError):
         project.browser.ask("/")
+
+
+def test_the_pages_change_the_project_and_each_change_is_printed(project: Visited) -> None:
+    project.start()
+    project.visit()
+    project.beside().send_task("fails", task_id="first")
+    until(lambda: json.loads(project.read("/task.json?id=first"))["state"] == "FAILURE")
+    assert b'href="/retry?kind=id&amp;name=first"' in project.browser.ask("/task?id=first").body
+    made = project.browser.change("/retry?kind=id&name=first", "there is tea")
+    assert (made.status, b"first runs again as " in made.body) == (200, True)
+    project.said(r"changed by \S+: retry first, reason: there is tea")
+    until(lambda: json.loads(project.read(f"/task.json?id={rerun_id('first')}"))["state"] == "FAILURE")
+    assert project.browser.change("/pause?kind=queue&name=default", "closed").status == 200
+    assert json.loads(project.read("/queues.json"))["rows"][0]["paused"] is True
+    assert project.browser.change("/resume?kind=queue&name=default", "open").status == 200
+    assert project.browser.change("/limit?kind=concurrency&name=noisy&value=1", "quiet").status == 200
+    assert b"nothing parked is meant" in project.browser.ask("/redrive?kind=all&name=all").body
 
 
 def test_a_worker_that_is_killed_leaves_the_pages_open_and_they_show_its_task(project: Visited) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from sedano.web.changes import Change
 from sedano.web.loopback import listener
 from sedano.web.server import PageServer, answering
 from sedano.web.visitors import Visitors
@@ -22,6 +23,15 @@ axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python
 AXE = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 LOOKS = {"light": ("light", 1_280), "dark": ("dark", 1_280), "phone": ("light", 390), "dark phone": ("dark", 390)}
 LONG_MS = 60_000
+REFUSED = "Failed to load resource: the server responded with a status of 4"
+"""The line that Chromium writes to the console where a page says why not."""
+NO_SCRIPT = {"actions": True, "java_script_enabled": False}
+CHANGES = [
+    Change("retry", "id", shopfront.ID), Change("revoke", "id", "later"), Change("pause", "task", "shopfront.charge"),
+    Change("limit", "rate", "shopfront.weigh"), Change("limit", "rate", "shopfront.weigh", "10/m"), Change("redrive", "all", "all"),
+    Change("release", "lock", "nightly", "1"), Change("trigger", "schedule", "shopfront.dust"), Change("pause", "queue", shopfront.NASTY),
+]  # fmt: skip
+"""A preview of each kind, with and without a form, one that refuses, and one of a target that does not exist."""
 
 
 class Opened(NamedTuple):
@@ -32,7 +42,7 @@ class Opened(NamedTuple):
 
     page: Any
     base: str
-    beside: Callable[..., None]
+    beside: Callable[..., Any]
 
     def go(self, target: str) -> None:
         """Open a page."""
@@ -48,26 +58,30 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-def _worked(shop: shopfront.Shop, change: Callable[[], None], seconds: float) -> None:
-    """Make a change, and let so many *seconds* pass."""
-    change()
-    shop.world.elapse(seconds)
+def _worked(shop: shopfront.Shop, change: Callable[[], Any], seconds: float) -> Any:
+    """Make a change, let so many *seconds* pass, and return what the change returned."""
+    found = change()
+    if seconds:
+        shop.world.elapse(seconds)
+    return found
 
 
 @pytest.fixture
 def opened(browser: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
     """A new window on the pages; at its end nothing was on the console, and no other site was asked."""
+    options = dict(getattr(request, "param", {}))
+    said = REFUSED if options.pop("refused", False) else ""
     with ThreadPoolExecutor(1) as world, listener(0) as listening:
-        shops = shopfront.opened()
+        shops = shopfront.opened(actions=options.pop("actions", False))
         shop = world.submit(shops.__enter__).result()
         visitors = Visitors(listening.getsockname()[1])
         base = f"http://127.0.0.1:{visitors.port}"
         server = PageServer(listening, answering(shop.site, visitors))
         server.begin()
-        window = browser.new_context(**getattr(request, "param", {}))
+        window = browser.new_context(**options)
         window.set_default_timeout(LONG_MS)
         page, wrong = window.new_page(), list[str]()
-        page.on("console", lambda said: wrong.append(said.text))
+        page.on("console", lambda one: None if said and one.text.startswith(said) else wrong.append(one.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda asked: None if asked.url.startswith(base) else wrong.append(asked.url))
         assert page.goto(visitors.address).ok
@@ -86,10 +100,34 @@ def test_no_page_has_an_axe_violation_or_is_wider_than_the_window(opened: Opened
     opened.page.set_viewport_size({"width": width, "height": 800})
     for target in shopfront.PAGES:
         opened.go(target)
-        opened.page.evaluate(AXE)
-        found = opened.page.evaluate("async () => (await axe.run()).violations.map(one => [one.id, one.nodes.map(node => node.html)])")
-        assert found == [], target
-        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), target
+        _clean(opened, target)
+
+
+def _clean(opened: Opened, where: str) -> None:
+    """Look at the page that is open with axe, and at its width."""
+    opened.page.evaluate(AXE)
+    found = opened.page.evaluate("async () => (await axe.run()).violations.map(one => [one.id, one.nodes.map(node => node.html)])")
+    assert found == [], where
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), where
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("opened", [{"bypass_csp": True, "actions": True, "refused": True}], indirect=True)
+def test_no_preview_and_no_offer_has_an_axe_violation_or_is_wider_than_the_window(opened: Opened, look: str) -> None:
+    scheme, width = LOOKS[look]
+    opened.page.emulate_media(color_scheme=scheme)
+    opened.page.set_viewport_size({"width": width, "height": 800})
+    for target in ("/", "/task?id=odd", "/queues", "/schedules", "/locks?q=nightly"):
+        opened.go(target)
+        _clean(opened, target)
+    for change in CHANGES:
+        opened.page.goto(opened.base + change.address, wait_until="load")
+        _clean(opened, change.address)
+    opened.go(Change("pause", "queue", "default").address)
+    opened.page.fill("input[name=reason]", "a test")
+    opened.page.click("form.change button")
+    opened.page.locator("main [role=status]", has_text="queue default paused").wait_for()
+    _clean(opened, "the effects")
 
 
 def test_every_page_runs_under_its_policy(opened: Opened) -> None:
@@ -109,6 +147,80 @@ def test_without_javascript_a_person_searches_and_opens_a_task(opened: Opened) -
     page.wait_for_url("**/task?id=odd")
     assert "raise ValueError" in page.inner_text("main")
     assert page.is_hidden("#live")
+
+
+def _confirm(page: Any, **fields: str) -> str:
+    """Fill the form of a preview and send it; return the text of the page that follows."""
+    for name, text in {"reason": "a test", **fields}.items():
+        page.fill(f"form.change input[name={name}]", text)
+    page.click("form.change button")
+    page.wait_for_load_state()
+    return str(page.inner_text("main"))
+
+
+DRIVEN = {
+    "retry": ("/task?id=odd", "Retry this task", "odd runs again as "),
+    "revoke": ("/task?id=later", "Revoke this task", "later REVOKED"),
+    "pause a task": ("/task?id=odd", "Pause the task shopfront.charge", "task shopfront.charge paused"),
+    "pause": ("/queues", "Pause the queue default", "queue default paused"),
+    "resume": ("/queues", "Resume the queue mail", "queue mail resumed"),
+    "pause a schedule": ("/schedules", "Pause the schedule shopfront.dust", "schedule shopfront.dust paused"),
+    "trigger": ("/schedules", "Run the schedule shopfront.dust now", "shopfront.dust runs now as "),
+    "redrive": ("/", "Send all parked messages again", f"{shopfront.LOST} sent to "),
+    "release": ("/locks?q=nightly", "Release the lock nightly", "nightly released; the token "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("opened", [{"actions": True}, NO_SCRIPT], indirect=True, ids=["script", "no script"])
+def test_a_person_makes_each_change_with_a_reason(opened: Opened) -> None:
+    page = opened.page
+    for target, words, effect in DRIVEN.values():
+        opened.go(target)
+        page.click(f"main .acts >> text='{words}'")
+        page.locator("form.change").wait_for()
+        page.click("form.change button")
+        assert page.locator("form.change").count() == 1, "the browser asks for the reason"
+        assert effect in _confirm(page), words
+
+
+@pytest.mark.parametrize("opened", [{"actions": True}, NO_SCRIPT], indirect=True, ids=["script", "no script"])
+def test_a_person_chooses_a_limit_sees_the_plan_and_sets_it(opened: Opened) -> None:
+    page = opened.page
+    opened.go("/task?id=odd")
+    page.click("main .acts >> text='Limit shopfront.charge'")
+    page.select_option("main select", "concurrency")
+    page.fill("main input[name=value]", "3")
+    page.click("main form.filter button")
+    assert "concurrency 3; workers learn of it" in page.inner_text("main")
+    assert "shopfront.charge concurrency 3" in _confirm(page)
+    assert "shopfront.charge" in opened.beside(lambda: dict(shopfront.app.outlet.ports.control.read().limits))
+
+
+@pytest.mark.parametrize("opened", [{"actions": True, "refused": True}], indirect=True)
+def test_a_change_of_many_messages_is_typed_and_a_form_that_is_sent_again_changes_nothing(opened: Opened) -> None:
+    page = opened.page
+    opened.beside(lambda: [shopfront.charge.apply_async((2 * n,), queue="mail") for n in range(101)], 0)
+    opened.go(Change("pause", "queue", "mail").address)
+    assert "This touches 101. Type mail to confirm" in page.inner_text("main")
+    assert "Type mail to confirm." in _confirm(page, typed="default")
+    assert page.input_value("input[name=reason]") == "a test"
+    assert "queue mail paused" in _confirm(page, typed="mail")
+    page.reload()
+    assert "Nothing was changed" in page.inner_text("main")
+
+
+@pytest.mark.parametrize("opened", [{"actions": True}], indirect=True)
+def test_a_form_is_not_read_again_while_a_person_writes(opened: Opened) -> None:
+    page = opened.page
+    opened.go("/")
+    page.clock.install()
+    opened.go(Change("pause", "queue", "default").address)
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if "/-/" not in one.url else None)
+    page.fill("input[name=reason]", "half a rea")
+    page.keyboard.press("r")
+    page.clock.run_for(120_000)
+    assert (asked, page.is_hidden("#live"), page.input_value("input[name=reason]")) == ([], True, "half a rear")
 
 
 def test_keys_lead_through_the_pages(opened: Opened) -> None:

@@ -1,5 +1,6 @@
 """`sedano web` as a process and its server on 127.0.0.1: the token, the cookie, requests of other sites, and the end."""
 
+import getpass
 import json
 import os
 import re
@@ -18,8 +19,8 @@ from sedano.cli.exits import Exit
 from sedano.errors import UsageError
 from sedano.web.loopback import listener
 from sedano.web.respond import HEADERS
-from sedano.web.server import PageServer, answering, site
-from sedano.web.visitors import OPEN, Visitors
+from sedano.web.server import MOST_BODY_BYTES, PageServer, answering, site
+from sedano.web.visitors import FORM, OPEN, Visitors
 from tests.ctrl_c import HEARS_CTRL_C
 from tests.stories import shopfront
 from tests.stories.page_client import Browser
@@ -35,6 +36,9 @@ from tests.stories.page_client import Browser
 with testing.world(shopfront.app):
     sys.exit(main(["web", "--app", "tests.stories.shopfront:app", "--no-open", *sys.argv[1:]]))
 """
+
+
+PAUSE = "/pause?kind=queue&name=default"
 
 
 class Served(NamedTuple):
@@ -141,6 +145,24 @@ def test_a_page_without_news_has_no_body(served: Served) -> None:
     assert (again.status, again.body) == (304, b"")
 
 
+def test_a_form_is_taken_once_and_its_length_is_checked_before_it_is_read() -> None:
+    with shopfront.opened(actions=True) as shop, listener(0) as listening:
+        visitors = Visitors(listening.getsockname()[1])
+        server = PageServer(listening, answering(shop.site, visitors))
+        server.begin()
+        browser = Browser(visitors.port)
+        assert browser.ask(visitors.address.partition(str(visitors.port))[2]).status == 303
+        assert browser.change(PAUSE, "a test").status == 200
+        own = {"origin": f"http://127.0.0.1:{visitors.port}", "content_type": FORM}
+        for length in ("", "x", "-1", str(MOST_BODY_BYTES + 1), "²"):
+            with socket.create_connection(("127.0.0.1", visitors.port), timeout=60) as raw:
+                head = [f"POST {PAUSE} HTTP/1.1", f"Host: 127.0.0.1:{visitors.port}", f"Origin: {own['origin']}", f"Content-Type: {FORM}"]
+                raw.sendall("\r\n".join([*head, f"Content-Length: {length}", "", ""]).encode("latin-1"))
+                assert raw.recv(20).startswith(b"HTTP/1.1 413"), length
+        assert browser.ask(PAUSE, "POST", "reason=x", **own, transfer_encoding="chunked").status == 413
+        server.end()
+
+
 def test_two_hosts_and_a_broken_request_are_refused(served: Served) -> None:
     with socket.create_connection(("127.0.0.1", served.visitors.port), timeout=60) as raw:
         own = f"Host: 127.0.0.1:{served.visitors.port}"
@@ -171,9 +193,10 @@ def test_the_port_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert "70000" in capsys.readouterr().err
 
 
-def test_the_verb_prints_its_address_first_and_ctrl_c_ends_it() -> None:
+@pytest.mark.parametrize("actions", [False, True])
+def test_the_verb_prints_its_address_first_and_each_change_and_ctrl_c_ends_it(actions: bool) -> None:
     path = os.pathsep.join([str(ROOT / "layers/sedano/python"), str(ROOT), *filter(None, sys.path)])
-    command = [*HEARS_CTRL_C, sys.executable, "-c", PROGRAM]
+    command = [*HEARS_CTRL_C, sys.executable, "-c", PROGRAM, *(["--actions"] if actions else [])]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env={"PATH": os.environ["PATH"], "PYTHONPATH": path}, **pipes) as process:  # type: ignore[call-overload]
         line = process.stdout.readline()
@@ -182,7 +205,11 @@ def test_the_verb_prints_its_address_first_and_ctrl_c_ends_it() -> None:
         browser = Browser(int(found[1]))
         assert browser.ask(found[2]).status == 303
         assert json.loads(browser.ask("/queues.json").body)["rows"][0]["queue"] == "default"
+        assert browser.ask(PAUSE).status == (200 if actions else 403)
+        assert not actions or browser.change(PAUSE, "a test").status == 200
         process.send_signal(2)
         out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (Exit.INTERRUPTED, "")
+    assert ("sedano web: --actions: the pages can change the stage" in err) is actions
+    assert (f"sedano web: changed by {getpass.getuser()}: pause queue=default, reason: a test" in err) is actions
     assert err.splitlines()[-1] == "sedano web: interrupted"

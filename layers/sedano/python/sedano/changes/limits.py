@@ -16,6 +16,7 @@ from sedano.model.pauses import TASK
 
 LIFTED = "none"
 """The word for a limit that is lifted."""
+AS_DECLARED = "as declared"
 
 
 def limit(app: Sedano, name: str, rate: str | None = None, concurrency: str | None = None, *, restore: bool = False) -> ChangePlan:
@@ -31,13 +32,14 @@ def limit(app: Sedano, name: str, rate: str | None = None, concurrency: str | No
     if concurrency not in (None, LIFTED):
         valid(task_limits.concurrency, _number(concurrency))
     changes = [f"rate {rate}"] * (rate is not None) + [f"concurrency {concurrency}"] * (concurrency is not None)
-    what = f"limits of 1 task, {task}: {'as declared' if restore else ', '.join(changes)}"
+    after = AS_DECLARED if restore else ", ".join(changes)
+    what = f"limits of 1 task, {task}: {after}"
     line = f"{what}; workers learn of it with their next heartbeat"
-    make = partial(_changed, app, task, rate, concurrency, restore)
+    make = partial(_changed, app, task, rate, concurrency, restore, f"{task} {after}")
     return ChangePlan(verb="limit", what=what, lines=(line,), number=0, word=task, make=make)
 
 
-def _changed(app: Sedano, task: str, rate: str | None, concurrency: str | None, restore: bool) -> Made:
+def _changed(app: Sedano, task: str, rate: str | None, concurrency: str | None, restore: bool, text: str) -> Made:
     limits: Mapping[str, str] = {}
     if restore:
         limits = app.control.restore_limits(task)
@@ -45,8 +47,7 @@ def _changed(app: Sedano, task: str, rate: str | None, concurrency: str | None, 
         limits = valid(app.control.rate_limit, task, None if rate == LIFTED else rate)
     if concurrency is not None:
         limits = valid(app.control.concurrency, task, None if concurrency == LIFTED else _number(concurrency))
-    after = limits.get(task, "as declared")
-    return Made((Effect(f"{task} {after}", {"task": task, "limits": after}),))
+    return Made((Effect(text, {"task": task, "limits": limits.get(task, AS_DECLARED)}),))
 
 
 def _number(text: str) -> int:

@@ -9,14 +9,19 @@ from collections.abc import Callable
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say
+from sedano.web.changes import Changes
 from sedano.web.frame import SiteName
 from sedano.web.loopback import listener
 from sedano.web.server import PageServer, answering, site
 from sedano.web.visitors import Visitors
 
 
-def run(app: Sedano, where: str, port: int, opens: Callable[[str], bool] | None = webbrowser.open) -> Exit:
+def run(
+    app: Sedano, where: str, port: int, opens: Callable[[str], bool] | None = webbrowser.open, *, actions: bool = False
+) -> Exit:  # fmt: skip
     """Serve the pages of *app* until Ctrl-C. The first line on stdout is their address; *opens* opens it, None: nothing does.
+
+    *actions*: the pages may change the stage; each change is printed to stderr.
 
     Raises:
         UsageError: another program listens on *port*.
@@ -24,11 +29,14 @@ def run(app: Sedano, where: str, port: int, opens: Callable[[str], bool] | None 
     """
     with listener(port) as listening:
         visitors = Visitors(listening.getsockname()[1])
-        server = PageServer(listening, answering(site(app, SiteName(app.name, where)), visitors))
+        changes = Changes(app, lambda text: say(f"sedano web: {text}", err=True)) if actions else None
+        server = PageServer(listening, answering(site(app, SiteName(app.name, where), changes), visitors))
         address = visitors.address
         say(address)
         sys.stdout.flush()
         say("sedano web: the address works once, in one browser; Ctrl-C ends the pages", err=True)
+        if actions:
+            say("sedano web: --actions: the pages can change the stage, with your credentials", err=True)
         if opens is not None and not opens(address):
             say("sedano web: no browser was found here; open the address yourself", err=True)
         try:

@@ -36,7 +36,7 @@ def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> i
     try:
         last = folder.last()
         listening = listener(settings.port, _port_of(last.webhooks) if last is not None else 0)
-        with listening, served(settings, folder) as pages:
+        with listening, served(settings, folder, console) as pages:
             banner(console, settings, folder, folder.set_aside() if settings.fresh else None)
             checked(folder)
             if pages is not None:
@@ -52,7 +52,7 @@ def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> i
 
 
 @contextmanager
-def served(settings: DevSettings, folder: DevFolder) -> Iterator[DevPages | None]:
+def served(settings: DevSettings, folder: DevFolder, console: Console) -> Iterator[DevPages | None]:
     """Bind the port of the pages, and end them afterwards; None: they are not wanted, or there is nothing to look at for long.
 
     Raises:
@@ -62,7 +62,7 @@ def served(settings: DevSettings, folder: DevFolder) -> Iterator[DevPages | None
         yield None
         return
     with listener(settings.pages, option="--web-port") as listening:
-        pages = DevPages(listening, folder.database, settings.app)
+        pages = DevPages(listening, folder.database, settings.app, console.say)
         try:
             yield pages
         finally:

@@ -26,9 +26,12 @@ WHERE = "sedano dev"
 class DevPages:
     """The pages of one `sedano dev`."""
 
-    def __init__(self, listening: socket.socket, database: Path, reference: str) -> None:
-        """Serve the stage in *database* on *listening*, after `begin`; *reference* names the app until a worker reports it."""
-        self.listening, self._database = listening, database
+    def __init__(self, listening: socket.socket, database: Path, reference: str, noted: Callable[[str], None]) -> None:
+        """Serve the stage in *database* on *listening*, after `begin`; *reference* names the app until a worker reports it.
+
+        The pages may change the stage, which is a file of this project; each change is reported to *noted*.
+        """
+        self.listening, self._database, self._noted = listening, database, noted
         self._visitors = Visitors(listening.getsockname()[1])
         self.address = self._visitors.address
         """The address that a person opens, once."""
@@ -59,6 +62,7 @@ class DevPages:
     def _answering(self) -> Callable[[PageRequest], Response]:
         """Return what answers for the app that was declared last."""
         from sedano.dev.declarations import stand_in
+        from sedano.web.changes import Changes
         from sedano.web.frame import SiteName
         from sedano.web.server import answering, site
 
@@ -66,5 +70,6 @@ class DevPages:
             report = self._report
             if self._made is None or self._made[0] is not report:
                 app = stand_in(report, self._database)
-                self._made = report, answering(site(app, SiteName(app.name, WHERE)), self._visitors)
+                pages = site(app, SiteName(app.name, WHERE), Changes(app, self._noted))
+                self._made = report, answering(pages, self._visitors)
             return self._made[1]

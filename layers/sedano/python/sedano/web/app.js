@@ -3,6 +3,7 @@ const one = (path, root = document) => root.querySelector(path)
 const policy = globalThis.trustedTypes?.createPolicy('sedano', { createHTML: text => text }) ?? { createHTML: text => text }
 const FIRST = 2000, MOST = 30000, AWAY = 60000
 const PARTS = ['main', '#about']
+const still = one('main').hasAttribute('data-still')
 let tag = one('meta[name=tag]').content, pause = FIRST, timer, reading = false, held = false
 
 const keyOf = node => /^(TR|LI)$/.test(node.nodeName) ? one('a', node)?.getAttribute('href') : undefined
@@ -48,7 +49,7 @@ async function read() {
 const say = text => { one('#status').textContent = text }
 
 async function look() {
-  if (reading) return
+  if (reading || still) return
   clearTimeout(timer)
   reading = true
   try {
@@ -64,7 +65,7 @@ async function look() {
 
 function wait() {
   clearTimeout(timer)
-  if (!held && !document.hidden) timer = setTimeout(look, pause)
+  if (!held && !still && !document.hidden) timer = setTimeout(look, pause)
 }
 
 function hold() {
@@ -96,6 +97,7 @@ addEventListener('keydown', event => {
 })
 one('#live').addEventListener('click', hold)
 one('#help').addEventListener('click', keys['?'])
-for (const button of document.querySelectorAll('#live, #help')) button.hidden = false
+one('#live').hidden = still
+one('#help').hidden = false
 document.addEventListener('visibilitychange', () => { if (document.hidden) clearTimeout(timer); else if (!held) { pause = FIRST; look() } })
 wait()

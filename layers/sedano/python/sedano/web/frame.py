@@ -39,6 +39,12 @@ def fault(asked: ScreenQuery, title: str, sentence: str, place: SiteName) -> Mar
     return _whole(title, asked, place, main, el("div", id="about"), "")
 
 
+def still(title: str, body: Markup, place: SiteName) -> Markup:
+    """Return a page that is not read again: a form, or the effects of one."""
+    main = el("main", el("h1", title), body, id="main", tabindex=-1, data_still=True)
+    return _whole(title, ScreenQuery(""), place, main, el("div", id="about"), "")
+
+
 def about(asked: ScreenQuery, screen: Screen) -> Markup:
     """Return what a page read, what that costs, the age of it, and the same as a command and as JSON."""
     read = el("time", shown(screen.about.at))

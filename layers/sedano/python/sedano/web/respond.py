@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from sedano.errors import NotAllowed, OptionError, SedanoError, Unavailable, UnknownFlowRun, UsageError
+from sedano.changes.plan import ChangePlan
+from sedano.errors import NotAllowed, OptionError, SedanoError, Unavailable, UnknownFlowRun, UnknownTask, UsageError
 from sedano.views.plain import plain
 from sedano.views.screens import Screen, ScreenQuery
+from sedano.web import changes
 from sedano.web.addresses import Address, parse
-from sedano.web.frame import SiteName, fault, page
+from sedano.web.changes import ChangeForm, Changes
+from sedano.web.forms import choice, effects, offered, preview, words
+from sedano.web.frame import SiteName, fault, page, still
+from sedano.web.markup import join
 from sedano.web.pages import body
-from sedano.web.visitors import OPEN, PageRequest, Visitors, foreign
+from sedano.web.visitors import FORM, OPEN, PageRequest, Visitors, foreign, forged
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
@@ -24,7 +29,7 @@ POLICY = (
 )
 """The content security policy of every answer."""
 HEADERS: Mapping[str, str] = {
-    "content-security-policy": POLICY, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+    "content-security-policy": POLICY, "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY",
 }  # fmt: skip
 TEXT, HTML, JSON = "text/plain; charset=utf-8", "text/html; charset=utf-8", "application/json"
@@ -35,10 +40,13 @@ ASSETS: Mapping[str, tuple[str, str]] = {
 """The file of each asset and its type."""
 CLOSED = "Open the address that the command printed. It works once; a page that was opened with it works until the command ends.\n"
 _STATUSES: tuple[tuple[type[SedanoError], int, str], ...] = (
-    (UnknownFlowRun, 404, "Not found"), (OptionError, 400, "This question has no answer"), (UsageError, 400, "This question has no answer"),
+    (UnknownFlowRun, 404, "Not found"), (UnknownTask, 404, "Not found"),
+    (OptionError, 400, "This question has no answer"), (UsageError, 400, "This question has no answer"),
     (NotAllowed, 403, "The credentials lack a permission"), (Unavailable, 503, "A store did not answer"),
 )  # fmt: skip
 """The status of each error and the heading of its page; any other error is a 500."""
+ONLY_READ = "They were started without the right to change anything. Use the command line, or start `sedano web --actions`."
+SPENT = "This form was sent before, or belongs to another change or another session. Open the page of the change again."
 
 
 class Response(NamedTuple):
@@ -50,10 +58,11 @@ class Response(NamedTuple):
 
 
 class Site(NamedTuple):
-    """The pages of one app: *read* returns the screen that answers a question."""
+    """The pages of one app: *read* returns the screen that answers a question. *changes*: those that may be made; None: pages only read."""
 
     read: Callable[[ScreenQuery], Screen]
     place: SiteName
+    changes: Changes | None = None
 
 
 def respond(request: PageRequest, site: Site, visitors: Visitors) -> Response:
@@ -61,8 +70,10 @@ def respond(request: PageRequest, site: Site, visitors: Visitors) -> Response:
     wrong = foreign(request, visitors.hosts)
     if wrong:
         return _text(403, f"{wrong}\n")
+    if request.method == "POST" and site.changes is not None:
+        return _sent(request, site, site.changes, visitors)
     if request.method not in ("GET", "HEAD"):
-        return _text(405, "these pages only read; use GET\n", allow="GET, HEAD")
+        return _text(405, "these pages only read; use GET\n", allow="GET, HEAD" if site.changes is None else "GET, HEAD, POST")
     path = urlsplit(request.target).path
     cookie = visitors.opened(request) if path == OPEN else None
     if cookie is not None:
@@ -71,28 +82,93 @@ def respond(request: PageRequest, site: Site, visitors: Visitors) -> Response:
         return _text(403, CLOSED)
     if path == OPEN:
         return _text(303, "", location="/")
-    return _asset(request, *ASSETS[path]) if path in ASSETS else _answer(request, site)
+    return _asset(request, *ASSETS[path]) if path in ASSETS else _answer(request, site, visitors)
 
 
-def _answer(request: PageRequest, site: Site) -> Response:
+def _answer(request: PageRequest, site: Site, visitors: Visitors) -> Response:
     found: Address | None = None
     wants_json = "application/json" in request.header("accept")
     try:
+        form = changes.parse(request.target)
+        if form is not None:
+            return _asked(form, site, visitors)
         found = parse(request.target)
         if found is None:
             return _fault(404, "No such page", "The navigation leads to all pages.", ScreenQuery(), site, as_json=wants_json)
         wants_json = wants_json or found.as_json
         screen = site.read(found.asked)
     except SedanoError as error:
-        status, title = next(((status, title) for kind, status, title in _STATUSES if isinstance(error, kind)), (500, type(error).__name__))
-        return _fault(status, title, str(error), found.asked if found is not None else ScreenQuery(), site, as_json=wants_json)
+        return _refused(error, found.asked if found is not None else ScreenQuery(), site, as_json=wants_json)
     except Exception as error:  # noqa: BLE001 - one question without an answer must not end the others
         return _fault(500, "Internal error", f"{type(error).__name__}: {error}", ScreenQuery(), site, as_json=wants_json)
     return _json(request, screen) if wants_json else _page(request, found.asked, screen, site)
 
 
+def _asked(form: ChangeForm, site: Site, visitors: Visitors) -> Response:
+    """Return the page of a change before it is confirmed."""
+    if site.changes is None:
+        return _fault(403, "These pages only read", ONLY_READ, ScreenQuery(), site, as_json=False)
+    if form.change.is_open:
+        return _whole(200, HTML, still(words(form.change), choice(form.change), site.place).encode())
+    plan = site.changes.plan(form.change)
+    plan.drop()
+    return _preview(200, form, plan, site, visitors)
+
+
+def _preview(status: int, form: ChangeForm, plan: ChangePlan, site: Site, visitors: Visitors, complaint: str = "") -> Response:
+    """Return the page that shows the plan of a change, with the form that makes it."""
+    drawn = preview(form.change, plan, visitors.form_token(form.change.key), complaint, form.reason)
+    return _whole(status, HTML, still(words(form.change), drawn, site.place).encode())
+
+
+def _sent(request: PageRequest, site: Site, allowed: Changes, visitors: Visitors) -> Response:
+    """Make the change of a form that was sent; return its effects, or the form again with what is wrong."""
+    wrong = forged(request)
+    if not wrong and request.body is None:
+        return _text(413, "the form is too long, or does not say its length\n")
+    if wrong or not visitors.knows(request):
+        return _text(403, f"{wrong}\n" if wrong else CLOSED)
+    try:
+        form = changes.parse(request.target, _body(request))
+        if form is None or form.change.is_open:
+            return _fault(404, "No such change", "The buttons of the pages lead to all changes.", ScreenQuery(), site, as_json=False)
+        return _confirmed(form, site, allowed, visitors)
+    except SedanoError as error:
+        return _refused(error, ScreenQuery(), site, as_json=False)
+    except Exception as error:  # noqa: BLE001 - one change that fails must not end the pages
+        return _fault(500, "Internal error", f"{type(error).__name__}: {error}", ScreenQuery(), site, as_json=False)
+
+
+def _confirmed(form: ChangeForm, site: Site, allowed: Changes, visitors: Visitors) -> Response:
+    plan = allowed.plan(form.change)
+    complaint = changes.complaint(form, plan)
+    if complaint or plan.hindrance:
+        plan.drop()
+        return _preview(409 if plan.hindrance else 400, form, plan, site, visitors, complaint)
+    if not visitors.spends(form.token, form.change.key):
+        plan.drop()
+        return _fault(409, "Nothing was changed", SPENT, ScreenQuery(), site, as_json=False)
+    made = allowed.make(plan, form.reason)
+    return _whole(200, HTML, still(words(form.change), effects(form.change, made), site.place).encode())
+
+
+def _body(request: PageRequest) -> str:
+    try:
+        return (request.body or b"").decode("ascii")
+    except UnicodeDecodeError:
+        raise UsageError(f"the form is not sent as {FORM}; send it with the browser") from None
+
+
+def _refused(error: SedanoError, asked: ScreenQuery, site: Site, *, as_json: bool) -> Response:
+    status, title = next(((status, title) for kind, status, title in _STATUSES if isinstance(error, kind)), (500, type(error).__name__))
+    lacking = f"; the missing IAM action is {error.action}" if isinstance(error, NotAllowed) else ""
+    return _fault(status, title, f"{error}{lacking}", asked, site, as_json=as_json)
+
+
 def _page(request: PageRequest, asked: ScreenQuery, screen: Screen, site: Site) -> Response:
     drawn = body(asked, screen)
+    if site.changes is not None:
+        drawn = join((offered(screen.view, site.changes.missing), drawn))
     tag = _tag(f"{screen.title}\0{drawn}\0{screen.about.certainty}".encode())
     return _known(request, tag) or _whole(200, HTML, page(asked, screen, drawn, site.place, tag).encode(), tag)
 

@@ -8,21 +8,25 @@ from collections.abc import Callable
 
 from sedano.app import Sedano
 from sedano.views.screens import Screen, ScreenQuery, screen
+from sedano.web.changes import Changes
 from sedano.web.frame import SiteName
 from sedano.web.loopback import LoopbackHandler, LoopbackServer
 from sedano.web.respond import HEADERS, Response, Site, respond
 from sedano.web.visitors import PageRequest, Visitors
 
+MOST_BODY_BYTES = 16_384
+"""The longest form."""
 
-def site(app: Sedano, place: SiteName) -> Site:
-    """Return the pages of *app*. One page is read at a time: two at once make neither faster and both dearer."""
+
+def site(app: Sedano, place: SiteName, changes: Changes | None = None) -> Site:
+    """Return the pages of *app*, which offer *changes*. One page is read at a time: two at once make neither faster and both dearer."""
     lock = threading.Lock()
 
     def read(asked: ScreenQuery) -> Screen:
         with lock:
             return screen(app, asked)
 
-    return Site(read, place)
+    return Site(read, place, changes)
 
 
 class PageServer(LoopbackServer):
@@ -44,9 +48,18 @@ class PageHandler(LoopbackHandler):
 
     def respond(self) -> None:
         """Send the answer to one request."""
-        names = {name.lower() for name in self.headers}
-        answer = self.server.answer(PageRequest(self.command, self.path, {name: tuple(self.headers.get_all(name, ())) for name in names}))
+        headers = {name.lower(): tuple(self.headers.get_all(name, ())) for name in self.headers}
+        answer = self.server.answer(PageRequest(self.command, self.path, headers, self._body()))
         self.send(answer.status, {**HEADERS, **answer.headers}, answer.body)
+
+    def _body(self) -> bytes | None:
+        """Return the body of a form; None where it is too long, or has no length."""
+        if self.command != "POST":
+            return b""
+        length = self.headers.get("content-length", "")
+        if self.headers.get("transfer-encoding") or not (length.isascii() and length.isdecimal()) or int(length) > MOST_BODY_BYTES:
+            return None
+        return self.rfile.read(int(length))
 
 
 def answering(pages: Site, visitors: Visitors) -> Callable[[PageRequest], Response]:

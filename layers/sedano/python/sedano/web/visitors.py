@@ -8,6 +8,10 @@ under its own name. Another user of the machine can connect to the port. So a re
 3. it carries the cookie of this run. The address that the command prints has a token that buys the cookie once. The cookie is `HttpOnly`,
    so no script reads it, and `SameSite=Strict`, so a browser sends it with no request of another site.
 
+A form that changes something is taken only if, besides, its `Origin` is there and is this one, its `Sec-Fetch-Site`, where a browser sends
+one, is ``same-origin``, and it carries the token of a preview: a number drawn for one preview, with a mark made of the change and of the
+cookie's secret. A token is spent by the change, so a form that is sent twice changes nothing the second time.
+
 A browser that fetches an address ahead says so, and does not spend the token. Cookies know no ports: the name of the cookie has the port,
 so that two runs do not take each other's; a program of the same user that listens on another port of 127.0.0.1 may be sent it.
 """
@@ -24,15 +28,20 @@ from urllib.parse import parse_qsl, urlsplit
 
 OPEN = "/-/open"
 """The path that takes the token."""
+FORM = "application/x-www-form-urlencoded"
 _SITES = frozenset({"same-origin", "none"})
 
 
 class PageRequest(NamedTuple):
-    """A request: its method, its *target* (path and query), and its *headers* by lower-case name, each with all its values."""
+    """A request: its method, its *target* (path and query), its *headers* by lower-case name, each with all its values, and its *body*.
+
+    The body is None where it is too long or has no length.
+    """
 
     method: str
     target: str
     headers: Mapping[str, Sequence[str]]
+    body: bytes | None = b""
 
     def header(self, name: str) -> str:
         """Return the first value of a header, or nothing."""
@@ -51,6 +60,17 @@ def foreign(request: PageRequest, hosts: Collection[str]) -> str:
     return ""
 
 
+def forged(request: PageRequest) -> str:
+    """Return why a form that passed `foreign` was not sent by a page of these, or nothing."""
+    if request.headers.get("origin", ()) != (f"http://{request.header('host')}",):
+        return "a form must say by its Origin that a page of these sent it; send it with the browser"
+    if any(site != "same-origin" for site in request.headers.get("sec-fetch-site", ())):
+        return "a form is taken from these pages alone; open the page of the change first"
+    if request.header("content-type").partition(";")[0].strip().lower() != FORM:
+        return f"a form is sent as {FORM}"
+    return ""
+
+
 class Visitors:
     """The token and the cookie of one run on one *port*."""
 
@@ -59,6 +79,7 @@ class Visitors:
         self.port, self._lock = port, threading.Lock()
         self._token = token_urlsafe(32) if token is None else token
         self._session = token_urlsafe(32) if session is None else session
+        self._spent: set[str] = set()
         self.hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
 
     @property
@@ -92,3 +113,22 @@ class Visitors:
             if found is not None and hmac.compare_digest(found.value.encode(), self._session.encode()):
                 return True
         return False
+
+    def form_token(self, change: str) -> str:
+        """Return a token for the form of *change*."""
+        number = token_urlsafe(16)
+        return f"{number}.{self._mark(number, change)}"
+
+    def spends(self, token: str, change: str) -> bool:
+        """Spend the *token* of a form; return False where it is not one of *change*, or was spent."""
+        number, _, mark = token.partition(".")
+        if not hmac.compare_digest(mark.encode(), self._mark(number, change).encode()):
+            return False
+        with self._lock:
+            fresh = number not in self._spent
+            self._spent.add(number)
+        return fresh
+
+    def _mark(self, number: str, change: str) -> str:
+        said = f"{number} {change}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._session.encode(), said, "sha256").hexdigest()

@@ -2,6 +2,7 @@
 
 sedano web
 sedano web --no-open --port 8765
+sedano web --stage prod --actions
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from sedano.cli.options import of_app, settings, the_app
 MOST_PORT = 65_535
 HELP = """Show a stage as pages in the browser: the things that need you, tasks, failures, queues, schedules, workers, locks, circuits.
 
-The pages are served on 127.0.0.1 with your own credentials, and only read. Each shows what it read and its price. The first line on stdout
-is the address; it works once. Ctrl-C ends the pages."""
+The pages are served on 127.0.0.1 with your own credentials. They only read, unless you add --actions. Each shows what it read and its
+price. The first line on stdout is the address; it works once. Ctrl-C ends the pages."""
 
 
 @click.command(help=HELP)
 @click.option("--port", type=click.IntRange(0, MOST_PORT), default=0, metavar="N", help="Port of the pages; default: a free one.")
 @click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
+@click.option("--actions", is_flag=True, help="Let the pages change the stage: retry, revoke, pause, limit, redrive, release.")
 @of_app
-def command(port: int, no_open: bool) -> int:
+def command(port: int, no_open: bool, actions: bool) -> int:
     """Serve the pages until Ctrl-C."""
     import webbrowser
 
@@ -30,4 +32,4 @@ def command(port: int, no_open: bool) -> int:
     app, found = the_app(), settings()
     region = found.values["region"].value
     where = f"{found.stage} · {region}" if region else found.stage
-    return run(app, where, port, None if no_open else webbrowser.open)
+    return run(app, where, port, None if no_open else webbrowser.open, actions=actions)

@@ -1,0 +1,188 @@
+"""The changes that the pages offer: the question of a preview, its plan, and the change itself.
+
+A page names a change by its verb, by one target and, for some verbs, by a value. The plan is made by `sedano.changes`, as on the command
+line.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote_plus, urlsplit
+
+from sedano.app import Sedano
+from sedano.changes import plan as changes
+from sedano.changes.limits import limit
+from sedano.changes.locks import release
+from sedano.changes.pauses import pause, resume
+from sedano.changes.plan import ChangePlan, Made
+from sedano.changes.redrives import redrive
+from sedano.changes.retries import retry
+from sedano.changes.revocations import revoke
+from sedano.changes.targets import SCHEDULE
+from sedano.changes.triggers import trigger
+from sedano.errors import NotAllowed, UsageError
+from sedano.model.pauses import CIRCUIT, QUEUE, TASK
+from sedano.result.waits import must_be_id
+from sedano.views.terminal_text import line
+
+ID, LOCK, REASON, ALL = "id", "lock", "reason", "all"
+RATE, CONCURRENCY, DECLARED = "rate", "concurrency", "declared"
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "pause": (QUEUE, TASK, SCHEDULE), "resume": (QUEUE, TASK, SCHEDULE, CIRCUIT), "revoke": (ID,), "retry": (ID,),
+    "limit": (RATE, CONCURRENCY, DECLARED), "redrive": (ALL, QUEUE, REASON), "release": (LOCK,), "trigger": (SCHEDULE,),
+}  # fmt: skip
+"""The verbs of the pages, and the kinds of their targets; a limit's kind is the limit that changes."""
+VALUED = frozenset({RATE, CONCURRENCY, LOCK})
+"""The kinds whose change has a value: a limit, or the token of a lock."""
+TARGET, SENT = frozenset({"kind", "name", "value"}), frozenset({"reason", "typed", "token"})
+"""The fields of an address, and those of a form that is sent to it."""
+LONGEST_VALUE = 100
+LONGEST_REASON = 500
+MOST_FIELDS = 10
+
+
+class Change(NamedTuple):
+    """A change that a person asks for: its *verb*, the *kind* and *name* of its target, and the *value* that it sets, if it sets one."""
+
+    verb: str
+    kind: str
+    name: str
+    value: str = ""
+
+    @property
+    def address(self) -> str:
+        """The address of its preview."""
+        value = f"&value={quote_plus(self.value)}" if self.value else ""
+        return f"/{self.verb}?kind={self.kind}&name={quote_plus(self.name, errors='backslashreplace')}{value}"
+
+    @property
+    def key(self) -> str:
+        """A text that no other change has."""
+        return f"{self.verb} {self.kind} {self.value!r} {self.name}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its value was not chosen yet."""
+        return self.kind in VALUED and not self.value
+
+
+class ChangeForm(NamedTuple):
+    """A form that was sent: the change, the *reason*, the text that the person *typed* to confirm it, and the *token* of the preview."""
+
+    change: Change
+    reason: str
+    typed: str
+    token: str
+
+
+def parse(target: str, body: str = "") -> ChangeForm | None:
+    """Return the change that the address *target* names, with the fields of *body*; None for a path that is not one of a change.
+
+    Raises:
+        UsageError: a field is unknown, missing, or given twice.
+    """
+    parts = urlsplit(f"http://here/{target.lstrip('/')}")
+    verb = parts.path.removeprefix("/")
+    if verb not in KINDS:
+        return None
+    named, sent = _fields(parts.query, TARGET), _fields(body, SENT)
+    kind, name, value = named.get("kind", ""), named.get("name", ""), named.get("value", "").strip()
+    if kind not in KINDS[verb] or not name:
+        raise UsageError(f"{verb} what? add ?kind= ({', '.join(KINDS[verb])}) and &name= to the address")
+    if len(value) > LONGEST_VALUE or (value and kind not in VALUED):
+        raise UsageError(f"{verb}: {value[:40]!r} is not a value for the {kind}; open the page of the change again")
+    return ChangeForm(Change(verb, kind, name, value), sent.get("reason", "").strip(), sent.get("typed", "").strip(), sent.get("token", ""))
+
+
+def _fields(text: str, known: Collection[str]) -> dict[str, str]:
+    try:
+        found = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise UsageError(f"the form has more than {MOST_FIELDS} fields, or is not UTF-8; open the page of the change again") from None
+    wrong = next((name for name, _ in found if name not in known), None)
+    if wrong is not None:
+        raise UsageError(f"{wrong[:40]!r} is not a field of a change; open the page of the change again")
+    if len(dict(found)) < len(found):
+        raise UsageError("a field is there twice; open the page of the change again")
+    return dict(found)
+
+
+def complaint(form: ChangeForm, plan: ChangePlan) -> str:
+    """Return what a person must correct in *form* before the change of *plan* is made, or nothing."""
+    if not form.reason:
+        return "Write the reason: it is kept with the change."
+    if len(form.reason) > LONGEST_REASON:
+        return f"Write a reason of at most {LONGEST_REASON} characters."
+    if plan.typed and form.typed != plan.typed:
+        return f"Type {plan.typed} to confirm."
+    return ""
+
+
+class Changes:
+    """The changes that one server may make on the stage of *app*, one at a time. Each is reported to *noted* as a line."""
+
+    def __init__(self, app: Sedano, noted: Callable[[str], None]) -> None:
+        """Change nothing yet."""
+        self._app, self._noted, self._lock = app, noted, threading.Lock()
+        self.missing: dict[str, str] = {}
+        """The IAM actions that AWS has refused, by the verb that needed them."""
+
+    def plan(self, change: Change) -> ChangePlan:
+        """Return the plan of *change*.
+
+        Raises:
+            NotAllowed: the credentials lack a permission; the verb's button is disabled from now on.
+            SedanoError: the stage has no such target, or a store did not answer.
+        """
+        with self._watched(change.verb):
+            return _planned(self._app, change)
+
+    def make(self, plan: ChangePlan, reason: str) -> Made:
+        """Make the change of *plan*, and report the person and the *reason*.
+
+        Raises:
+            NotAllowed: the credentials lack a permission; the verb's button is disabled from now on.
+            SedanoError: a store did not answer.
+        """
+        with self._lock, self._watched(plan.verb):
+            done = changes.made(self._app, plan, reason)
+            self.missing.pop(plan.verb, None)
+        self._noted(line(f"changed by {changes.person()}: {plan.verb} {plan.what}, reason: {reason}"))
+        return done
+
+    @contextmanager
+    def _watched(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except NotAllowed as refused:
+            self.missing[verb] = refused.action
+            raise
+
+
+def _planned(app: Sedano, change: Change) -> ChangePlan:
+    _, kind, name, value = change
+    match change.verb:
+        case "pause":
+            return pause(app, name, kind)
+        case "resume":
+            return resume(app, name, kind)
+        case "retry":
+            return retry(app, [must_be_id(name)])
+        case "revoke":
+            return revoke(app, [must_be_id(name)])
+        case "limit":
+            return limit(app, name, value if kind == RATE else None, value if kind == CONCURRENCY else None, restore=kind == DECLARED)
+        case "redrive":
+            return redrive(app, name if kind == QUEUE else None, name if kind == REASON else None)
+        case "release":
+            return release(app, name, _token(value))
+    return trigger(app, name)
+
+
+def _token(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"{text!r} is not the token of a lock; open the page of the locks again")
+    return int(text)

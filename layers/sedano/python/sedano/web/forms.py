@@ -1,0 +1,150 @@
+"""The pages of a change: its preview with the form that makes it, its effects, and the links to previews on other pages. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sedano.changes.plan import ChangePlan, Effect, Made
+from sedano.changes.targets import SCHEDULE
+from sedano.model.pauses import CIRCUIT, QUEUE, TASK
+from sedano.model.states import TERMINAL, UNSUCCESSFUL
+from sedano.views.circuits import CircuitsView
+from sedano.views.locks import LocksView
+from sedano.views.now import NowView
+from sedano.views.queues import QueuesView
+from sedano.views.schedules import SchedulesView
+from sedano.views.screens import ScreenQuery
+from sedano.views.task import TaskView
+from sedano.web.addresses import address
+from sedano.web.changes import ALL, CONCURRENCY, DECLARED, ID, KINDS, LOCK, LONGEST_REASON, LONGEST_VALUE, RATE, REASON, Change
+from sedano.web.markup import NOTHING, Markup, el, join
+
+WIDEST = 60
+MOST_SHOWN = 8
+"""A page shows so many links; more are behind a line that opens."""
+_KINDS: Mapping[str, str] = {
+    RATE: "rate, such as 10/s; none lifts it", CONCURRENCY: "how many run at a time; none lifts it", DECLARED: "all as the code declares",
+    ALL: "all of them", QUEUE: "those that came from the queue", REASON: "those with the reason",
+}  # fmt: skip
+"""The words for the kinds that a person chooses from."""
+_PAGES: Mapping[str, str] = {QUEUE: "queues", SCHEDULE: "schedules", LOCK: "locks", CIRCUIT: "circuits"}
+"""The page about a target of each kind."""
+
+
+def preview(change: Change, plan: ChangePlan, token: str, complaint: str = "", reason: str = "") -> Markup:
+    """Return *plan* in words, and the form that makes its change; *complaint*: why the form that was sent did not."""
+    back = el("a", "Back", href=_back(change))
+    if plan.hindrance:
+        return join((el("p", plan.hindrance, class_="why"), choice(change) if change.verb == "redrive" else NOTHING, el("p", back)))
+    form = el(
+        "form", el("input", type="hidden", name="token", value=token),
+        el("label", "Reason ", el("input", name="reason", required=True, maxlength=LONGEST_REASON, value=reason, autocomplete="off")),
+        _typed(plan), el("p", el("button", words(change)), " ", back), method="post", action=change.address, class_="change",
+    )  # fmt: skip
+    wrong = el("p", complaint, class_="why failed", role="alert") if complaint else NOTHING
+    other = choice(change) if change.verb in ("limit", "redrive") else NOTHING
+    return join((wrong, el("ul", *(el("li", one) for one in plan.lines), class_="need plan"), form, other))
+
+
+def choice(change: Change) -> Markup:
+    """Return the form that leads to the preview of another limit, or of other parked messages."""
+    options = join(el("option", _KINDS[one], value=one, selected=one == change.kind) for one in KINDS[change.verb])
+    kind = el("select", options, name="kind", aria_label="Limit" if change.verb == "limit" else "Messages")
+    if change.verb == "limit":
+        named = el("input", type="hidden", name="name", value=change.name)
+        text = el("input", name="value", value=change.value, maxlength=LONGEST_VALUE, aria_label="New limit", autocomplete="off")
+    else:
+        named = NOTHING
+        text = el("input", name="name", value=change.name, required=True, aria_label="Queue or reason", autocomplete="off")
+    button = el("button", "Preview")
+    return el("form", kind, named, text, button, action=f"/{change.verb}", class_="filter", aria_label=f"Another {change.verb}")
+
+
+def effects(change: Change, made: Made) -> Markup:
+    """Return the effects of a change, and the things that it left as they were."""
+    done = [el("li", *_effect(one)) for one in made.effects]
+    left = [el("li", el("b", "left"), " ", one) for one in made.left]
+    said = el("div", el("ul", *done, *left, class_="need plan"), role="status")
+    return join((said, el("p", el("a", "Back", href=_back(change)))))
+
+
+def _effect(one: Effect) -> Iterable[object]:
+    """Return an effect, with a link to the task that it published."""
+    new = one.facts.get("rerun") or (one.facts.get("id") if "schedule" in one.facts else None)
+    link = el("a", "look", href=address(ScreenQuery("task", id=str(new))), aria_label=f"look at {new}") if new else NOTHING
+    return one.text, " ", link
+
+
+def words(change: Change) -> str:
+    """Return a change as the words of its button."""
+    name = change.name if len(change.name) <= WIDEST else f"{change.name[:WIDEST]}…"
+    match change.verb:
+        case "limit" if change.kind == DECLARED:
+            return f"Restore the limits of {name}"
+        case "limit":
+            return f"Set the {change.kind} of {name} to {change.value}" if change.value else f"Limit {name}"
+        case "redrive":
+            return "Send all parked messages again" if change.kind == ALL else f"Send the parked messages of the {change.kind} {name} again"
+        case "trigger":
+            return f"Run the schedule {name} now"
+    return f"{change.verb.capitalize()} {'this task' if change.kind == ID else f'the {change.kind} {name}'}"
+
+
+def offered(view: object, missing: Mapping[str, str]) -> Markup:
+    """Return links to the previews of the changes that fit a page; *missing*: the IAM actions that the credentials lack, by verb."""
+    found = list(_offered(view))
+    if not found:
+        return NOTHING
+    links = el("ul", *(el("li", _offer(one, missing)) for one in found), class_="acts", aria_label="Changes")
+    return links if len(found) <= MOST_SHOWN else el("details", el("summary", f"{len(found)} changes"), links)
+
+
+def _offered(view: object) -> Iterable[Change]:
+    if isinstance(view, NowView):
+        yield from (Change("redrive", ALL, ALL) for one in view.needs if one.kind == "parked")
+    elif isinstance(view, QueuesView):
+        yield from (Change("resume" if one.paused else "pause", QUEUE, one.queue) for one in view.rows)
+    elif isinstance(view, SchedulesView):
+        for row in view.rows:
+            yield from (Change("resume" if row.paused else "pause", SCHEDULE, row.schedule), Change("trigger", SCHEDULE, row.schedule))
+    elif isinstance(view, LocksView):
+        yield from (Change("release", LOCK, one.lock, str(one.token)) for one in view.rows if one.held)
+    elif isinstance(view, CircuitsView):
+        yield from (Change("resume", CIRCUIT, one.name) for one in view.rows if one.open and one.shared)
+    elif isinstance(view, TaskView):
+        yield from _of_task(view)
+
+
+def _of_task(view: TaskView) -> Iterable[Change]:
+    if view.state in UNSUCCESSFUL:
+        yield Change("retry", ID, view.id)
+    if view.state not in TERMINAL:
+        yield Change("revoke", ID, view.id)
+    if view.name:
+        yield from (Change(verb, TASK, view.name) for verb in ("pause", "resume"))
+        yield Change("limit", RATE, view.name)
+
+
+def _offer(change: Change, missing: Mapping[str, str]) -> Markup:
+    if change.verb not in missing:
+        return el("a", words(change), href=change.address, class_="act")
+    why = el("small", f" the credentials lack {missing[change.verb]}; ", el("a", "try again", href=change.address))
+    return join((el("button", words(change), type="button", disabled=True), why))
+
+
+def _typed(plan: ChangePlan) -> Markup:
+    if not plan.typed:
+        return NOTHING
+    asked = join((f"This touches {plan.number}. Type ", el("b", plan.typed), " to confirm "))
+    return el("label", asked, el("input", name="typed", required=True, autocomplete="off"))
+
+
+def _back(change: Change) -> str:
+    """Return the address of the page about the target."""
+    if change.kind == ID:
+        return address(ScreenQuery("task", id=change.name))
+    if change.verb == "redrive":
+        return address(ScreenQuery())
+    if change.verb == "limit" or change.kind == TASK:
+        return address(ScreenQuery("tasks", query=f"name:{change.name}"))
+    return address(ScreenQuery(_PAGES[change.kind], query=change.name if change.kind == LOCK else ""))
