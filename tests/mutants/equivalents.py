@@ -56,6 +56,12 @@ EQUIVALENT: Mapping[Key, str] = {
         "`answer.done and answer.record is not None` → `answer.done`",
     ): f"{_NARROWED}a grant that was written is the answer",
     (
+        "sedano.engine.limits.limit_gate",
+        "Limiting._permitted",
+        "lanes = len(jobs) if jobs[0].task.is_async else self.lanes",
+        "`0` → `-1`",
+    ): "they are jobs of one task",
+    (
         "sedano.engine.partitions",
         "Partitioning.balance",
         "taken = {index: sight.record for index, sight in sights.items() if index not in free and sight.record is not None}",

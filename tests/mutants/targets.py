@@ -224,7 +224,10 @@ TARGETS: Sequence[Target] = (
     Target(
         "limit-steps",
         (*each("engine.limits", "concurrency limit_gate rate"), "engine.collection", "engine.lineage_marks"),
-        stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
+        (
+            *unit("engine/permitting", "engine/limiting"),
+            *stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
+        ),
     ),
     Target(
         "lease-steps",

@@ -86,7 +86,7 @@ class Permitting:
             try:
                 answer = self.ports.limits.give_back(name, permit)
                 self._remember(answer.board)
-                if answer.done and answer.board.waiting:
+                if answer.done:
                     self._wake(answer.board, permit)
             except SedanoError as error:
                 self.ports.telemetry.log("warning", "permit not given back; it will expire", permit=name, error=str(error))

@@ -36,8 +36,8 @@ class Limiting(Gate):
         """Return the jobs that may go on; the others are decided in *batch*, which holds the changes of the control record, by task."""
         if not batch.limits and all(job.task.limits is None for job in jobs):
             return jobs
-        known = self._read(batch.limits) if batch.limits or self._texts else NOTHING
-        limited = [(job, _limits(job, known)) for job in (_timed(jobs, known) if known else jobs)]
+        known = self._read(batch.limits)
+        limited = [(job, _limits(job, known)) for job in _timed(jobs, known)]
         free = [job for job, limits in limited if limits is None]
         going = self._collected([(job, limits) for job, limits in limited if limits is not None], batch)
         going = self._paced(going, free, batch)
@@ -61,8 +61,7 @@ class Limiting(Gate):
 
     def release(self, batch: Batch) -> None:
         """Give back the permits of the runs that have ended."""
-        if batch.permits:
-            self.permitting.release(batch)
+        self.permitting.release(batch)
 
     def _collected(self, limited: Sequence[tuple[Job, TaskLimits]], batch: Batch) -> list[tuple[Job, TaskLimits]]:
         """Debounce and collect; return what goes on."""

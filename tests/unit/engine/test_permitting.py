@@ -1,0 +1,209 @@
+"""Permits alone: which calls a worker makes for them, what it knows of them, how long a task without one waits, and who is woken."""
+
+from typing import Any
+
+import pytest
+
+from sedano import memory
+from sedano.engine.batch import Batch, Job
+from sedano.engine.limits.concurrency import PermitRequest, Permitting
+from sedano.errors import Unavailable
+from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, BoardChanged, Permit
+from sedano.ports import Delivery, Ports
+from tests.unit.engine.gated import QUEUE, advance, asked, batch, job, names, told, waits, world
+
+NAME = "only/"
+
+
+def ms(ports: Ports, seconds: float = 0.0) -> int:
+    """The time in so many seconds, in ms."""
+    return int((ports.clock.now() + seconds) * 1000)
+
+
+def held(ports: Ports, name: str = NAME, seconds: float = 61.0) -> Permit:
+    """The only permit of *name*, which another worker holds."""
+    permit = Permit(0, 1, "nonce", "another", ms(ports, seconds))
+    assert ports.limits.take(name, permit, "other", ms(ports)).done
+    return permit
+
+
+def admitted(permits: Permitting, now: Batch, *jobs: Job, limit: int = 1, lanes: int = 1, name: str = NAME) -> list[Job]:
+    """The jobs that may run."""
+    return permits.admit(PermitRequest(name, jobs, limit, lanes), now)
+
+
+def world_and_permits(unit: float = 0.25) -> tuple[Ports, Permitting, Batch]:
+    """A worker of its own world, and its batch."""
+    ports = world(unit, "limits")
+    return ports, Permitting(ports, "me"), batch(ports)
+
+
+def calls(ports: Ports) -> list[str]:
+    """Which calls of the limits were made since the last time."""
+    limits: Any = ports.limits
+    found = [name for name, _ in limits.calls]
+    limits.calls.clear()
+    return found
+
+
+def test_a_suspended_task_is_looked_at_again_in_some_minutes() -> None:
+    ports, permits, now = world_and_permits(0.5)
+    assert admitted(permits, now, job("a"), limit=0) == []
+    assert waits(now) == {"a": 300.0 * 0.875}
+    assert told(now) == [("a", "suspended: concurrency is 0", round(ports.clock.now() + 262.5, 3))]
+
+
+def test_bodies_that_run_one_after_the_other_share_a_permit() -> None:
+    _, permits, now = world_and_permits()
+    going = admitted(permits, now, job("a"), job("b"), job("c"), limit=5, lanes=1)
+    assert (names(going), len(now.permits)) == (["a", "b", "c"], 1)
+    assert len({(one.token, one.permit) for one in going}) == 1
+
+
+def test_bodies_that_run_at_once_have_a_permit_each() -> None:
+    _, permits, now = world_and_permits()
+    going = admitted(permits, now, job("a"), job("b"), job("c"), limit=2, lanes=3)
+    assert (names(going), len(now.permits)) == (["a", "b"], 2)
+    assert sorted(one.permit for one in going) == [0, 1]
+
+
+def test_a_permit_lasts_as_long_as_the_invocation_and_says_who_holds_it() -> None:
+    ports, permits, now = world_and_permits()
+    (going,) = admitted(permits, now, job("a"))
+    found = ports.limits.board(NAME).permits[0]
+    assert (found.expires, found.token, found.owner) == (ms(ports, 10.0) + 1_000, ms(ports), "only a on me")
+    assert (going.token, going.permit) == (found.token, 0)
+
+
+def test_those_without_a_permit_wait_and_the_first_of_them_is_woken() -> None:
+    ports, permits, now = world_and_permits()
+    held(ports)
+    assert admitted(permits, now, job("a", receives=3), job("b", receives=3), job("c", receives=3), lanes=3) == []
+    seconds, until = 62.25, round(ports.clock.now() + 62.25, 3)
+    later = round(ports.clock.now() + 20 * 0.75, 3)
+    full = "all 1 permits are held"
+    assert sorted(told(now)) == [("a", "permit held by another", until), ("b", full, later), ("c", full, later)]
+    assert {delivery.message_id: wait for delivery, wait in asked(ports.queues, "hold")} == {"a": seconds, "b": 15.0, "c": 15.0}
+    assert now.counts == {("PermitsBusy", "only"): 3}
+    ((_, _, receipt, at),) = asked(ports.limits, "wait")
+    assert (receipt, at) == ("\n".join((QUEUE, "receipt-a", "a", str(ms(ports) / 1000 + seconds))), ms(ports))
+
+
+def test_a_task_that_waited_often_waits_longer_than_the_permit_lasts() -> None:
+    ports, permits, now = world_and_permits()
+    held(ports, seconds=9.0)
+    admitted(permits, now, job("a", receives=3))
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [20.25]
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [(0.0, 450.0), (0.25, 675.0)])
+def test_what_was_woken_in_vain_too_often_leaves_no_receipt(unit: float, seconds: float) -> None:
+    ports, permits, now = world_and_permits(unit)
+    held(ports)
+    admitted(permits, now, job("a", receives=10))
+    assert (waits(now), asked(ports.limits, "wait")) == ({"a": seconds}, [])
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [(0.0, 2.5), (0.25, 3.75)])
+def test_where_ten_wait_already_the_next_one_tries_again(unit: float, seconds: float) -> None:
+    ports, permits, now = world_and_permits(unit)
+    permit = held(ports)
+    for number in range(MOST_WAITING):
+        assert ports.limits.wait(NAME, permit, str(number), ms(ports)).done
+    admitted(permits, now, job("a"))
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [seconds]
+    assert told(now) == [("a", "permit held by another", round(ports.clock.now() + seconds, 3))]
+
+
+class Away(memory.MemoryLimits):
+    """Limits that take no receipts."""
+
+    def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
+        """Be away."""
+        raise Unavailable("limits: away")
+
+
+def test_a_task_whose_receipt_was_not_taken_tries_again() -> None:
+    ports, permits, now = world_and_permits()
+    limits: Any = ports.limits
+    limits.port = Away()
+    held(ports)
+    admitted(permits, now, job("a"))
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [3.75]
+
+
+def test_a_full_board_is_known_from_the_refusal_and_read_before_the_next_task_waits() -> None:
+    ports, permits, now = world_and_permits()
+    held(ports)
+    calls(ports)
+    admitted(permits, now, job("a"))
+    assert calls(ports) == ["take", "wait"]
+    admitted(permits, now, job("b"))
+    assert calls(ports) == ["board", "wait"]
+
+
+def test_a_permit_that_was_given_back_is_taken_without_a_read() -> None:
+    ports, permits, now = world_and_permits()
+    admitted(permits, now, job("a"))
+    permits.release(now)
+    calls(ports)
+    assert names(admitted(permits, now, job("b"))) == ["b"]
+    assert calls(ports) == ["take"]
+
+
+def test_a_thousand_boards_are_known_those_that_were_used_last() -> None:
+    ports, permits, now = world_and_permits()
+    for number in range(1, 1_001):
+        held(ports, f"n{number}")
+    for number in [*range(1_000), 0, 1_000]:
+        admitted(permits, now, job("a"), name=f"n{number}", limit=1 if number else 2)
+    for number, known in ((2, True), (0, True), (1_000, True), (1, False)):
+        calls(ports)
+        admitted(permits, now, job("a"), name=f"n{number}", limit=1 if number else 2)
+        assert calls(ports)[0] == ("board" if known else "take"), number
+
+
+def waiting(ports: Ports, permits: Permitting, now: Batch, *seconds: float) -> Permit:
+    """The permit of a run, for which messages wait for so many seconds more."""
+    admitted(permits, now, job("a"))
+    permit = now.permits[0][1]
+    for number, one in enumerate(seconds):
+        until = str(ports.clock.now() + one)
+        assert ports.limits.wait(NAME, permit, "\n".join((QUEUE, f"receipt-{number}", f"m{number}", until)), ms(ports)).done
+    return permit
+
+
+def test_the_first_whose_wait_has_not_ended_is_woken_and_the_permit_is_kept_for_it() -> None:
+    ports, permits, now = world_and_permits()
+    waiting(ports, permits, now, 0.0, 0.5, 9.0)
+    permits.release(now)
+    assert asked(ports.queues, "hold") == [(Delivery(QUEUE, "m1", "receipt-1", ""), 0.0)]
+    board = ports.limits.board(NAME)
+    assert (board.permits[0].kept, board.permits[0].expires, len(board.waiting)) == ("m1", ms(ports) + RESERVED_MS, 1)
+
+
+def test_a_message_that_another_worker_wakes_is_not_woken_here() -> None:
+    ports, permits, now = world_and_permits()
+    limits: Any = ports.limits
+    limits.port = Called()
+    waiting(ports, permits, now, 9.0)
+    permits.release(now)
+    assert asked(ports.queues, "hold") == []
+
+
+class Called(memory.MemoryLimits):
+    """Limits whose waiting messages another worker takes off first."""
+
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+        """Refuse."""
+        return False
+
+
+def test_a_permit_that_another_holds_by_now_wakes_no_one() -> None:
+    ports, permits, now = world_and_permits()
+    waiting(ports, permits, now, 60.0)
+    advance(ports, 20.0)
+    assert ports.limits.take(NAME, Permit(0, ms(ports), "nonce", "another", ms(ports, 60.0)), "x", ms(ports)).done
+    calls(ports)
+    permits.release(now)
+    assert (calls(ports), now.permits) == (["give_back"], [])
