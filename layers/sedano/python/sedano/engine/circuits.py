@@ -80,14 +80,12 @@ class Circuits(Gate):
             before = self._ahead.get(breaker.name) or self._circuit(breaker)
             if counts(ran) and run.error is None:
                 self._ahead[breaker.name] = rule.succeeded(before)
-            elif counts(ran) and breaker.threshold(FAILURE):
+            elif counts(ran):
                 self._ahead[breaker.name] = rule.failed(breaker, before, FAILURE, self._ports.clock.now()).circuit
 
     def learn(self, ended: Sequence[Judged], ready: Sequence[tuple[Held, Arguments]], batch: Batch) -> None:
         """Let the circuits of tasks that ran know how that went, and take in what health checks reported."""
-        ran = {one.job.delivery.message_id for one, _ in ready if one.job.task.circuit is not None}
-        if not ran and not any(check.inbox for check in self._checks.values()):
-            return
+        ran = {one.job.delivery.message_id for one, _ in ready}
         self._ahead.clear()
         self._hear(batch)
         for judged in ended:
@@ -128,7 +126,7 @@ class Circuits(Gate):
         checks = [self._checks[name] for name in sorted(names)]
         self._refresh([check for check in checks if check.spec.shared], batch)
         for check in checks:
-            if check.functions and health.is_due(check.spec, self._known(check.name), now):
+            if health.is_due(check.spec, self._known(check.name), now):
                 found = look(check, self._ports.telemetry.log)
                 if found is not None:
                     self._report(check, *found, batch)
@@ -168,7 +166,7 @@ class Circuits(Gate):
     def _mark(self, check: RegisteredCheck, state: str, batch: Batch, *, shared: bool = True) -> None:
         breakers = {task.circuit.name: task.circuit for task in self._registry.tasks.values() if task.circuit is not None}
         for breaker in breakers.values():
-            if check.name in breaker.checks and (shared or not breaker.shared):
+            if shared or not breaker.shared:
                 self._failed(breaker, f"{check.name}:{state}", batch)
 
     def _failed(self, breaker: Breaker, mark: str, batch: Batch) -> None:
@@ -182,8 +180,9 @@ class Circuits(Gate):
             tripped[:] = [noted] if noted.tripped else []
             return noted.circuit
 
-        if self._change(breaker, note) and tripped:
-            self._tripped(tripped[0], now, batch)
+        if self._change(breaker, note):
+            for noted in tripped:
+                self._tripped(noted, now, batch)
 
     def _succeeded(self, breaker: Breaker) -> None:
         if not self._circuit(breaker).is_clean:
