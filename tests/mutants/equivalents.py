@@ -33,6 +33,7 @@ def _shut(*changes: str) -> dict[Key, str]:
     return {("sedano.aws.expressions.limits", "SHUT", text, change): reason for change in changes}
 
 
+_COUNTED = "batch.count('CallsCollected', job.task.name)"
 _NARROWED = "the type alone needs it: "
 """Such a condition tells mypy what the condition beside it says already; without it nothing else happens."""
 
@@ -61,6 +62,46 @@ EQUIVALENT: Mapping[Key, str] = {
         "lanes = len(jobs) if jobs[0].task.is_async else self.lanes",
         "`0` → `-1`",
     ): "they are jobs of one task",
+    (
+        "sedano.engine.limits.rate",
+        "Pacing._ticket",
+        "limits = some[0][0].limits",
+        "`0` → `-1`",
+    ): "they ask for one line, whose name holds their limits",
+    (
+        "sedano.engine.limits.rate",
+        "Pacing._slots",
+        "if answer.done and seen is not None:",
+        "`answer.done and seen is not None` → `answer.done`",
+    ): f"{_NARROWED}a line that was written is the answer",
+    (
+        "sedano.engine.collection",
+        "Collecting.collect",
+        "if one.limits.batch is not None:",
+        "`if one.limits.batch is not None` → `if True`",
+    ): f"{_NARROWED}only calls of batched tasks are collected",
+    **{
+        ("sedano.engine.collection", "Collecting._tell", line, change): "notes that do not read one another"
+        for line, change in (
+            ("batch.move(job.delivery)", f"`batch.move(job.delivery)` after `{_COUNTED}`"),
+            (
+                'batch.count("CallsCollected", job.task.name)',
+                f"`{_COUNTED}` after `batch.chronicle.line('task-held', job.receive … d(collected.until, 3), batch=collected.batch)`",
+            ),
+        )
+    },
+    **{
+        ("sedano.engine.circuits", "Circuits._watch", "health.reported(check.spec, Health(check.name), state, 0.0)", f"`0.0` → `{time}`"): (
+            "only whether the check declares the state is asked; the answer with the time in it is not used"
+        )
+        for time in ("1.0", "-1.0")
+    },
+    (
+        "sedano.engine.circuits",
+        "Circuits.learn",
+        "self._ahead.clear()",
+        "`self._ahead.clear()` after `self._hear(batch)`",
+    ): "what was reported is not compared with what the batch foresaw",
     (
         "sedano.engine.partitions",
         "Partitioning.balance",

@@ -218,14 +218,14 @@ TARGETS: Sequence[Target] = (
         ("engine.circuits",),
         (
             *stories("circuits", "circuits_counted", "circuits_of_checks", "circuits_crash", "health_checks", "looked_at_again"),
-            *unit("breaker"),
+            *unit("breaker", "engine/circuits"),
         ),
     ),
     Target(
         "limit-steps",
         (*each("engine.limits", "concurrency limit_gate rate"), "engine.collection", "engine.lineage_marks"),
         (
-            *unit("engine/permitting", "engine/limiting"),
+            *unit("engine/permitting", "engine/limiting", "engine/pacing", "engine/collecting", "engine/lineage_marks"),
             *stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
         ),
     ),

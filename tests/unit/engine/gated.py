@@ -75,7 +75,7 @@ def job(name: str, task: str = "only", receives: int = 1, args: Sequence[Any] = 
     """Return the job of the message *name* of *task*, which is declared with *spec*."""
     command = Command(name, name, task, "host", 1.0, 1, args=tuple(args), attempt=attempt)
     declared = TaskSpec(task, print, Parameters(lambda *_, **__: None), **spec)
-    delivery = Delivery(QUEUE, name, f"receipt-{name}", "", receives)
+    delivery = Delivery(QUEUE, name, f"receipt-{name}", "{}", receives)
     return Job(delivery, command, declared, received=0.0, received_clock=7, mode=declared.delivery)
 
 

@@ -93,11 +93,11 @@ class Collecting:
     def collect(self, asked: Sequence[CollectionRequest], batch: Batch) -> list[Job]:
         """Put the calls into baskets, and give back those that cannot be put into one; return those whose header failed: they end unrun."""
         failed: list[Job] = []
-        groups: dict[str, list[CollectionRequest]] = {}
+        groups: dict[tuple[str, tuple[int, float]], list[CollectionRequest]] = {}
         for one in asked:
-            groups.setdefault(one.name, []).append(one)
-        for name, some in groups.items():
-            most, seconds = some[0].limits.batch or (1, 1.0)
+            if one.limits.batch is not None:
+                groups.setdefault((one.name, one.limits.batch), []).append(one)
+        for (name, (most, seconds)), some in groups.items():
             for start in range(0, len(some), most):
                 failed += self._collect(name, some[start : start + most], most, seconds, batch)
         return failed
@@ -109,9 +109,12 @@ class Collecting:
             Unavailable: the store did not answer.
         """
         args, kwargs = self.arguments(job.command)
-        if kwargs or len(args) != 1 or not isinstance(args[0], str):
-            return job  # a call that was too long for a basket is here by itself
-        calls = self.ports.limits.shut(args[0], self.ports.clock.now()).calls
+        if kwargs or len(args) != 1:
+            return job
+        (basket,) = args
+        if not isinstance(basket, str):
+            return job  # a call that was too long for a basket is here alone
+        calls = self.ports.limits.shut(basket, self.ports.clock.now()).calls
         if not calls:
             why = "nothing was put into its basket"
             return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "batch", why, park=False))
@@ -138,7 +141,7 @@ class Collecting:
     def _until(self, asked: CollectionRequest) -> float | None:
         """Return when its quiet is over, as a worker of this stage has noted; None where none has, whatever the message says."""
         given = asked.job.delivery.attributes.get(QUIET, "")
-        text = self.ports.seals.detached(QUIET, given, *_bound(asked)) if given else ""
+        text = self.ports.seals.detached(QUIET, given, *_bound(asked))
         return int(text) / 1_000_000 if text else None
 
     def _collect(self, name: str, some: Sequence[CollectionRequest], most: int, seconds: float, batch: Batch) -> list[Job]:
@@ -146,22 +149,25 @@ class Collecting:
         written_down = self._written(some, failed, batch)
         some = [one for one, _ in written_down]
         try:
-            entries, alone = [], {}
+            went: dict[str, Collected] = {}
+            short: dict[str, str] = {}
             for one, entry in written_down:
+                task_id = one.job.command.task_id
                 if len(entry.encode()) > ALONE_BYTES:
-                    basket = f"{name}/{one.job.command.task_id}"
+                    basket = f"{name}/{task_id}"
                     self._run(one.job, [entry], basket, 0)
-                    alone[one.job.command.task_id] = Collected(_runner(basket), self.ports.clock.now())
+                    went[task_id] = Collected(_runner(basket), self.ports.clock.now())
                 else:
-                    entries.append(entry)
-            together = self._put(name, some[0].job, entries, most, seconds) if entries else None
+                    short[task_id] = entry
+            if short:
+                went |= dict.fromkeys(short, self._put(name, some[0].job, [*short.values()], most, seconds))
         except SedanoError as away:
             for one in some:
                 self.ports.telemetry.log("warning", "call not collected", task_id=one.job.command.task_id, error=str(away))
                 batch.defer_job(one.job, away)
             return failed
         for one in some:
-            self._tell(one.job, alone.get(one.job.command.task_id, together), batch)
+            self._tell(one.job, went[one.job.command.task_id], batch)
         return failed
 
     def _written(self, some: Sequence[CollectionRequest], failed: list[Job], batch: Batch) -> list[tuple[CollectionRequest, str]]:
@@ -177,15 +183,14 @@ class Collecting:
                 contain(self.ports.telemetry, error, one.job.delivery, batch)
         return found
 
-    def _tell(self, job: Job, collected: Collected | None, batch: Batch) -> None:
+    def _tell(self, job: Job, collected: Collected, batch: Batch) -> None:
         """Note in the history that *job* was collected, for `explain`: it leaves no record of its own."""
         batch.move(job.delivery)
         batch.count("CallsCollected", job.task.name)
-        if collected is not None:
-            batch.chronicle.line(
-                "task-held", job.received_clock, self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name,
-                reason="batch: waiting for other calls", until=round(collected.until, 3), batch=collected.batch,
-            )  # fmt: skip
+        batch.chronicle.line(
+            "task-held", job.received_clock, self.ports.clock.now(), uuid=job.command.task_id, name=job.task.name,
+            reason="batch: waiting for other calls", until=round(collected.until, 3), batch=collected.batch,
+        )  # fmt: skip
 
     def _put(self, name: str, job: Job, entries: Sequence[str], most: int, seconds: float) -> Collected:
         now = self.ports.clock.now()
@@ -194,7 +199,7 @@ class Collecting:
             first = self._parts.get(f"{name}/{number}", 0)
             for part in range(first, MOST_PARTS):
                 basket = f"{name}/{number}.{part}"
-                self._send_for(basket, job, max(0.0, end - now) + MARGIN_S)
+                self._send_for(basket, job, end - now + MARGIN_S)
                 found = self.ports.limits.put(basket, entries, most, now)
                 if found is not None:
                     _remember(self._parts, f"{name}/{number}", part)

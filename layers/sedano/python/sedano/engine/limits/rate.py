@@ -85,9 +85,9 @@ class Pacing:
 
     def _slot(self, asked: RateRequest) -> Slot | None:
         """Return the slot that the message was given under the limits that hold now."""
-        given = asked.job.delivery.attributes.get(SLOT, "")
-        if not given or asked.limits.per_worker:
+        if asked.limits.per_worker:
             return None
+        given = asked.job.delivery.attributes.get(SLOT, "")
         slot = slot_of(self.ports.seals.detached(SLOT, given, *_bound(asked)))
         return slot if slot is not None and slot.rule == rates.told(asked.limits.paces) else None
 
@@ -130,8 +130,8 @@ class Pacing:
         """Return the slots of *count* tickets of this worker's own line; future slots stay free, because the next task may arrive at
         another worker."""
         now, line = self._now(), self._own.get(name)
-        if line is None or rates.idle(line, limits, now):
-            line = Line(now, 0, (now,) * len(limits))
+        if line is None:
+            line = rates.started(limits, 0, now, "")
         elif not rates.ahead(line, limits, now):
             line = rates.restarted(line, limits, 0, now, "")
         found = rates.slots(line, limits, line.taken, count)
@@ -141,10 +141,7 @@ class Pacing:
     def _slots_now(self, name: str, limits: Paces, count: int) -> list[int]:
         """Return the slots of *count* tickets, and take only those whose slot is now: no key would prove the others."""
         now, line = self._now(), self.ports.limits.line(name, limits)
-        if line is None or rates.idle(line, limits, now):
-            line = Line(now, 0, (now,) * len(limits))
-        elif not rates.ahead(line, limits, now):
-            line = rates.restarted(line, limits, 0, now, "")
+        line = rates.started(limits, 0, now, "") if line is None else rates.restarted(line, limits, 0, now, "")
         found = rates.slots(line, limits, line.taken, count)
         due = sum(at <= now for at in found)
         return [*(self._slots(name, limits, due) if due else ()), *found[due:]]
