@@ -128,9 +128,9 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "history-rules",
-        each("model.history", "attempts event_order live_state registers snapshot spans live_tasks"),
+        each("model.history", "attempts event_order live_state registers snapshot spans live_tasks task_costs"),
         (
-            *unit("attempts", "registers", "live", "spans", "task_query"),
+            *unit("attempts", "registers", "live", "spans", "task_costs", "task_query"),
             *stories("view_agrees"),
             "conformance/test_views.py",
             "pipeline/test_commit.py",

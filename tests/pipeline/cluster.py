@@ -107,7 +107,7 @@ def unwell(cluster: Cluster) -> None:
 def billed(cluster: Cluster) -> None:
     """Two attempts of 1 and 3 s on a worker on Lambda that told of one invocation; the recorder's own."""
     for uuid, seconds in (("one", 1.0), ("three", 3.0)):
-        cluster.task(uuid, *ran(400, 401, 401 + seconds), host="l1", name="bill", runtime=seconds, stamps='{"tenant": "acme"}')
+        cluster.task(uuid, *ran(400, 401, 401 + seconds), host="l1", name="bill", runtime=seconds, stamps="tenant=ac%6De,team=x")
     told = {"duration_ms": 100.0, "memory_mb": 1024, "calls": {"sqs.SendMessage": 2}, "messages": 2, "cold": True}
     cluster.say("worker-invocation", 405, "l1", **told)
 

@@ -1,5 +1,6 @@
 """A history from its landed files: whatever the increments, the order and the copies, the same rows; and what a person runs."""
 
+import gzip
 import json
 import random
 from argparse import Namespace
@@ -16,6 +17,8 @@ from sedano.errors import ConfigurationError, OptionError
 from sedano.history import landed_at, open_history
 from sedano.model.history import registers as pure
 from sedano.model.history.event_order import stamp
+from sedano.model.history.task_costs import task_costs
+from sedano.views.event_lines import event_lines
 from tests.pipeline.browser import look
 from tests.pipeline.cluster import lines
 from tests.pipeline.oracle import as_celery_says, recorded, recording, replayed
@@ -201,6 +204,19 @@ def test_what_invocations_cost_is_shared_among_the_attempts_of_their_worker(whol
     cost = [json.loads(row) for row in whole["cost"]]
     assert {row["basis"] for row in cost} == {"measured", "estimated"}
     assert all(row["nanodollars"] >= 0 for row in cost)
+
+
+def test_the_cost_without_spark_is_the_cost_with_it(whole, landed):
+    events, unreadable = event_lines(gzip.decompress(file.read_bytes()) for file in landed.glob("**/*.jsonl.gz"))
+    live = task_costs(events)
+    with_spark = [json.loads(row) for row in whole["cost"]]
+    told = {(*(row.get(name) or "" for name in ("name", "queue", "tenant")), row["basis"]): row for row in with_spark}
+    assert {(row.name, row.queue, row.tenant, row.basis) for row in live.tasks} == told.keys()
+    for row in live.tasks:
+        other = told[row.name, row.queue, row.tenant, row.basis]
+        assert (row.tasks, row.attempts, row.run_micros) == (other["tasks"], other["attempts"], other["run_micros"]), row
+        assert abs(row.nanodollars - other["nanodollars"]) <= row.attempts, "a rounding of one nanodollar an attempt at most"
+    assert (unreadable, len(live.tasks) > 10) == (0, True)
 
 
 def test_router_and_recorder_cost_as_rows_of_their_own_and_are_no_workers(whole):

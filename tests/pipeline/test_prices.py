@@ -2,8 +2,8 @@
 
 import pytest
 
-from glue_jobs.pipeline.tables import cost
 from infra.prices import LIST
+from sedano.model.history import task_costs as cost
 from sedano.views.reads import DOLLARS_A_MILLION, READ_UNIT
 from tests.examples.charges import DOLLARS
 

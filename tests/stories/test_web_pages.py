@@ -12,8 +12,9 @@ from sedano.errors import NotAllowed, Unavailable
 from sedano.views.failures import failures
 from sedano.views.locks import held
 from sedano.views.now import now
+from sedano.views.panels import Screen, ScreenQuery
 from sedano.views.plain import plain
-from sedano.views.screens import LISTED, Screen, ScreenQuery
+from sedano.views.screens import LISTED
 from sedano.views.tasks import tasks
 from sedano.views.trace import trace
 from sedano.web.addresses import address

@@ -6,9 +6,10 @@ import pytest
 
 from sedano.cli.top import keys
 from sedano.views.browser import FIRST_S, KEYS, MOST_AWAY_S, MOST_S, Browser, away, pressed, rested
+from sedano.views.panels import Cell, Panel, Screen, ScreenQuery
 from sedano.views.reader import About
 from sedano.views.reads import Reads
-from sedano.views.screens import LISTED, Cell, Panel, Screen, ScreenQuery
+from sedano.views.screens import LISTED
 from sedano.views.terminal_screen import Size, TextRow, columns, fitted, frame, price, rows
 
 ABOUT = About(0.0, "live", Reads({"dynamodb.GetItem": 2, "s3.GetObject": 1}, 2.0, 0.65))

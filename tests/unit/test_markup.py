@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from sedano.errors import UsageError
 from sedano.views.canvas import Box
-from sedano.views.screens import SCREENS, ScreenQuery
+from sedano.views.panels import ScreenQuery
+from sedano.views.screens import SCREENS
 from sedano.views.tasks import TaskRow
 from sedano.web.addresses import Address, address, parse
 from sedano.web.canvas_tree import DEEPEST, BoxBranch, forest

@@ -81,3 +81,18 @@ def test_a_task_is_revoked_by_a_stamp_that_it_bears_and_by_no_other() -> None:
 
 def test_a_stamp_never_passes_for_a_header() -> None:
     assert pairs_of(ADD._replace(stamps="task=other"))["task"] == ADD.task
+
+
+@given(some.filter(fits), st.none() | st.text(min_size=1, max_size=40))
+def test_an_event_says_the_stamps_and_the_tenant(given_stamps: dict[str, str], tenant: str | None) -> None:
+    told = stamps.told(write(given_stamps) or None, tenant)
+    named = {} if tenant is None else {"tenant": tenant.encode(errors="replace").decode()}
+    assert stamps.said(told) == {**given_stamps, **named}
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ({"tenant": "acme", "n": 7}, {"tenant": "acme"}), ('{"tenant": "acme"}', {"tenant": "acme"}), ("tenant=%ff", {"tenant": "\ufffd"}),
+    ("{", {}), ("[]", {}), ("a=b,,", {}), (7, {}), (None, {}), ("a=" + "b" * 5_000, {}), ("{" * 100_000, {}), ("[1]", {}),
+])  # fmt: skip
+def test_whatever_an_event_says_of_stamps_is_read_or_left_out(said: object, expected: dict[str, str]) -> None:
+    assert stamps.said(said) == expected

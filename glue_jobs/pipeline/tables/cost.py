@@ -1,5 +1,7 @@
 """`cost`: what tasks cost, by task, queue and tenant, in US dollars as they are listed for us-east-1; nothing here is a bill.
 
+Rule and prices are those of `sedano.model.history.task_costs`, which a live view computes.
+
 Measured: a function on Lambda reports the milliseconds at work, the memory and the AWS calls of each invocation. The cost of the
 invocations of one worker is shared among its attempts by their run time; the cost of router and recorder does not belong to a task and is
 in rows of its own. Estimated: an attempt of a worker that does not report this (Celery's, for one) is charged as if it had run alone on
@@ -17,20 +19,8 @@ from pyspark.sql import functions as F
 
 from glue_jobs.pipeline.contract import REAL, TEXT, WHOLE, contract, kept_to
 from glue_jobs.pipeline.invocations import invocations
+from sedano.model.history.task_costs import ASIDE, CALLS, GB_SECONDS, INVOCATIONS, MEMORY_MB
 
-MEMORY_MB: Final = 512
-#: Dollars a million: of GB-seconds (arm64), of invocations, and of calls; a call that is not listed counts as nothing.
-GB_SECONDS: Final = 13.3334
-INVOCATIONS: Final = 0.20
-CALLS: Final = {
-    "sqs.SendMessage": 0.40, "sqs.SendMessageBatch": 0.40, "sqs.ReceiveMessage": 0.40, "sqs.DeleteMessage": 0.40,
-    "sqs.DeleteMessageBatch": 0.40, "sqs.ChangeMessageVisibility": 0.40,
-    "dynamodb.UpdateItem": 0.625, "dynamodb.PutItem": 0.625, "dynamodb.TransactWriteItems": 2.50, "dynamodb.BatchExecuteStatement": 0.625,
-    "dynamodb.GetItem": 0.125, "dynamodb.BatchGetItem": 0.125, "dynamodb.Query": 0.125,
-    "s3.PutObject": 5.0, "s3.GetObject": 0.40, "scheduler.CreateSchedule": 1.0,
-}  # fmt: skip
-#: What else costs than tasks: by the function, the name of its row and the queue that it works off.
-ASIDE: Final = {"router": ("sedano.router", "events"), "recorder": ("sedano.recorder", "records")}
 _NANO = 1_000_000_000
 
 SCHEMA: Final = contract(

@@ -16,14 +16,15 @@ from sedano.model.states import STATE_OF_CLASS
 DIGITS: Final = 16
 
 _DAY: Final = "yyyy-MM-dd"
+_TENANT: Final = r"(?:^|,)tenant=((?:[A-Za-z0-9_.~\-]|%[0-9A-Fa-f]{2})+)"
 
 SCHEMA: Final = contract(
     uuid=(TEXT, "the task's id"),
     state=(TEXT, "its final state, or the one it is in"),
     name=(TEXT, "the task's name"),
     queue=(TEXT, "the queue it was sent to"),
-    tenant=(TEXT, "the stamp `tenant`, if it has one"),
-    stamps=(TEXT, "all stamps, as JSON"),
+    tenant=(TEXT, "the tenant that it was published for"),
+    stamps=(TEXT, "its stamps and its tenant, as the event says them: a list, or JSON"),
     worker=(TEXT, "the worker that spoke last of it"),
     client=(TEXT, "who published it last"),
     root_id=(TEXT, "the first task of the canvas that it belongs to"),
@@ -55,12 +56,18 @@ def tasks(known: DataFrame) -> DataFrame:
     """Read the rows of `SCHEMA` off the registers *known* (`glue_jobs.pipeline.timeline.merged`)."""
     task_rows = timeline.finalise(known, "first")
     derived = {
-        "tenant": F.get_json_object("stamps", "$.tenant"),
+        "tenant": F.coalesce(F.get_json_object("stamps", "$.tenant"), _listed_tenant()),
         "attempts": F.when(F.coalesce("started", "received").isNull(), 0).otherwise(F.coalesce("retries", F.lit(0)) + 1),
         "args_digest": digest("args", "kwargs"),
         "day": day_of(F.col("first")),
     }
     return kept_to(task_rows.withColumns(derived), SCHEMA)
+
+
+def _listed_tenant() -> Column:
+    """Return the tenant in stamps that are a list (`sedano.model.messages.stamps`)."""
+    found = F.regexp_extract("stamps", _TENANT, 1)
+    return F.when(F.length(found) > 0, F.url_decode(found))
 
 
 def digest(*columns: str) -> Column:

@@ -1,18 +1,24 @@
-"""Prints the cost of a stage by its templates, or that of tasks by the event history, for `sedano cost`."""
+"""Prints the cost of a stage by its templates, or that of tasks by the event history: what `sedano cost` does."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from sedano.app import Sedano
 from sedano.cli import history
 from sedano.cli.deploy import StageOptions
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_text
+from sedano.cli.tables import Seconds, document, listing
 from sedano.deploy.cdk_environment import constructs, toolset
 from sedano.deploy.context import context
 from sedano.deploy.cost import cost
 from sedano.deploy.steps import assembly_folder
 from sedano.deploy.synthesis import synthesise
+from sedano.model.history.task_costs import TaskCost
+from sedano.views.costs import costs
+from sedano.views.plain import plain
+from sedano.views.terminal_screen import price
 
 MEASURED = "SELECT name, queue, tenant, basis, tasks, attempts, dollars_per_million FROM cost ORDER BY nanodollars DESC, name, queue"
 """The question to the history: the dearest tasks first."""
@@ -27,6 +33,30 @@ def of_stage(asked: StageOptions, assembly: Path | None) -> Exit:
 def of_history(place: str, *, as_json: bool) -> int:
     """Print the cost of each task in the history at *place*; return the exit code of the job."""
     return history.work(["query", MEASURED, "--target", place, *(["--json"] if as_json else [])])
+
+
+def of_tasks(app: Sedano, days: int, *, as_json: bool) -> int:
+    """Print the cost of each task in the event history of the last *days*, the dearest first."""
+    view = costs(app, days)
+    if as_json:
+        document("cost", [_item(one) for one in view.tasks], canvases=plain(view.canvases), workers=plain(view.workers), since=view.since)
+    else:
+        rows = [
+            (
+                one.name, one.queue, one.tenant, one.basis, one.tasks, one.attempts, Seconds(one.run_micros / 1e6),
+                f"{one.nanodollars / 1e9:.6f}", "" if one.dollars_a_million is None else f"{one.dollars_a_million:.2f}",
+            )
+            for one in view.tasks
+        ]  # fmt: skip
+        listing(("TASK", "QUEUE", "TENANT", "BASIS", "TASKS", "ATTEMPTS", "RAN", "DOLLARS", "A MILLION"), rows)
+    since = f"${view.nanodollars / 1e9:,.6f} since {view.since} by list prices"
+    unreadable = f"; {view.unreadable} lines cannot be read" if view.unreadable else ""
+    say(f"sedano cost: {since}; {price(view.about)}{unreadable}", err=True)
+    return Exit.DONE
+
+
+def _item(one: TaskCost) -> dict[str, object]:
+    return {**one._asdict(), "dollars_a_million": one.dollars_a_million}
 
 
 def _made(asked: StageOptions) -> Path:

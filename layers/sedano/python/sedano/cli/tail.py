@@ -53,7 +53,7 @@ def tail(app: Sedano, asked: TailOptions) -> None:
 
 def _show(look: Look, asked: TailOptions, most: int) -> None:
     """Print the last *most* events of *look* that are wanted, and what it read."""
-    found = [one for one in look.events if not asked.wanted or {one.type, one.id, one.name} & {*asked.wanted}]
+    found = [one for one in look.events if one.is_among(asked.wanted)]
     for one in found[-most:]:
         if asked.as_json:
             say_json(for_json({**one._asdict(), "at": Instant(one.at)}))

@@ -19,7 +19,8 @@ from sedano.cli.exits import Exit
 from sedano.dev.keys import single
 from sedano.errors import SedanoError, UsageError
 from sedano.views.browser import FIRST_S, HELP, Browser, away, pressed, rested
-from sedano.views.screens import Screen, ScreenQuery, screen
+from sedano.views.panels import Screen, ScreenQuery
+from sedano.views.screens import screen
 from sedano.views.terminal_colour import wants_colour
 from sedano.views.terminal_screen import Size, TextRow, frame, price, rows
 

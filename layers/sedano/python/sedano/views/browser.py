@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sedano.views.screens import OF_ID, Cell, ScreenQuery
+from sedano.views.panels import Cell, ScreenQuery
+from sedano.views.screens import OF_ID
 from sedano.views.terminal_screen import TextRow, targets
 
 MOST_BACK = 50
@@ -16,15 +17,15 @@ FIRST_S, MOST_S, MOST_AWAY_S = 2.0, 30.0, 60.0
 """Seconds between two looks: at first, when nothing changes, and while the stores do not answer."""
 KEYS: Mapping[str, str] = {
     "n": "now", "t": "tasks", "f": "failures", "u": "queues", "s": "schedules", "w": "workers", "l": "locks",
-    "c": "circuits",
+    "c": "circuits", "e": "events", "o": "cost",
 }  # fmt: skip
 """The key of each screen."""
 PAGE, ALL = 10, 1_000_000
 STEPS: Mapping[str, int] = {"j": 1, "down": 1, "k": -1, "up": -1, "page down": PAGE, "page up": -PAGE, "G": ALL, "g": -ALL}
 """By how many lines each key moves the selection."""
 HELP = (
-    "n now  t tasks  f failures  u queues  s schedules  w workers  l locks  c circuits",
-    "j k or arrows: move   Enter: open   b: back   /: search (tasks; on the locks screen: names of locks)",
+    "n now  t tasks  f failures  u queues  s schedules  w workers  l locks  c circuits  e events  o cost",
+    "j k or arrows: move   Enter: open   b: back   /: search (tasks; on locks: their names; on events: types, ids, names)",
     "space: hold the picture   r: read now   x: hide or show results and messages   ?: this help   q: quit",
 )
 
@@ -82,7 +83,7 @@ def away(pause: float) -> float:
 
 def _typing(state: Browser, typed: str, key: str) -> Browser:
     if key == "enter":
-        name = "locks" if state.asked.name == "locks" else "tasks"
+        name = state.asked.name if state.asked.name in ("locks", "events") else "tasks"
         return gone(state._replace(typed=None), ScreenQuery(name, query=typed.strip(), days=state.asked.days, redact=state.asked.redact))
     if key == "escape":
         return state._replace(typed=None)

@@ -8,83 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from shlex import quote as _quoted
-from typing import Any, Literal, NamedTuple
 
 from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
 from sedano.errors import UsageError
 from sedano.model.cluster.members import LOST
+from sedano.model.history.task_costs import WorkerCost
 from sedano.model.messages.timestamps import shown
 from sedano.model.states import TERMINAL
 from sedano.views import canvas as of_canvas
 from sedano.views import circuits as of_circuits
+from sedano.views import costs as of_costs
 from sedano.views import failures as of_failures
 from sedano.views import locks as of_locks
 from sedano.views import now as of_now
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
+from sedano.views import tail as of_tail
 from sedano.views import task as of_task
 from sedano.views import tasks as of_tasks
 from sedano.views import trace as of_trace
 from sedano.views import workers as of_workers
-from sedano.views.plain import plain
-from sedano.views.reader import About
+from sedano.views.panels import Cell, Panel, Screen, ScreenQuery, after, dollars, moment, none_since, span, unreadable
 from sedano.views.task_query import parse
 from sedano.views.tasks import TaskRow
 
-Kind = Literal["", "number", "state", "moment", "task", "canvas", "trace", "search", "bad"]
-"""The kinds of cells. ``task``, ``canvas`` and ``trace`` lead to the screen of an id; the link of ``search`` is a query for tasks."""
 OF_ID = ("task", "canvas", "trace")
 """The screens that need an id."""
 MOST_DAYS = 44
 MOST_TASKS = 200
-
-
-class Cell(NamedTuple):
-    """One *text* of a table with its kind, and the id or the search that it leads to."""
-
-    text: str
-    kind: Kind = ""
-    link: str = ""
-
-
-class Panel(NamedTuple):
-    """Rows of cells below *columns*; *empty*: the sentence in the place of missing rows."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    empty: str
-
-
-class Screen(NamedTuple):
-    """A whole screen: its *title*, *notes* above the tables, the tables, the *command* that prints the same, and the *view* itself."""
-
-    title: str
-    notes: tuple[str, ...]
-    tables: tuple[Panel, ...]
-    command: str
-    about: About
-    view: object
-
-    @property
-    def json(self) -> Any:
-        """The view as plain values, for JSON."""
-        return plain(self.view)
-
-
-class ScreenQuery(NamedTuple):
-    """A question for a screen: the *name* of the screen, the *id* of a task, canvas or trace, a *query*, and how many *days* of history.
-
-    *redact*: hide results and messages of errors. *failures_only*: of a canvas, show the boxes that failed.
-    """
-
-    name: str = "now"
-    id: str = ""
-    query: str = ""
-    days: int = 2
-    redact: bool = False
-    failures_only: bool = False
 
 
 def screen(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -115,13 +67,13 @@ def now(app: Sedano, asked: ScreenQuery) -> Screen:
         Panel("Workers", ("state", "workers"), at_work, "No worker was seen in three days."),
         _tasks("Latest", view.latest),
     )
-    return Screen(title="Now", notes=_unreadable(view.unreadable), tables=tables, command="sedano top", about=view.about, view=view)
+    return Screen(title="Now", notes=unreadable(view.unreadable), tables=tables, command="sedano top", about=view.about, view=view)
 
 
 def tasks(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the tasks that a search finds."""
     view = of_tasks.tasks(app, asked.days, parse(asked.query), MOST_TASKS)
-    notes = (f"{view.found} of {view.looked_at} tasks since {view.since} match; {len(view.rows)} are shown.", *_unreadable(view.unreadable))
+    notes = (f"{view.found} of {view.looked_at} tasks since {view.since} match; {len(view.rows)} are shown.", *unreadable(view.unreadable))
     command = " ".join(["sedano list", *map(_quoted, asked.query.split()), f"--days {asked.days}"])
     return Screen(
         title="Tasks", notes=notes, tables=(_tasks("Tasks, the latest first", view.rows),),
@@ -135,12 +87,12 @@ def failures(app: Sedano, asked: ScreenQuery) -> Screen:
     rows = tuple(
         (
             Cell(str(one.number), "number"), Cell(one.task, "search", f"name:{one.task} state:FAILURE"), Cell(one.error, "bad"),
-            Cell(one.where), _moment(one.first), _moment(one.last), Cell(one.example, "task", one.example),
+            Cell(one.where), moment(one.first), moment(one.last), Cell(one.example, "task", one.example),
         )
         for one in view.groups
     )  # fmt: skip
     table = Panel("Causes", ("number", "task", "error", "where", "first", "last", "example"), rows, "No task failed.")
-    notes = (f"{view.failed} tasks failed since {view.since}.", *_unreadable(view.unreadable))
+    notes = (f"{view.failed} tasks failed since {view.since}.", *unreadable(view.unreadable))
     return Screen(
         title="Failures", notes=notes, tables=(table,), command=f"sedano failures --days {asked.days}", about=view.about, view=view
     )  # fmt: skip
@@ -156,7 +108,7 @@ def workers(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the workers of the last three days."""
     view = of_workers.workers(app)
     rows = tuple(
-        (Cell(one.name), Cell(one.state, "bad" if one.state == LOST else ""), _moment(one.seen), Cell(" ".join(one.holds)))
+        (Cell(one.name), Cell(one.state, "bad" if one.state == LOST else ""), moment(one.seen), Cell(" ".join(one.holds)))
         for one in view.rows
     )
     table = Panel("Workers", ("worker", "state", "seen", "holds"), rows, "No worker was seen in three days.")
@@ -168,7 +120,7 @@ def schedules(app: Sedano, asked: ScreenQuery) -> Screen:
     view = of_schedules.schedules(app)
     rows = tuple(
         (
-            Cell(one.schedule), Cell(one.task), Cell(one.when), Cell("paused") if one.paused else _moment(one.next or 0.0),
+            Cell(one.schedule), Cell(one.task), Cell(one.when), Cell("paused") if one.paused else moment(one.next or 0.0),
             Cell("late", "bad") if one.late else Cell(""), Cell(str(one.missed), "number"),
         )
         for one in view.rows
@@ -185,11 +137,11 @@ def locks(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the locks that are asked for, declared singletons and permits, and the circuits."""
     held = of_locks.held(app, asked.query.split())
     rows = tuple(
-        (Cell(one.lock), Cell("held" if one.held else "free"), Cell(one.owner), Cell(str(one.token), "number"), _moment(one.expires))
+        (Cell(one.lock), Cell("held" if one.held else "free"), Cell(one.owner), Cell(str(one.token), "number"), moment(one.expires))
         for one in held.rows
     )
     permits = tuple(
-        (Cell(one.task), Cell(f"{one.number + 1} of {one.most}"), Cell(one.owner), Cell(str(one.token), "number"), _moment(one.expires))
+        (Cell(one.task), Cell(f"{one.number + 1} of {one.most}"), Cell(one.owner), Cell(str(one.token), "number"), moment(one.expires))
         for one in held.permits
     )
     notes = tuple(f"{name} was never taken, or aged out." for name in held.missing)
@@ -206,6 +158,49 @@ def circuits(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the circuits of the app's tasks."""
     view = of_circuits.circuits(app)
     return Screen(title="Circuits", notes=(), tables=(_circuits(view.rows),), command="sedano circuits", about=view.about, view=view)
+
+
+def events(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the latest events of the history in causal order, the latest first."""
+    view = of_tail.events(app, asked.days, asked.query.split())
+    rows = tuple(
+        (
+            moment(one.at), Cell(one.type), Cell(one.name), Cell(one.id, "task", one.id) if one.id else Cell(""), Cell(one.worker),
+            Cell(one.error, "bad"), Cell("late") if one.late else Cell(""),
+        )
+        for one in view.events
+    )  # fmt: skip
+    table = Panel("Events, the latest first", ("at", "type", "task", "id", "worker", "error", "late"), rows, "No event.")
+    notes = (f"{view.found} events since {view.since}; {len(view.events)} are shown.", *unreadable(view.unreadable))
+    command = " ".join(["sedano tail", *map(_quoted, asked.query.split()), f"--days {asked.days}"])
+    return Screen(title="Events", notes=notes, tables=(table,), command=command, about=view.about, view=view)
+
+
+def costs(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the cost of tasks by name, queue and tenant, of canvases, and of the workers."""
+    view = of_costs.costs(app, asked.days)
+    rows = tuple(
+        (
+            Cell(one.name, "search", f"name:{one.name}") if one.tasks else Cell(one.name), Cell(one.queue), Cell(one.tenant),
+            Cell(one.basis), Cell(str(one.tasks), "number"), Cell(str(one.attempts), "number"), span(one.run_micros / 1e6),
+            dollars(one.nanodollars), Cell("-" if one.dollars_a_million is None else f"${one.dollars_a_million:,.2f}", "number"),
+        )
+        for one in view.tasks
+    )  # fmt: skip
+    columns = ("task", "queue", "tenant", "basis", "tasks", "attempts", "ran", "cost", "a million")
+    canvases = tuple(
+        (Cell(one.name), Cell(one.root, "canvas", one.root), Cell(str(one.tasks), "number"), dollars(one.nanodollars))
+        for one in view.canvases
+    )
+    tables = (
+        Panel("Tasks, the dearest first", columns, rows, "No task was worked on."),
+        Panel("Canvases, the dearest first", ("first task", "root", "tasks", "cost"), canvases, "No canvas of several tasks."),
+    )
+    notes = (f"{dollars(view.nanodollars).text} since {view.since} by the list prices of us-east-1.", *_batches(view.workers))
+    return Screen(
+        title="Cost", notes=(*notes, *unreadable(view.unreadable)), tables=tables, command=f"sedano cost --days {asked.days}",
+        about=view.about, view=view,
+    )  # fmt: skip
 
 
 def task(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -241,7 +236,7 @@ def canvas(app: Sedano, asked: ScreenQuery) -> Screen:
     view = of_canvas.canvas(app, asked.id, asked.days, failures_only=asked.failures_only)
     boxes = tuple(
         (
-            Cell("  " * min(box.depth, 40) + box.task.name), Cell(box.task.state, "state"), _span(box.task.waited), _span(box.task.ran),
+            Cell("  " * min(box.depth, 40) + box.task.name), Cell(box.task.state, "state"), span(box.task.waited), span(box.task.ran),
             Cell("critical") if box.critical else Cell(""), Cell(box.task.id, "task", box.task.id),
         )
         for box in view.boxes
@@ -252,7 +247,7 @@ def canvas(app: Sedano, asked: ScreenQuery) -> Screen:
     )
     counted = ", ".join(f"{number} {state}" for state, number in sorted(view.progress.items()))
     left = (f"{view.left_out} more tasks are left out.",) * bool(view.left_out)
-    tables = [Panel("Tasks", ("task", "state", "waited", "ran", "path", "id"), boxes, _none_since(view.since))]
+    tables = [Panel("Tasks", ("task", "state", "waited", "ran", "path", "id"), boxes, none_since(view.since))]
     tables += [Panel("Steps", ("step", "state", "task", "id", "detail"), rows, "")] if steps else []
     notes, command = (counted or "No task is known.", *left), f"sedano list root:{_quoted(view.id)}"
     return Screen(title=f"Canvas {view.id}", notes=notes, tables=tuple(tables), command=command, about=view.about, view=view)
@@ -264,23 +259,23 @@ def trace(app: Sedano, asked: ScreenQuery) -> Screen:
     began = min((one.begin for one in view.spans if one.begin is not None), default=0.0)
     rows = tuple(
         (
-            Cell("  " * min(one.depth, 40) + one.label), Cell(one.state, "state" if one.state else ""), _after(one.begin, began),
-            _span(one.took), Cell(one.worker), Cell(one.task, "task", one.task) if one.kind == "task" else Cell(one.error, "bad"),
+            Cell("  " * min(one.depth, 40) + one.label), Cell(one.state, "state" if one.state else ""), after(one.begin, began),
+            span(one.took), Cell(one.worker), Cell(one.task, "task", one.task) if one.kind == "task" else Cell(one.error, "bad"),
         )
         for one in view.spans
     )  # fmt: skip
-    table = Panel("Spans", ("span", "state", "begin", "took", "worker", "id or error"), rows, _none_since(view.since))
+    table = Panel("Spans", ("span", "state", "begin", "took", "worker", "id or error"), rows, none_since(view.since))
     notes = (f"{view.tasks} tasks of the canvas {view.root}; it began {shown(began)}.",) if view.spans else ()
     left = (f"{view.left_out} more spans are left out.",) * bool(view.left_out)
     return Screen(
-        title=f"Trace {view.id}", notes=(*notes, *left, *_unreadable(view.unreadable)), tables=(table,),
+        title=f"Trace {view.id}", notes=(*notes, *left, *unreadable(view.unreadable)), tables=(table,),
         command=f"sedano trace {_quoted(view.id)} --days {asked.days}", about=view.about, view=view,
     )  # fmt: skip
 
 
 SCREENS: Mapping[str, Callable[[Sedano, ScreenQuery], Screen]] = {
     "now": now, "tasks": tasks, "failures": failures, "queues": queues, "schedules": schedules, "workers": workers, "locks": locks,
-    "circuits": circuits, "task": task, "canvas": canvas, "trace": trace,
+    "circuits": circuits, "events": events, "cost": costs, "task": task, "canvas": canvas, "trace": trace,
 }  # fmt: skip
 """Every screen by its name."""
 LISTED = tuple(name for name in SCREENS if name not in OF_ID)
@@ -291,7 +286,7 @@ def _tasks(title: str, rows: Sequence[TaskRow]) -> Panel:
     columns = ("task", "name", "state", "at", "waited", "ran", "queue", "error")
     cells = tuple(
         (
-            Cell(one.id, "task", one.id), Cell(one.name), Cell(one.state, "state"), _moment(one.at), _span(one.waited), _span(one.ran),
+            Cell(one.id, "task", one.id), Cell(one.name), Cell(one.state, "state"), moment(one.at), span(one.waited), span(one.ran),
             Cell(one.queue), Cell(one.error),
         )
         for one in rows
@@ -313,8 +308,8 @@ def _queues(rows: Sequence[of_queues.QueueRow]) -> Panel:
 def _attempts(view: of_task.TaskView) -> tuple[tuple[Cell, ...], ...]:
     return tuple(
         (
-            Cell(str(one.number + 1), "number"), Cell(one.state, "state"), Cell(one.worker), _moment(one.received or 0.0),
-            _span(one.waited), _span(one.ran), Cell(one.error),
+            Cell(str(one.number + 1), "number"), Cell(one.state, "state"), Cell(one.worker), moment(one.received or 0.0),
+            span(one.waited), span(one.ran), Cell(one.error),
         )
         for one in view.attempts
     )  # fmt: skip
@@ -328,13 +323,13 @@ def _frames(view: of_task.TaskView) -> tuple[tuple[Cell, ...], ...]:
 
 def _fact(name: str, value: object) -> Cell:
     if isinstance(value, float) and name in ("expires", "not_before", "changed"):
-        return _moment(value)
+        return moment(value)
     return Cell(of_task.call_text(value) if isinstance(value, dict) else str(value))
 
 
 def _circuits(found: Sequence[CircuitView]) -> Panel:
     rows = tuple(
-        (Cell(one.name), _circuit(one.shared, one.open), _moment(one.until), Cell(one.cause), Cell(" ".join(one.tasks))) for one in found
+        (Cell(one.name), _circuit(one.shared, one.open), moment(one.until), Cell(one.cause), Cell(" ".join(one.tasks))) for one in found
     )
     return Panel("Circuits", ("circuit", "state", "until", "cause", "tasks"), rows, "No task has a circuit.")
 
@@ -343,23 +338,10 @@ def _circuit(shared: bool, is_open: bool) -> Cell:
     return Cell("open", "bad") if is_open else Cell("closed" if shared else "in each worker")
 
 
-def _moment(at: float) -> Cell:
-    return Cell(shown(at), "moment") if at else Cell("-")
-
-
-def _after(at: float | None, began: float) -> Cell:
-    return Cell("-" if at is None else f"+{at - began:.3f} s", "number")
-
-
-def _none_since(day: str) -> str:
-    return f"The history since {day} has none of its tasks."
-
-
-def _span(seconds: float | None) -> Cell:
-    if seconds is None:
-        return Cell("-", "number")
-    return Cell(f"{seconds * 1_000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s", "number")
-
-
-def _unreadable(number: int) -> tuple[str, ...]:
-    return (f"{number} event lines cannot be read; `sedano history build` sets them aside with their reasons.",) if number else ()
+def _batches(workers: WorkerCost) -> tuple[str, ...]:
+    """Return what full batches would save, where functions report their invocations."""
+    if not workers.invocations:
+        return ("No function reported its invocations, so the cost is estimated as if each attempt had run alone on Lambda.",)
+    filled = workers.messages / workers.invocations
+    saved = dollars(workers.avoidable).text
+    return (f"Workers got {filled:.1f} messages an invocation; full batches would save {saved} of the charge for invocations.",)

@@ -6,17 +6,21 @@ an earlier one returned: they are *late*.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
-from sedano.model.history.event_order import Stamp, stamp
+from sedano.model.history.event_order import Stamp
 from sedano.views.cluster import first_day
+from sedano.views.event_lines import event_lines
 from sedano.views.reader import About, Reader
 
 RECORDER_S = 60
 """The most seconds for which the recorder of a deployed stage collects events before it writes them."""
+
+
+MOST = 200
+"""How many events a page shows."""
 
 
 class EventLine(NamedTuple):
@@ -31,6 +35,10 @@ class EventLine(NamedTuple):
     error: str
     late: bool
 
+    def is_among(self, wanted: Sequence[str]) -> bool:
+        """Return whether *wanted* has the type of the event, or the id or name of its task; an empty one wants every event."""
+        return not wanted or bool({self.type, self.id, self.name} & {*wanted})
+
 
 class Look(NamedTuple):
     """One look at the history: the new *events*, the number of *unreadable* lines, and its *about*: the reads with their price."""
@@ -38,6 +46,30 @@ class Look(NamedTuple):
     events: tuple[EventLine, ...]
     unreadable: int
     about: About
+
+
+class EventsView(NamedTuple):
+    """The latest *events* that are wanted, the latest first, of *found* since the day *since*; the number of *unreadable* lines."""
+
+    events: tuple[EventLine, ...]
+    found: int
+    since: str
+    unreadable: int
+    about: About
+
+
+def events(app: Sedano, days: int, wanted: Sequence[str] = (), most: int = MOST) -> EventsView:
+    """Return the latest events of the last *days*, at most *most*, in causal order.
+
+    *wanted*: types such as ``task-failed``, ids of tasks, names of tasks; empty: all.
+
+    Raises:
+        OptionError: *days* is less than 1.
+    """
+    look = EventTail(app, days).look()
+    found = [one for one in look.events if one.is_among(wanted)]
+    since = first_day(app.outlet.ports, days)
+    return EventsView(tuple(found[::-1][:most]), len(found), since, look.unreadable, look.about)
 
 
 class EventTail:
@@ -57,27 +89,13 @@ class EventTail:
         """
         reader = Reader(self._app)
         blobs = reader.ports.events.read(first_day(reader.ports, self._days))
-        new, unreadable = self._new(line for blob in blobs for line in blob.splitlines())
+        found, unreadable = event_lines(blobs)
+        new = {at: event for at, event in found.items() if at not in self._seen}
         ordered = sorted(new)
         events = tuple(_line(at, new[at], late=at.clock < self._latest) for at in ordered)
         self._seen |= new.keys()
         self._latest = max(self._latest, ordered[-1].clock) if ordered else self._latest
         return Look(events, unreadable, reader.about())
-
-    def _new(self, lines: Iterable[bytes]) -> tuple[dict[Stamp, Mapping[str, Any]], int]:
-        """Return the events of *lines* that were not seen before, and the number of unreadable lines."""
-        new: dict[Stamp, Mapping[str, Any]] = {}
-        unreadable = 0
-        for line in lines:
-            try:
-                event = json.loads(line)
-                at = stamp({"uuid": "", **event})  # an event of a worker has no task
-            except (ValueError, RecursionError, TypeError):
-                unreadable += 1
-                continue
-            if at not in self._seen:
-                new[at] = event
-        return new, unreadable
 
 
 def _line(at: Stamp, event: Mapping[str, Any], *, late: bool) -> EventLine:

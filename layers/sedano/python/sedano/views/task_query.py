@@ -96,10 +96,10 @@ def _field(name: str) -> Callable[[Timeline, str], bool]:
 
 def _tag(task: Timeline, pattern: str) -> bool:
     name, _, value = pattern.partition("=")
-    found = task.fields["stamps"]
-    if not isinstance(found, str) or not stamps.is_written(found):
+    found = stamps.said(task.fields["stamps"])
+    if not found:
         return False
-    return any(fnmatchcase(one, name) and fnmatchcase(text, value or "*") for one, text in stamps.read(found).items())
+    return any(fnmatchcase(one, name) and fnmatchcase(text, value or "*") for one, text in found.items())
 
 
 def _any(task: Timeline, pattern: str) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sedano.views.panels import Cell, Panel, Screen
 from sedano.views.reader import About
-from sedano.views.screens import Cell, Panel, Screen
 from sedano.views.terminal_text import columns, line
 
 WIDEST = 48

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote_plus, urlsplit
 
 from sedano.errors import UsageError
-from sedano.views.screens import OF_ID, SCREENS, ScreenQuery
+from sedano.views.panels import ScreenQuery
+from sedano.views.screens import OF_ID, SCREENS
 
 JSON = ".json"
 DEFAULT = ScreenQuery()

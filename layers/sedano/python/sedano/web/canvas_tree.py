@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sedano.views.canvas import FAILED, Box, CanvasView
-from sedano.views.screens import Cell, Screen, ScreenQuery
+from sedano.views.panels import Cell, Screen, ScreenQuery
 from sedano.web.addresses import address
 from sedano.web.drawings import progress, span
 from sedano.web.markup import NOTHING, Markup, el, join

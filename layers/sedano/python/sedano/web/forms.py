@@ -11,9 +11,9 @@ from sedano.model.states import TERMINAL, UNSUCCESSFUL
 from sedano.views.circuits import CircuitsView
 from sedano.views.locks import LocksView
 from sedano.views.now import NowView
+from sedano.views.panels import ScreenQuery
 from sedano.views.queues import QueuesView
 from sedano.views.schedules import SchedulesView
-from sedano.views.screens import ScreenQuery
 from sedano.views.task import TaskView
 from sedano.web.addresses import address
 from sedano.web.changes import ALL, CONCURRENCY, DECLARED, ID, KINDS, LOCK, LONGEST_REASON, LONGEST_VALUE, RATE, REASON, Change

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from sedano.model.messages.timestamps import shown
 from sedano.views.browser import KEYS
-from sedano.views.screens import LISTED, Screen, ScreenQuery
+from sedano.views.panels import Screen, ScreenQuery
+from sedano.views.screens import LISTED
 from sedano.views.tail import RECORDER_S
 from sedano.views.terminal_screen import cost
 from sedano.web.addresses import DEFAULT, address

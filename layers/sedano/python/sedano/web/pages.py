@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sedano.model.ledger.tracebacks import Frame
-from sedano.views.failures import FailuresView
 from sedano.views.now import Need, NowView
-from sedano.views.screens import Cell, Panel, Screen, ScreenQuery
+from sedano.views.panels import Cell, Panel, Screen, ScreenQuery
 from sedano.views.task import TaskView
-from sedano.views.tasks import TasksView
 from sedano.views.trace import TraceView
 from sedano.web.addresses import address
 from sedano.web.canvas_tree import canvas
@@ -24,6 +22,11 @@ from sedano.web.trace_table import spans
 
 DAYS = (1, 2, 7, 14, 30, 44)
 """How many days of history a person can choose with one click."""
+FILTERED: Mapping[str, tuple[str, str]] = {
+    "tasks": ("Search tasks", "state:FAILURE name:shop.* error:ValueError tag:who=ana"), "failures": ("", ""), "cost": ("", ""),
+    "locks": ("Names of locks", "Names of locks"), "events": ("Types, ids or names of tasks", "task-failed shop.tasks.add"),
+}  # fmt: skip
+"""The pages with a form that asks the same page another question: the label of its search and an example; empty: only days."""
 _PAGES: Mapping[str, str] = {"circuit": "circuits", "schedule": "schedules", "worker": "workers", "paused": "queues"}
 """The page about a need of each kind."""
 
@@ -39,7 +42,7 @@ def body(asked: ScreenQuery, screen: Screen) -> Markup:
         return join((canvas(asked, screen), *(panel(one, asked) for one in screen.tables if one.title == "Steps")))
     if isinstance(view, TraceView):
         return join((_notes(screen), spans(asked, screen, view)))
-    head = _filter(asked) if isinstance(view, TasksView | FailuresView) or asked.name == "locks" else NOTHING
+    head = _filter(asked) if asked.name in FILTERED else NOTHING
     return join((head, _notes(screen), *(panel(one, asked) for one in screen.tables)))
 
 
@@ -50,16 +53,16 @@ def _notes(screen: Screen) -> Markup:
 def _filter(asked: ScreenQuery) -> Markup:
     """Return the form that asks the same page another question."""
     parts: list[Markup] = []
-    if asked.name != "failures":
-        hint = "Names of locks" if asked.name == "locks" else "state:FAILURE name:shop.* error:ValueError tag:who=ana"
-        label = "Names of locks" if asked.name == "locks" else "Search tasks"
+    label, hint = FILTERED[asked.name]
+    if label:
         parts.append(el("input", name="q", type="search", value=asked.query, placeholder=hint, aria_label=label))
     if asked.name != "locks":
         known = sorted({*DAYS, asked.days})
         options = join(el("option", "today" if n == 1 else f"{n} days", value=n, selected=n == asked.days) for n in known)
         parts.append(el("select", options, name="days", aria_label="Days of history"))
-    label = f"Filter {asked.name}"
-    return el("form", *parts, el("button", "Show"), action=f"/{asked.name}", class_="filter", role="search", aria_label=label)
+    return el(
+        "form", *parts, el("button", "Show"), action=f"/{asked.name}", class_="filter", role="search", aria_label=f"Filter {asked.name}"
+    )
 
 
 def _now(asked: ScreenQuery, screen: Screen, view: NowView) -> Markup:

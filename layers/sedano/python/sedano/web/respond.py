@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from sedano.changes.plan import ChangePlan
 from sedano.errors import NotAllowed, OptionError, SedanoError, Unavailable, UnknownFlowRun, UnknownTask, UsageError
+from sedano.views.panels import Screen, ScreenQuery
 from sedano.views.plain import plain
-from sedano.views.screens import Screen, ScreenQuery
 from sedano.web import changes
 from sedano.web.addresses import Address, parse
 from sedano.web.changes import ChangeForm, Changes

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 
 from sedano.app import Sedano
-from sedano.views.screens import Screen, ScreenQuery, screen
+from sedano.views.panels import Screen, ScreenQuery
+from sedano.views.screens import screen
 from sedano.web.changes import Changes
 from sedano.web.frame import SiteName
 from sedano.web.loopback import LoopbackHandler, LoopbackServer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sedano.model import states
-from sedano.views.screens import Cell, Panel, ScreenQuery
+from sedano.views.panels import Cell, Panel, ScreenQuery
 from sedano.web.addresses import address
 from sedano.web.markup import NOTHING, Markup, el, join
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sedano.model.history.spans import TaskSpan
-from sedano.views.screens import Cell, Screen, ScreenQuery
+from sedano.views.panels import Cell, Screen, ScreenQuery
 from sedano.views.trace import TraceView, axis
 from sedano.web.markup import NOTHING, Markup, el, join
 from sedano.web.tables import badge, content, scrolling, section, style

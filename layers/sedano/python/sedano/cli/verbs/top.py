@@ -10,8 +10,9 @@ import click
 
 from sedano.cli.options import of_app, the_app, whole
 
-SCREENS = ("now", "tasks", "failures", "queues", "schedules", "workers", "locks", "circuits")
-HELP = """Show a stage on the terminal: the things that need you, tasks, failures, queues, schedules, workers, locks, circuits.
+SCREENS = ("now", "tasks", "failures", "queues", "schedules", "workers", "locks", "circuits", "events", "cost")
+HELP = """Show a stage on the terminal: the things that need you, tasks, failures, queues, schedules, workers, locks,
+circuits, events, costs.
 
 Keys lead from screen to screen; ? lists them. It reads every 2 s while something changes, and every 30 s when nothing does. The last line
 shows the reads of the screen and their price."""
@@ -25,6 +26,6 @@ shows the reads of the screen and their price."""
 def command(screen: str, days: int, hide: bool) -> int:
     """Show the stage until `q`."""
     from sedano.cli.top import run
-    from sedano.views.screens import ScreenQuery
+    from sedano.views.panels import ScreenQuery
 
     return run(the_app(), ScreenQuery(screen, days=days, redact=hide))

@@ -12,7 +12,8 @@ import click
 from sedano.cli.options import of_app, settings, the_app
 
 MOST_PORT = 65_535
-HELP = """Show a stage as pages in the browser: the things that need you, tasks, failures, queues, schedules, workers, locks, circuits.
+HELP = """Show a stage as pages in the browser: the things that need you, tasks, failures, queues, schedules, workers, locks,
+circuits, events, costs.
 
 The pages are served on 127.0.0.1 with your own credentials. They only read, unless you add --actions. Each shows what it read and its
 price. The first line on stdout is the address; it works once. Ctrl-C ends the pages."""

@@ -18,6 +18,7 @@ from sedano.engine.context import span_of
 from sedano.engine.worker_events import MICRO, Row
 from sedano.model import refusals, states
 from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord
+from sedano.model.messages import stamps
 from sedano.model.messages.attributes import is_id
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
@@ -118,10 +119,11 @@ def _said(state: str, error: ErrorRecord | None) -> ErrorRecord | None:
 def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:
     command = job.command
     lineage = command.lineage
+    told = stamps.told(command.stamps, command.tenant)
     return (
         command.task_id, command.task, job.delivery.queue, lineage.root_id or command.task_id, lineage.parent_id,
         command.attempt, command.source, int(command.time * MICRO), command.clock, int(job.received * MICRO), job.received_clock,
         *began, *ended,
         f"{error.type_name}({error.message[:200]!r})" if error is not None else None,
-        *((command.stamps,) if command.stamps else ()),
+        *((told,) if told else ()),
     )  # fmt: skip

@@ -11,6 +11,7 @@ travels as it is in messages, plans and the history, where Spark reads it with `
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from urllib.parse import quote, unquote
@@ -24,6 +25,10 @@ HEADERS = ("tenant", "task", "root_id", "parent_id", "source")
 """The attributes of every command; no stamp may have one of these names."""
 is_name = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}").fullmatch
 _ONE = r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}=(?:[A-Za-z0-9_.~\-]|%[0-9A-Fa-f]{2})+"
+TENANT = "tenant"
+LONGEST_TOLD = 4_096
+"""The most characters that are read of the stamps of an event."""
+_is_told = re.compile(rf"(?=.{{1,{LONGEST_TOLD}}}\Z){_ONE}(?:,{_ONE})*").fullmatch
 _is_list = re.compile(rf"(?=.{{1,{LONGEST}}}\Z){_ONE}(?:,{_ONE})*").fullmatch
 
 
@@ -46,6 +51,28 @@ def read(text: str | None) -> Mapping[str, str]:
     if not text:
         return NOTHING
     return {name: unquote(value, errors="strict") for name, _, value in (one.partition("=") for one in text.split(","))}
+
+
+def told(text: str | None, tenant: str | None) -> str | None:
+    """Return the stamps of a task as its events say them: *text*, and its *tenant* under that name, which no stamp may have."""
+    if tenant is None:
+        return text
+    own = f"{TENANT}={quote(tenant, safe='', errors='replace')}"
+    return f"{own},{text}" if text else own
+
+
+def said(stamps: object) -> Mapping[str, str]:
+    """Return the stamps and the tenant that an event says: a list (`told`), or Celery's object or its JSON; none for anything else."""
+    if isinstance(stamps, str) and stamps.startswith("{"):
+        try:
+            stamps = json.loads(stamps)
+        except (ValueError, RecursionError):
+            return NOTHING
+    if isinstance(stamps, Mapping):
+        return {str(name): value for name, value in stamps.items() if isinstance(value, str)}
+    if not isinstance(stamps, str) or _is_told(stamps) is None:
+        return NOTHING
+    return {name: unquote(value, errors="replace") for name, _, value in (one.partition("=") for one in stamps.split(","))}
 
 
 def is_written(text: str) -> bool:

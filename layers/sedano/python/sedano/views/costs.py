@@ -1,0 +1,45 @@
+"""The cost of tasks in the event history of some days: by task, queue and tenant, by canvas, and what full batches would save."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sedano.app import Sedano
+from sedano.model.history.task_costs import CanvasCost, Costs, TaskCost, WorkerCost, task_costs
+from sedano.views.cluster import first_day
+from sedano.views.event_lines import event_lines
+from sedano.views.reader import About, Reader
+
+MOST = 100
+"""How many rows of tasks and of canvases a view has, the dearest first."""
+
+
+class CostsView(NamedTuple):
+    """The cost of *tasks* and of *canvases*, the dearest first, and of the *workers*, since the day *since*.
+
+    *nanodollars* is the sum of all rows, also of those that are left out.
+    """
+
+    tasks: tuple[TaskCost, ...]
+    canvases: tuple[CanvasCost, ...]
+    workers: WorkerCost
+    nanodollars: int
+    since: str
+    unreadable: int
+    about: About
+
+
+def costs(app: Sedano, days: int) -> CostsView:
+    """Return the costs by the history of the last *days*, today included.
+
+    Raises:
+        OptionError: *days* is less than 1.
+    """
+    reader = Reader(app)
+    since = first_day(reader.ports, days)
+    events, unreadable = event_lines(reader.ports.events.read(since))
+    found: Costs = task_costs(events)
+    return CostsView(
+        tasks=found.tasks[:MOST], canvases=found.canvases[:MOST], workers=found.workers,
+        nanodollars=sum(one.nanodollars for one in found.tasks), since=since, unreadable=unreadable, about=reader.about(),
+    )  # fmt: skip
