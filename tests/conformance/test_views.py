@@ -20,7 +20,7 @@ from sedano.model.limits.concurrency import Permit
 from sedano.model.memos import CIRCUIT, Memo, memo_name
 from sedano.model.schedules.agenda import Agenda, agenda_of, begun
 from sedano.ports import PARKED, RECORDS, MemberRecord, Outgoing, Ports, command_queue
-from sedano.views import canvas, circuits, failures, locks, now, queues, schedules, task, tasks, trace, workers
+from sedano.views import canvas, circuits, costs, failures, locks, now, queues, schedules, tail, task, tasks, trace, workers
 from sedano.views.plain import plain
 from sedano.views.reader import About
 from tests.conformance.worlds import World, session_of
@@ -115,6 +115,8 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "whole task": (lambda app: task.task(app, "parent", days=1), {"dynamodb.GetItem": 2, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 2),
     "canvas": (lambda app: canvas.canvas(app, "parent", 1), {"dynamodb.GetItem": 1, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 1),
     "trace": (lambda app: trace.trace(app, "child", 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
+    "events": (lambda app: tail.events(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
+    "costs": (lambda app: costs.costs(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "now": (now.now, {
         "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3, "dynamodb.Query": 1, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
         "s3.ListObjectsV2": 1, "sqs.GetQueueAttributes": 2,
@@ -193,6 +195,18 @@ def test_a_task_is_shown_with_its_attempts_its_children_and_its_own_frame(app: S
     assert [(box.depth, box.task.id, box.critical) for box in canvas.canvas(app, "parent", 1).boxes] == [
         (0, "parent", True), (1, "child", True),
     ]  # fmt: skip
+
+
+def test_the_last_events_and_the_costs_are_the_same_in_every_world(app: Sedano) -> None:
+    last = tail.events(app, 1, ["odd"])
+    assert [(one.type, one.name, one.error) for one in last.events[:1]] == [("task-failed", "larder.fill", "ValueError('3 does not fit')")]
+    assert {one.type for one in last.events} == {"task-sent", "task-received", "task-started", "task-failed"}
+    seen = costs.costs(app, 1)
+    assert {(one.name, one.queue, one.basis, one.tasks, one.attempts) for one in seen.tasks if one.tasks} == {
+        ("larder.fill", "default", "measured", 2, 2), ("larder.stock", "default", "measured", 1, 1),
+    }  # fmt: skip
+    assert [(one.root, one.name, one.tasks) for one in seen.canvases] == [("parent", "larder.stock", 2)]
+    assert seen.workers.invocations == 2
 
 
 def test_a_redacted_view_holds_nothing_that_a_task_was_given_or_returned(app: Sedano) -> None:

@@ -110,6 +110,7 @@ def test_a_pipe_gets_every_cell_and_a_terminal_those_that_have_something(
 ) -> None:
     assert main(["tail", *APP, "task-succeeded", "--header"]) == Exit.DONE
     assert capsys.readouterr().out == (
-        "at\ttype\ttask\tid\tworker\terror\tlate\n2026-01-01T00:00:01.000000Z\ttask-succeeded\t\tt-0\tmemory.1.00000000\t\t\n"
+        "at\ttype\ttask\tid\tworker\terror\tlate\n2026-01-01T00:00:01.000000Z\ttask-succeeded\tstream.swim\tt-0\tmemory.1.00000000\t\t\n"
     )
-    assert on_terminal(["tail", *APP, "task-succeeded", "--header"]) == "2026-01-01 00:00:01Z  task-succeeded  t-0  memory.1.00000000\n"
+    written = on_terminal(["tail", *APP, "task-succeeded", "--header"])
+    assert written == "2026-01-01 00:00:01Z  task-succeeded  stream.swim  t-0  memory.1.00000000\n"

@@ -39,7 +39,8 @@ def costs(app: Sedano, days: int) -> CostsView:
     since = first_day(reader.ports, days)
     events, unreadable = event_lines(reader.ports.events.read(since))
     found: Costs = task_costs(events)
+    tasks = tuple(one._replace(queue=one.queue.removeprefix("commands:")) for one in found.tasks[:MOST])
     return CostsView(
-        tasks=found.tasks[:MOST], canvases=found.canvases[:MOST], workers=found.workers,
+        tasks=tasks, canvases=found.canvases[:MOST], workers=found.workers,
         nanodollars=sum(one.nanodollars for one in found.tasks), since=since, unreadable=unreadable, about=reader.about(),
     )  # fmt: skip

@@ -79,6 +79,7 @@ class EventTail:
         """Read the last *days*, today included; nothing is read yet."""
         self._app, self._days = app, days
         self._seen: set[Stamp] = set()
+        self._names: dict[str, str] = {}
         self._latest = 0
 
     def look(self) -> Look:
@@ -91,16 +92,17 @@ class EventTail:
         blobs = reader.ports.events.read(first_day(reader.ports, self._days))
         found, unreadable = event_lines(blobs)
         new = {at: event for at, event in found.items() if at not in self._seen}
+        self._names.update({at.uuid: str(event["name"]) for at, event in new.items() if at.uuid and event.get("name") is not None})
         ordered = sorted(new)
-        events = tuple(_line(at, new[at], late=at.clock < self._latest) for at in ordered)
+        events = tuple(self._line(at, new[at]) for at in ordered)
         self._seen |= new.keys()
         self._latest = max(self._latest, ordered[-1].clock) if ordered else self._latest
         return Look(events, unreadable, reader.about())
 
-
-def _line(at: Stamp, event: Mapping[str, Any], *, late: bool) -> EventLine:
-    name, error = event.get("name"), event.get("exception")
-    return EventLine(
-        at=at.timestamp, clock=at.clock, type=at.type, id=at.uuid, name="" if name is None else str(name), worker=at.hostname,
-        error="" if error is None else str(error), late=late,
-    )  # fmt: skip
+    def _line(self, at: Stamp, event: Mapping[str, Any]) -> EventLine:
+        """Return one event as a line; only some events of a task have its name, so it is taken from another one."""
+        error = event.get("exception")
+        return EventLine(
+            at=at.timestamp, clock=at.clock, type=at.type, id=at.uuid, name=self._names.get(at.uuid, ""), worker=at.hostname,
+            error="" if error is None else str(error), late=at.clock < self._latest,
+        )  # fmt: skip
