@@ -17,6 +17,7 @@ from constructs import Construct
 
 from .application import TIME_TO_RECORD, application
 from .config import StageConfig
+from .constructs.operators import ADMIN, OPERATOR, VIEWER
 from .stacks.core import CoreStack
 from .stacks.observability import ObservabilityStack
 from .stacks.pipeline import PipelineStack
@@ -91,6 +92,18 @@ class SedanoStacks(Construct):
     def grant_results(self, grantee: iam.IGrantable) -> None:
         """Let *grantee* read the results of tasks: `AsyncResult.get()`, `.state` and similar."""
         self.core.grant_results(grantee)
+
+    def grant_view(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee*, such as the role that colleagues assume, look: `sedano web`, `sedano top`, and every verb that changes nothing."""
+        self.core.grant_people(grantee, VIEWER)
+
+    def grant_operate(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee* also retry, revoke, pause, resume, limit, redrive and trigger, on pages and at the command line."""
+        self.core.grant_people(grantee, VIEWER, OPERATOR)
+
+    def grant_administer(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee* also release locks in place of their holders, and purge queues."""
+        self.core.grant_people(grantee, VIEWER, OPERATOR, ADMIN)
 
     def _timed(self, config: StageConfig) -> StageConfig:
         """On this machine, where seconds are few by default, a task with a time limit has the time until then."""

@@ -30,6 +30,7 @@ from ..constructs.function import FED_BY_QUEUES, Content, Function
 from ..constructs.layers import application_layers, library_layers, require_that_they_fit
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
+from ..constructs.operators import Actions, allowed
 from ..constructs.queue import FIFO, WorkQueue, names_begin
 from ..constructs.role import statements
 from ..constructs.streams import StreamTable, service_of
@@ -303,6 +304,24 @@ class CoreStack(StageStack):
         self._grant(grantee, ["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
         self._grant(grantee, ["s3:GetObject"], self._blobs.arn_for_objects("*"))
         self._grant(grantee, ["s3:ListBucket"], self._blobs.bucket_arn)  # without it S3 answers "access denied" for what is not there
+
+    def grant_people(self, grantee: iam.IGrantable, *roles: Actions) -> None:
+        """Let *grantee*, whom a person works as, do what *roles* of `constructs.operators` allow."""
+        arns = {
+            "ledger": [self._ledger.table_arn], "control": [self._control.table_arn], "settings": [self._control.table_arn],
+            "members": [f"{self._control.table_arn}/index/{MEMBERS}"], "history": [self._history.bucket_arn],
+            "events": [self._history.arn_for_objects(f"{HISTORY_PREFIX}*")], "blobs": [self._blobs.bucket_arn],
+            "values": [self._blobs.arn_for_objects("*")], "commands": self._command_arns(), "topics": [self._events.queue_arn],
+            "parked": [self._parked.queue_arn], "timers": [self._timers.schedules],
+            "keys": [self.format_arn(service="ssm", resource="parameter", resource_name=f"sedano/{self._config.stage}/keys")],
+            "stacks": [self.format_arn(service="cloudformation", resource="stack", resource_name=name) for name in self._described()],
+        }  # fmt: skip
+        for statement in (one for role in roles for one in allowed(role, arns)):
+            grantee.grant_principal.add_to_principal_policy(statement)
+
+    def _described(self) -> list[str]:
+        """The stacks whose outputs lead a program to the stage, whatever their ids."""
+        return [f"sedano-{self._config.stage}-{part}/*" for part in ("state", "core")]
 
     def _grant(self, grantee: iam.IGrantable, actions: list[str], *arns: str, conditions: Mapping[str, Any] | None = None) -> None:
         for statement in statements(actions, arns, conditions):

@@ -4,6 +4,7 @@ import sys
 
 import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kinesis as kinesis
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
@@ -58,5 +59,7 @@ web = lambda_.Function(
 )
 stacks.grant_publish(web)
 stacks.grant_results(web)
+for name, grant in (("WebViewer", stacks.grant_view), ("WebOperator", stacks.grant_operate), ("WebAdmin", stacks.grant_administer)):
+    grant(iam.Role(site, name, assumed_by=iam.AccountPrincipal("123456789012")))
 app.synth()
 sys.stdout.write(" ".join([*stacks.application.declared.tasks, *(name for name in sys.modules if name.split(".")[0] == "infra")]))
