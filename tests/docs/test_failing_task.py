@@ -11,8 +11,13 @@ import pytest
 from sedano import testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
+from sedano.model.messages.lineage import rerun_id
+from sedano.views.panels import ScreenQuery
+from sedano.web.addresses import address
+from sedano.web.changes import ID, Change
 from tests.docs import exchange
 from tests.docs.pages import page
+from tests.stories.shopfront import Elements, Shop
 from tests.stories.terminals import on_terminal
 
 PAGE = page("failing_task.md")
@@ -73,3 +78,28 @@ def test_one_line_runs_all_of_a_cause_again(capsys: pytest.CaptureFixture[str]) 
         assert sorted(ids) == sorted(FAILED)
         assert main([retry, *APP, *options, *ids]) == Exit.DONE
         assert capsys.readouterr().out.count("runs again as") == len(FAILED)
+
+
+def test_four_clicks_lead_from_the_page_now_to_another_run() -> None:
+    clicks = re.findall(r"^\d\. (?:Write a reason and c|C)lick ", PAGE.text, re.MULTILINE)
+    with testing.world(exchange.app) as world:
+        exchange.convert.apply_async((120, "CHF"), task_id=FAILED[0])
+        world.drain()
+        shop = Shop(world, exchange.app, actions=True)
+        failed = link(shop.html("/"), "look at shop.tasks.convert")
+        task = link(shop.html(failed), address(ScreenQuery("task", id=FAILED[0], days=1)))
+        assert "return RATES[currency]" in shop.html(task)
+        preview = link(shop.html(task), Change("retry", ID, FAILED[0]).address)
+        made = shop.change(preview, "the rate of CHF was missing").body.decode()
+        assert "runs again as" in made
+        assert len(clicks) == len([failed, task, preview, made])
+        with corrected():
+            world.drain()
+        assert "SUCCESS" in shop.html(link(made, f"look at {rerun_id(FAILED[0])}"))
+
+
+def link(page: str, wanted: str) -> str:
+    """Return the address of the link that is labelled *wanted* or leads there."""
+    places = [one for tag, one in Elements(page).found if tag == "a" and wanted in (one.get("aria-label"), one.get("href"))]
+    assert places, wanted
+    return str(places[0]["href"])

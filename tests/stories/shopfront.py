@@ -69,10 +69,10 @@ def dust() -> None:
 
 
 class Shop:
-    """The pages of the app in a world in memory."""
+    """The pages of an app in a world in memory."""
 
-    def __init__(self, world: testing.World, *, actions: bool = False) -> None:
-        """Answer without a server. *actions*: the pages may change the world; each change is a line of `noted`."""
+    def __init__(self, world: testing.World, app: Sedano = app, *, actions: bool = False) -> None:
+        """Answer for *app* without a server. *actions*: the pages may change the world; each change is a line of `noted`."""
         self.world, self.visitors = world, Visitors(PORT, "token", "session")
         self.noted: list[str] = []
         self.site: Site = site(app, SiteName(app.name, "memory"), Changes(app, self.noted.append) if actions else None)
