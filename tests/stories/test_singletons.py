@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, current
+from sedano.changes.locks import release
 from sedano.engine.worker.pipeline import Worker
 from sedano.errors import OptionError, RemoteError, TaskRevoked, Unavailable
 from sedano.model.messages.message import BlobRef
@@ -202,6 +203,28 @@ def test_whoever_waits_for_a_run_that_died_runs_when_its_time_is_over(stage: Sta
         stage.pass_time(1)
         shift.deliver_one(shift.other)
     assert INVOCATION_S < stage.clock.now() - begun <= INVOCATION_S + 6
+
+
+def test_a_run_that_died_is_released_by_a_person_and_the_next_one_runs_at_once(stage: Stage) -> None:
+    shift = Shift(stage)
+    shift.only.delay(0)
+    shift.only.delay(1)
+
+    def die() -> None:
+        shift.inside = lambda: None
+        shift.deliver_one(shift.other)
+        raise Crash
+
+    shift.inside = die
+    with pytest.raises(Crash):
+        shift.deliver_one(shift.processes.worker)
+    plan = release(shift.app, "singleton/only/", shift.tokens[0])
+    assert "1 messages wait for it" in plan.lines[1]
+    assert plan.make().left == ()
+    assert shift.deliver_one(shift.other) == 1
+    assert shift.ran == [0, 1]
+    assert shift.tokens[1] > shift.tokens[0]
+    assert "is free" in release(shift.app, "singleton/only/", shift.tokens[0]).hindrance
 
 
 def test_many_that_come_at_once_all_run_one_after_the_other(stage: Stage) -> None:
