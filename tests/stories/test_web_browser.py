@@ -184,6 +184,19 @@ def test_a_person_makes_each_change_with_a_reason(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("opened", [{"actions": True}, NO_SCRIPT], indirect=True, ids=["script", "no script"])
+def test_four_clicks_lead_from_a_failure_to_another_run(opened: Opened) -> None:
+    page = opened.page
+    page.click("main .need a[aria-label='look at shopfront.charge']")
+    page.click("main tbody a[href^='/task?id=odd']")
+    assert "raise ValueError" in page.inner_text("main")
+    page.click("main .acts >> text='Retry this task'")
+    assert "odd runs again as " in _confirm(page)
+    page.click("main [role=status] a")
+    assert page.url.startswith(f"{opened.base}/task?id=")
+    assert "odd" not in page.inner_text("h1")
+
+
+@pytest.mark.parametrize("opened", [{"actions": True}, NO_SCRIPT], indirect=True, ids=["script", "no script"])
 def test_a_person_chooses_a_limit_sees_the_plan_and_sets_it(opened: Opened) -> None:
     page = opened.page
     opened.go("/task?id=odd")
