@@ -8,7 +8,7 @@ from typing import Any, Never
 import pytest
 
 from sedano.errors import NotAllowed, Unavailable
-from sedano.model.leases.rule import LeaseRecord
+from sedano.model.leases import LeaseRecord
 from sedano.model.messages.lineage import rerun_id
 from sedano.ports import PARKED, command_queue
 from sedano.web.changes import KINDS, Change
