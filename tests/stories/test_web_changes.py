@@ -254,6 +254,9 @@ def test_a_right_that_is_missing_is_named_and_its_button_is_disabled_until_it_is
     buttons = [one for tag, one in page.found if tag == "button" and one.get("type") == "button" and "id" not in one]
     assert ["disabled" in one for one in buttons] == [True]
     assert "the credentials lack dynamodb:UpdateItem" in page.text
+    (line,) = [one.fields for one in shop.world.telemetry.lines if one.message == "change by an operator failed"]
+    assert (line["what"], line["by"], line["reason"]) == ("queue=default", getpass.getuser(), "a test")
+    assert "AccessDeniedException" in str(line["error"])
     app.attach(ports)
     assert shop.change(PAUSE).status == 200
     assert "the credentials lack" not in Elements(shop.html("/queues")).text

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.changes.plan import MOST_UNTYPED, ChangePlan, Made, hindered
+from sedano.changes.plan import MOST_UNTYPED, ChangePlan, Effect, Made, hindered
 from sedano.errors import UsageError
 from sedano.web.changes import KINDS, LONGEST_REASON, LONGEST_VALUE, VALUED, Change, ChangeForm, complaint, parse
-from sedano.web.forms import WIDEST, preview, words
+from sedano.web.forms import MOST_LISTED, WIDEST, effects, preview, words
 from sedano.web.visitors import FORM, PageRequest, Visitors, forged
 from tests.stories.shopfront import ID, NASTY, Elements
 
@@ -84,6 +84,15 @@ def test_the_words_and_the_preview_of_a_change_show_a_hostile_name_as_text(pair:
         assert len(words(change)) <= WIDEST + 60
         page = Elements(preview(change, _plan(MOST_UNTYPED + 1, name), "t.m", name, name))
         assert {tag for tag, _ in page.found} & {"script", "img", "svg"} == set()
+
+
+def test_the_effects_of_a_large_change_are_listed_in_part_those_that_were_left_first() -> None:
+    change, done = Change("redrive", "all", "all"), tuple(Effect(f"m-{n} sent to default", {"id": f"m-{n}"}) for n in range(1_000))
+    lines = [text for text in Elements(effects(change, Made(done, (f"{NASTY} stays parked",)))).texts if text.strip()]
+    assert lines[0] == "left"
+    assert "stays parked" in lines[1]
+    assert len([one for one in lines if "sent to" in one]) == MOST_LISTED - 1
+    assert f"and {1_001 - MOST_LISTED} more" in lines
 
 
 def test_a_token_is_spent_by_its_change_once() -> None:

@@ -62,8 +62,17 @@ def hindered(verb: str, what: str, why: str, refused: tuple[SedanoError, ...] = 
 
 
 def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:
-    """Make the change of *plan*, and write one log line with the person and the *reason*."""
-    done = plan.make()
+    """Make the change of *plan*, and write one log line with the person and the *reason*; also where the change fails, with the error.
+
+    Raises:
+        SedanoError: the change failed; a part of it may have been made.
+    """
+    try:
+        done = plan.make()
+    except SedanoError as error:
+        asked = {"verb": plan.verb, "what": plan.what, "reason": reason, "by": person()}
+        app.outlet.ports.telemetry.log("warning", "change by an operator failed", **asked, error=str(error))
+        raise
     note(app, plan.verb, plan.what, reason)
     return done
 

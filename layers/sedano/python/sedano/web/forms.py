@@ -22,6 +22,8 @@ from sedano.web.markup import NOTHING, Markup, el, join
 WIDEST = 60
 MOST_SHOWN = 8
 """A page shows so many links; more are behind a line that opens."""
+MOST_LISTED = 200
+"""So many effects are listed, those that were left first."""
 _KINDS: Mapping[str, str] = {
     RATE: "rate, such as 10/s; none lifts it", CONCURRENCY: "how many run at a time; none lifts it", DECLARED: "all as the code declares",
     ALL: "all of them", QUEUE: "those that came from the queue", REASON: "those with the reason",
@@ -62,9 +64,11 @@ def choice(change: Change) -> Markup:
 
 def effects(change: Change, made: Made) -> Markup:
     """Return the effects of a change, and the things that it left as they were."""
-    done = [el("li", *_effect(one)) for one in made.effects]
-    left = [el("li", el("b", "left"), " ", one) for one in made.left]
-    said = el("div", el("ul", *done, *left, class_="need plan"), role="status")
+    left = [el("li", el("b", "left"), " ", one) for one in made.left[:MOST_LISTED]]
+    done = [el("li", *_effect(one)) for one in made.effects[: MOST_LISTED - len(left)]]
+    more = len(made.left) + len(made.effects) - len(left) - len(done)
+    rest = el("li", f"and {more} more") if more else NOTHING
+    said = el("div", el("ul", *left, *done, rest, class_="need plan"), role="status")
     return join((said, el("p", el("a", "Back", href=_back(change)))))
 
 
