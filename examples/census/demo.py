@@ -82,7 +82,7 @@ def _run(files: Sequence[SourceFile], options: argparse.Namespace, progress: Pro
         print(account(told, *_write(told, build)), flush=True)
         if options.keep:
             progress.phase(f"the stage stays up until Ctrl-C, with its pages in the browser; for other terminals: . {stage.file}")
-            cli.main(["web", "--app", APP])
+            cli.main(["web", "--app", APP, "--actions"])
     return told
 
 
