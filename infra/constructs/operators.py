@@ -42,4 +42,6 @@ def allowed(actions: Actions, arns: Mapping[str, Sequence[str]]) -> Iterator[iam
 
 
 def _narrowed(kind: str) -> Mapping[str, Any] | None:
-    return {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [*SETTINGS_KEYS]}} if kind == "settings" else None
+    """Return the condition on a call; of a call without keys `ForAllValues` alone would hold (IAM, "Multivalued context keys")."""
+    leading = "dynamodb:LeadingKeys"
+    return {"ForAllValues:StringLike": {leading: [*SETTINGS_KEYS]}, "Null": {leading: "false"}} if kind == "settings" else None
