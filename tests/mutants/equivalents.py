@@ -103,6 +103,24 @@ EQUIVALENT: Mapping[Key, str] = {
         "`self._ahead.clear()` after `self._hear(batch)`",
     ): "what was reported is not compared with what the batch foresaw",
     (
+        "sedano.engine.worker.follow_ups",
+        "Following.follow",
+        "if not one.posted and _is_last(job.command, one.verdict.state):",
+        "`if not one.posted and _is_last(job.command, one.verdict.state)` → `if False`",
+    ): "a short cut for most tasks: what follows from them is nothing",
+    (
+        "sedano.engine.worker.follow_ups",
+        "Following._exits",
+        "if told and (answer.accepted or (record is not None and record.message_id == job.command.id)):",
+        "`record is not None and record.message_id == job.command.id` → `record.message_id == job.command.id`",
+    ): f"{_NARROWED}a refusal names the record in the way",
+    (
+        "sedano.engine.worker.follow_ups",
+        "Following._cut",
+        "self._tell_cut(job, cut, answer, batch)",
+        "`self._tell_cut(job, cut, answer, batch)` after `due.add(job, cut.found)`",
+    ): "what is told and what is sent do not read one another",
+    (
         "sedano.engine.partitions",
         "Partitioning.balance",
         "taken = {index: sight.record for index, sight in sights.items() if index not in free and sight.record is not None}",

@@ -79,7 +79,10 @@ TARGETS: Sequence[Target] = (
             "engine.history.recorder",
             "engine.unexpected_errors",
         ),
-        (*unit("claim"), *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation")),
+        (
+            *unit("claim", "engine/poison_messages", "engine/recorder"),
+            *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation", "bad_messages"),
+        ),
     ),
     Target(
         "following",
@@ -87,6 +90,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced", "canvas_refused"),
             *stories("canvas_large", "canvas_own_ids", "executions", "retries", "ids"),
+            *unit("engine/follow_ups", "engine/follow_ups_of_canvases"),
         ),
     ),
     Target(
@@ -278,12 +282,16 @@ TARGETS: Sequence[Target] = (
     Target(
         "schedule-steps",
         each("engine.schedules", "instance_limits scheduler"),
-        stories("periodic", "periodic_changes", "periodic_claims", "containment", "comes_again"),
+        (*unit("engine/scheduler"), *stories("periodic", "periodic_changes", "periodic_claims", "containment", "comes_again")),
     ),
     Target(
         "sources-steps",
         (*each("engine.sources", "streams webhooks"), "engine.router"),
-        stories("streams", "streams_parked", "webhooks", "webhooks_attacked", "webhooks_tokens", "webhooks_github", "long_outages_aside"),
+        (
+            *unit("engine/router"),
+            *stories("streams", "streams_parked", "webhooks", "webhooks_attacked", "webhooks_tokens", "webhooks_github"),
+            *stories("long_outages_aside"),
+        ),
     ),
     Target(
         "bodies",

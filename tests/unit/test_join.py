@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sedano.model.canvas.join import WIDTH, Arrived, Node, is_full, path
+from sedano.model.canvas.join import WIDTH, Arrived, Node, is_full, nodes_of, path
 
 sizes = st.sampled_from([1, 2, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH, WIDTH**2 - 1, WIDTH**2, WIDTH**2 + 1, WIDTH**3 + 1]) | st.integers(
     1, 10**9
@@ -101,3 +101,12 @@ def test_a_node_is_full_by_its_members_and_not_by_their_number_of_arrivals():
     node = Node(0, 0, 2)
     assert not is_full(node, Arrived(frozenset({1})))
     assert is_full(node, Arrived(frozenset({0, 1}), frozenset({1})))
+
+
+@pytest.mark.parametrize("size", [1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH + 2])
+def test_the_nodes_of_a_join_are_the_first_ones_on_the_ways_of_its_members(size):
+    assert nodes_of(size) == [path(number, size)[0][0] for number in range(0, size, WIDTH)]
+
+
+def test_the_tree_of_a_join_has_the_same_nodes_in_every_version():
+    assert nodes_of(300) == [Node(0, 0, 128), Node(0, 1, 128), Node(0, 2, 44)], "members of one join may run in two versions"

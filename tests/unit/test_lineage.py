@@ -7,7 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import BudgetExhausted, HopLimit
-from sedano.model.messages.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage, dedup_id, derived_id, descend
+from sedano.model.messages.lineage import (
+    DEFAULT_BUDGET,
+    MAX_HOPS,
+    ROOT,
+    TRIED,
+    Lineage,
+    began,
+    begun_id,
+    dedup_id,
+    derived_id,
+    descend,
+    rerun_id,
+    tried_id,
+)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(["a", "a/1", "1:a", "dedup/1:a", "follow/1:a"])
 positions = st.integers(0, 200) | texts
@@ -76,3 +89,26 @@ def test_the_last_descendant_may_be_caused_but_causes_none():
     assert last.budget == 0
     with pytest.raises(BudgetExhausted, match=r"^budget: "):
         descend("t", last, 1)
+
+
+def test_the_ids_of_a_rerun_and_of_a_canvas_follow_from_the_tasks_id():
+    assert rerun_id("task") == derived_id("task", "rerun")
+    assert begun_id("task", "0.1", "plan") == derived_id("task", "begun/3:0.1/plan")
+
+
+def test_the_id_of_another_attempt_names_the_message_that_began():
+    begun = begun_id("task", "0", "plan")
+    assert began(tried_id(begun, 3), 3) == begun
+
+
+@pytest.mark.parametrize(
+    "tried",
+    [begun_id("t", "0", "p"), tried_id(begun_id("t", "0", "p"), 2), f"{begun_id('t', '0', 'p')}{TRIED}03", f"no-id{TRIED}3",
+     f"6ba7b810-9dad-41d1-80b4-00c04fd430c8{TRIED}3", f"{begun_id('t', '0', 'p').upper()}{TRIED}3", f"{TRIED}3", ""],
+)  # fmt: skip
+def test_any_other_id_names_none(tried):
+    assert began(tried, 3) == ""
+
+
+def test_a_task_that_publishes_nothing_gives_no_budget_away():
+    assert descend("t", Lineage(budget=7), 0).budget == 0

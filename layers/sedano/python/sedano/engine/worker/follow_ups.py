@@ -223,7 +223,7 @@ class Following:
         return failures | self._sent(due, batch)
 
     def _tell_cut(self, job: Job, cut: Cut, answer: Recorded, batch: Batch) -> None:
-        end = cut.end if answer.accepted or answer.record is None else cut.end._replace(clock=answer.record.clock)
+        end = cut.end if answer.record is None else cut.end._replace(clock=answer.record.clock)
         tell_exit(end, batch)
         if not answer.accepted:
             return
@@ -242,12 +242,12 @@ class Following:
                 record = answer.record
                 told = copied_from(outcome) == outcome.task_id
                 if told and (answer.accepted or (record is not None and record.message_id == job.command.id)):
-                    tell_exit(outcome if answer.accepted or record is None else outcome._replace(clock=record.clock), batch)
+                    tell_exit(outcome if record is None else outcome._replace(clock=record.clock), batch)
         return {job.command.id: answer for (job, _), answer in zip(exits, answers, strict=True) if isinstance(answer, SedanoError)}
 
     def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], rejected: Mapping[str, str], batch: Batch) -> None:
         for job in jobs:
-            error = failures.get(job.command.id) if failures else None
+            error = failures.get(job.command.id)
             if error is not None:
                 self._not_followed(job, error, batch)
             elif job.command.id in rejected:
@@ -280,13 +280,12 @@ def _stands(answer: Recorded) -> bool:
 
 def _with_the_represented(failures: dict[str, SedanoError], represented: Mapping[str, str]) -> dict[str, SedanoError]:
     """Return *failures* and those of the messages that are *represented* by one that failed, or by one that is represented in turn."""
-    if failures:
-        for message in represented:
-            by = message
-            while by in represented and by not in failures:
-                by = represented[by]
-            if by in failures:
-                failures[message] = failures[by]
+    for message in represented:
+        by = message
+        while by in represented and by not in failures:
+            by = represented[by]
+        if by in failures:
+            failures[message] = failures[by]
     return failures
 
 

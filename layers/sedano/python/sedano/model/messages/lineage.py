@@ -66,8 +66,8 @@ def tried_id(begun: str, attempt: int) -> str:
 
 def began(tried: str, attempt: int) -> str:
     """Return the id that `tried_id` made *tried* of; "" when it did not, for the id of any other message may look like anything."""
-    begun, mark, number = tried.partition(TRIED)
-    if not mark or number != str(attempt):
+    begun, _, number = tried.partition(TRIED)
+    if number != str(attempt):
         return ""
     try:
         found = UUID(begun)

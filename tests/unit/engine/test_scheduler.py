@@ -1,0 +1,53 @@
+"""The scheduler alone, where others change its agendas at the same time."""
+
+from dataclasses import replace
+
+import pytest
+
+from sedano import memory
+from sedano.engine.schedules.scheduler import Scheduler
+from sedano.errors import Unavailable
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, ScheduledCall
+from sedano.model.schedules.schedule import Schedule, State
+from sedano.model.schedules.timetable import Every
+from tests.unit.engine.gated import QUEUE
+
+DAILY = Periodic(Schedule("daily", Every(30)), ScheduledCall("report", "default"), State(0))
+
+
+class Contended(memory.MemorySchedules):
+    """Agendas that others change first, but for so many changes."""
+
+    def __init__(self, lets: int) -> None:
+        """Let the first changes through."""
+        super().__init__()
+        self.lets, self.changes = lets, 0
+
+    def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
+        """Refuse."""
+        self.changes += 1
+        return super().change(agenda, seen) if self.changes <= self.lets else AgendaChanged(False, seen._replace(nonce=str(self.changes)))
+
+
+def over(lets: int) -> tuple[Scheduler, Contended, memory.MemoryQueues]:
+    """A scheduler, its agendas and its queues."""
+    ports = memory.ports()
+    found = Contended(lets)
+    ports = replace(ports, schedules=found)
+    assert isinstance(ports.queues, memory.MemoryQueues)
+    return Scheduler(ports, LamportClock(lambda: 1), "me"), found, ports.queues
+
+
+def test_an_agenda_that_others_change_all_the_time_is_tried_eight_times() -> None:
+    scheduler, agendas, _ = over(0)
+    with pytest.raises(Unavailable, match=r"others changed it under each of 8 attempts"):
+        scheduler.change("daily", lambda _: DAILY)
+    assert agendas.changes == 8
+
+
+def test_occurrences_that_could_not_be_crossed_off_are_published_nevertheless() -> None:
+    scheduler, agendas, queues = over(1)
+    done = scheduler.round({"daily": DAILY})
+    assert (done.published, done.failed, agendas.changes) == (len(queues.peek(QUEUE)), 0, 2)
+    assert done.published > 0
