@@ -69,13 +69,14 @@ class Shape(NamedTuple):
     """The shape of an average task.
 
     *message_bytes*: of its message. *record_kb*: of its record, with its result and the messages that its body published; each started KB
-    is a write unit. *in_chords*: the share of the tasks that are members of chords. *in_s3*: the share whose arguments or result lie in S3.
-    """
+    is a write unit. *in_chords*: the share of the tasks that are members of chords. *in_s3*: the share whose arguments or result lie in S3;
+    *failed*: that fails, which is an entry in the ledger's index of failures: a write unit."""
 
     message_bytes: float = 700
     record_kb: float = 1
     in_chords: float = 0
     in_s3: float = 0
+    failed: float = 0
 
 
 SMALL = Shape()
@@ -156,7 +157,7 @@ def tasks(
     batches = (MILLION + pages) / batch
     told = batches * SENDS_A_BATCH
     objects = told / records
-    written = WRITES[delivery] and WRITES[delivery] - 1 + shape.record_kb
+    written = WRITES[delivery] and WRITES[delivery] - 1 + shape.record_kb + shape.failed
     seconds = WAIT + (CORE_INVOCATION + batch * CORE_TASK) / min(1.0, stage.memory_gb / FULL_CORE_GB)
     return _priced(
         ("published", MILLION / together * _requests(together, shape) + pages, LIST.sqs_request / MILLION),
@@ -177,8 +178,7 @@ def tasks(
 
 def events(stage: Stage, together: float, batch: float | None = None) -> list[Item]:
     """Return what a million events cost beside the tasks that they call, if so many are published *together* and routed in one *batch*."""
-    batch = batch or stage.batch
-    batches = MILLION / batch
+    batches = MILLION / (batch := batch or stage.batch)
     return _priced(
         ("published, received and deleted", MILLION / together + 2 * _taken(MILLION, batch), LIST.sqs_request / MILLION),
         ("router invoked", batches, LIST.lambda_request / MILLION),
@@ -275,10 +275,10 @@ def _by_shape(stage: Stage) -> Iterator[str]:
     yield f"As members of chords a million tasks cost {more[0]:.2f} more received alone, {more[1]:.2f} in batches of {stage.batch}."
     alone, full = total(events(stage, 1, 1)), total(events(stage, 10))
     yield f"A million events add {alone:.2f} to the tasks that they call when each arrives alone, and {full:.2f} in tens."
-    stored = _in_tens(stage, Shape(in_s3=1)) - small
+    stored, kb, failed = (_in_tens(stage, one) - small for one in (Shape(in_s3=1), Shape(record_kb=2), Shape(failed=1)))
     yield f"Arguments above 60 KB (in a canvas 8 KB) and results above 100 KB lie in S3: {stored:.2f} a million. A record holds the result"
-    kb = _in_tens(stage, Shape(record_kb=2)) - small
     yield f"and what the body published: each KB after the first adds {kb:.3f} a million. SQS counts each started 64 KB of a call."
+    yield f"Each failed task is an entry in an index, by which `sedano failures` finds it: {failed:.3f} a million."
 
 
 def _in_tens(stage: Stage, shape: Shape, batch: int | None = None) -> float:

@@ -11,6 +11,9 @@ PARTITION_KEY = "pk"
 TTL_ATTRIBUTE = "ttl"
 MEMBERS, MEMBERS_KEY = "members", "knd"
 """The index of the members of the cluster and its partition key, as the library names them."""
+FAILURES, FAILURES_KEY, FAILURES_ORDER = "failures", "tri", "tat"
+FAILURES_ENTRY = ("tid", "st", "nm", "try", "ek", "wh")
+"""The index of failed tasks, its partition key and sort key, and the attributes that it holds, as the library names them."""
 
 
 class Ceiling(NamedTuple):
@@ -53,6 +56,22 @@ class Table(Construct):
             index_name=MEMBERS,
             partition_key=dynamodb.Attribute(name=MEMBERS_KEY, type=dynamodb.AttributeType.STRING),
             projection_type=dynamodb.ProjectionType.ALL,
+            max_read_request_units=self._ceiling.reads,
+            max_write_request_units=self._ceiling.writes,
+        )
+
+    def index_failures(self) -> None:
+        """Add the index by which views find the failed tasks of a day (`sedano.aws.failures`).
+
+        Only the record of a failed task has its keys, so no other write costs more; DynamoDB adds it to an existing table without an
+        interruption.
+        """
+        self.table.add_global_secondary_index(
+            index_name=FAILURES,
+            partition_key=dynamodb.Attribute(name=FAILURES_KEY, type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name=FAILURES_ORDER, type=dynamodb.AttributeType.NUMBER),
+            projection_type=dynamodb.ProjectionType.INCLUDE,
+            non_key_attributes=list(FAILURES_ENTRY),
             max_read_request_units=self._ceiling.reads,
             max_write_request_units=self._ceiling.writes,
         )

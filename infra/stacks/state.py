@@ -51,7 +51,9 @@ class StateStack(StageStack):
         super().__init__(scope, "state", config=config, about="what is remembered", protected=permanent)
         ceiling = Ceiling(config.most_reads, config.most_writes)
         key = Key(self, "Key", stage=config.stage).key if config.own_key else None
-        CfnOutput(self, LEDGER, value=Table(self, "Ledger", permanent=permanent, ceiling=ceiling, key=key).table.table_name)
+        ledger = Table(self, "Ledger", permanent=permanent, ceiling=ceiling, key=key)
+        ledger.index_failures()
+        CfnOutput(self, LEDGER, value=ledger.table.table_name)
         control = Table(self, "Control", permanent=permanent, ceiling=ceiling, key=key)
         control.index_members()
         CfnOutput(self, CONTROL, value=control.table.table_name)

@@ -72,6 +72,14 @@ LIVES = {
         lambda world, day: world.ledger.claim([claim(day)]),
         lambda world, day: world.ledger.record([outcome(day)]),
     )),
+    "a claim, its failure": Life(LEDGER, keys.task("t"), (
+        lambda world, day: world.ledger.claim([claim(day)]),
+        lambda world, day: world.ledger.record([outcome(day, states.FAILURE)]),
+    )),
+    "a reservation, its failure": Life(LEDGER, keys.task("t"), (
+        lambda world, day: world.ledger.reserve("t", "m", NOW, NOW + day * DAY),
+        lambda world, day: world.ledger.keep([outcome(day, states.FAILURE)]),
+    )),
     "a stolen claim": Life(LEDGER, keys.task("t"), (
         lambda world, day: world.ledger.claim([claim(day)]),
         lambda world, day: world.ledger.steal(claim(day)._replace(nonce="n2"), world.ledger.read(["t"])["t"]),

@@ -11,6 +11,7 @@ import pytest
 
 from sedano.errors import ConfigurationError, OptionError, Unavailable
 from sedano.memory import START, MemoryTelemetry, SeededEntropy, VirtualClock
+from sedano.model import states
 from sedano.model.leases import Term
 from sedano.model.memos import Memo
 from sedano.model.order import MAX_RECEIVES
@@ -22,6 +23,7 @@ from sedano.sqlite.deployment import connect
 from sedano.sqlite.schema import VERSION
 from sedano.sqlite.store import Store
 from sedano.sqlite.webhook_secrets import SqliteSecretTexts
+from tests.conformance.tasks import claimed, stored, success
 from tests.conformance.worlds import COMMANDS
 
 ORDERS = command_queue("orders.fifo")
@@ -100,6 +102,29 @@ def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute(f"PRAGMA user_version = {VERSION + 1}")
     refused(path, f"has the layout {VERSION + 1}, and this version of sedano knows {VERSION}")
+
+
+def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Path) -> None:
+    held = claimed(ports_at(path)[0].ledger)
+    with sqlite3.connect(path) as database:
+        before = layout(database)
+        database.execute("DROP INDEX task_failed")
+        for column in ("failed_day", "failed", "error", "place"):
+            database.execute(f"ALTER TABLE task DROP COLUMN {column}")
+        database.execute("PRAGMA user_version = 1")
+        assert layout(database) != before
+    ledger = ports_at(path)[0].ledger
+    assert stored(ledger) == held
+    ledger.record([success(state=states.FAILURE)])
+    assert [one.task_id for one in ledger.failures("2026-01-01", 10) or ()] == [held.task_id]
+    with sqlite3.connect(path) as database:
+        assert layout(database) == before
+        assert database.execute("PRAGMA user_version").fetchone() == (VERSION,)
+
+
+def layout(database: sqlite3.Connection) -> list[object]:
+    """The columns and indexes of the table of tasks."""
+    return [database.execute(f"PRAGMA {one}(task)").fetchall() for one in ("table_info", "index_list")]
 
 
 def test_a_damaged_file_says_what_to_do(path: Path) -> None:

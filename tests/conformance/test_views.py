@@ -107,7 +107,8 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3}, 5),
     "schedules": (schedules.schedules, {"dynamodb.BatchGetItem": 1}, 16),
     "tasks": (lambda app: tasks.tasks(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
-    "failures": (lambda app: failures.failures(app, 1), {"dynamodb.GetItem": 1, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 1),
+    "failures": (lambda app: failures.failures(app, 1), {"dynamodb.Query": 4}, 2),
+    "failures of three days": (lambda app: failures.failures(app, 3), {"dynamodb.Query": 12}, 6),
     "task": (lambda app: task.task(app, "odd"), {"dynamodb.GetItem": 2}, 2),
     "waiting task": (lambda app: task.task(app, "waits", quick=True), {
         "dynamodb.GetItem": 4, "s3.GetObject": 1, "s3.ListObjectsV2": 1, "sqs.GetQueueAttributes": 1,
@@ -118,13 +119,13 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "events": (lambda app: tail.events(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "costs": (lambda app: costs.costs(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "now": (now.now, {
-        "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3, "dynamodb.Query": 1, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
+        "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
         "s3.ListObjectsV2": 1, "sqs.GetQueueAttributes": 2,
-    }, 19.5),
+    }, 21.5),
     "now without history": (lambda app: now.now(app, days=0), {
-        "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3, "dynamodb.Query": 1, "lambda.GetEventSourceMapping": 1,
+        "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1,
         "sqs.GetQueueAttributes": 2,
-    }, 19.5),
+    }, 21.5),
 }  # fmt: skip
 """Each view with the calls and the read units of DynamoDB that it may cost on this stage."""
 
@@ -153,7 +154,9 @@ def test_every_world_shows_the_same(app: Sedano) -> None:
         ("parked", "parked"), ("failures", "larder.fill"), ("circuit", "door"), ("schedule", "larder.dust"), ("worker", "host.9"),
         ("paused", "default"),
     ]  # fmt: skip
-    assert seen.needs[1].sentence.endswith("larder.fill failed once with ValueError, last at 2026-01-01 00:00:00Z: task odd")
+    assert seen.needs[1].sentence.startswith("larder.fill failed once with ValueError (test_views.py:")
+    assert seen.needs[1].sentence.endswith(" in _fill), last at 2026-01-01 00:00:00Z: task odd")
+    assert now.now(app, days=0).needs == seen.needs
     assert seen.needs[5].sentence == "the queue default is paused; 1 messages wait"
     assert (seen.by_state, seen.workers) == ({"FAILURE": 1, "SUCCESS": 2}, {"ACTIVE": 1, "LOST": 1})
     assert {(one.id, one.state, one.queue) for one in seen.latest} == {

@@ -16,7 +16,7 @@ CELERYS = "Celery's names and those beside them, one handle in the user's hand; 
 MANY_METHODS = {
     f"{LIBRARY}{path}": reason
     for path, reason in {
-        "memory/ledger.py MemoryLedger": "the fourteen of the port, two that elections in memory need of it, and the table's TTL",
+        "memory/ledger.py MemoryLedger": "the fifteen of the port, two that elections in memory need of it, and the table's TTL",
         "result/async_result.py AsyncResult": CELERYS,
         "result/result_set.py ResultSet": CELERYS,
     }.items()

@@ -66,6 +66,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "deliveries": "the event of a Lambda invocation",
         "deployment": "all ports of one deployment",
         "expressions": "every conditional write",
+        "failures": "the index of failed tasks",
         "fencing": "guarded writes to DynamoDB and S3",
         "function_url": "the request of a function URL",
         "glue": "runs of Glue",

@@ -110,6 +110,13 @@ def test_events_and_large_values_have_their_prices_on_the_page() -> None:
     assert "each KB after the first adds 0.625 a million" in page
 
 
+@pytest.mark.parametrize(("delivery", "dollars"), [("claimed", 0.625), ("record_once", 0.625), ("at_least_once", 0)])
+def test_a_failure_is_one_write_unit_more_where_it_leaves_a_record(delivery: str, dollars: float) -> None:
+    failing, fine = (cost.total(cost.tasks(_stage(), delivery, 10, shape=cost.Shape(failed=share))) for share in (1, 0))
+    assert failing - fine == pytest.approx(dollars)
+    assert "`sedano failures` finds it: 0.625 a million." in cost.page(_stage())
+
+
 def test_a_million_requests_to_webhooks_cost_what_their_calls_cost() -> None:
     # 0.20 + 12 500 GB-s 0.166668 + (1 000 000 + 2 x 100 000) 0.48 + router 100 000 0.02 + 1 250 GB-s 0.016667
     assert cost.total(cost.webhooks(_stage(_of("Lambda::Url")))) == pytest.approx(0.883334, abs=2e-6)

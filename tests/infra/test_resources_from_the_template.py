@@ -1,16 +1,19 @@
 """The resources that other tests stand on are those of the templates."""
 
 import json
+from typing import Any
 
 from infra.constructs.queue import FIFO, MAX_RECEIVES, MAX_RECEIVES_IN_ORDER
-from infra.constructs.table import MEMBERS, MEMBERS_KEY
+from infra.constructs.table import FAILURES, FAILURES_ENTRY, FAILURES_KEY, FAILURES_ORDER, MEMBERS, MEMBERS_KEY
+from sedano.aws import failures
 from sedano.aws import members as library
+from sedano.aws.expressions import Write, tasks
 from sedano.aws.expressions.members import BEAT
 from sedano.aws.settings import command_addresses
 from sedano.model import order as serial
 from sedano.model import queues as transport
 from sedano.model.cluster.members import MemberRecord
-from tests.infra.template import Templates
+from tests.infra.template import Templates, target
 from tests.plugins.resources import QUEUES, Resources
 
 
@@ -64,10 +67,34 @@ def test_reading_the_members_reads_nothing_else_of_the_control_table(resources: 
 
 
 def test_the_index_of_the_members_is_the_one_that_the_library_asks(production: Templates) -> None:
-    (indexes,) = [t["GlobalSecondaryIndexes"] for t in production.of_type("DynamoDB::Table").values() if "GlobalSecondaryIndexes" in t]
+    indexes = indexes_of(production, "SedanoControlTable")
     assert [(one["IndexName"], one["KeySchema"]) for one in indexes] == [(MEMBERS, [{"AttributeName": MEMBERS_KEY, "KeyType": "HASH"}])]
     assert library.MEMBERS == MEMBERS
     assert f"{MEMBERS_KEY} = :kind" in BEAT.update
+
+
+def test_the_index_of_failures_is_the_one_that_the_library_asks(production: Templates) -> None:
+    (index,) = indexes_of(production, "SedanoLedgerTable")
+    assert index["IndexName"] == failures.FAILURES == FAILURES
+    assert [(one["AttributeName"], one["KeyType"]) for one in index["KeySchema"]] == [(FAILURES_KEY, "HASH"), (FAILURES_ORDER, "RANGE")]
+    assert index["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(FAILURES_ENTRY)}
+    assert failures.ENTRY == FAILURES_ENTRY
+    for write in (tasks.RECORD_FAILURE, tasks.KEEP_FAILURE):
+        assert {name for name in (FAILURES_KEY, FAILURES_ORDER, *FAILURES_ENTRY) if f" {name} = :{name}" not in write.update} == set()
+    for write in (one for one in vars(tasks).values() if isinstance(one, Write)):
+        is_of_a_failure = write in (tasks.RECORD_FAILURE, tasks.KEEP_FAILURE)
+        assert (FAILURES_KEY in write.update, FAILURES_ORDER in write.update) == (is_of_a_failure, is_of_a_failure)
+
+
+def test_an_index_has_the_ceilings_of_its_table(production: Templates) -> None:
+    for table in production.of_type("DynamoDB::Table").values():
+        assert [one["OnDemandThroughput"] for one in table["GlobalSecondaryIndexes"]] == [table["OnDemandThroughput"]]
+
+
+def indexes_of(production: Templates, output: str) -> list[Any]:
+    """The indexes of the table that an output names."""
+    found: list[Any] = production.of_type("DynamoDB::Table")[target(production.outputs[output])]["GlobalSecondaryIndexes"]
+    return found
 
 
 def test_a_queue_that_keeps_order_keeps_it_on_moto(resources: Resources) -> None:

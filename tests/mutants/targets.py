@@ -14,7 +14,7 @@ __all__ = ["BY_NAME", "PLANTED", "ROOMS", "ROOT", "TARGETS", "Target"]
 ROOMS = ("model", "engine", "memory")
 """The rooms whose modules all have a target: the rules, the steps, and the twins that the adapters are compared with."""
 
-_LEDGER = conformance("ledger_claims", "ledger_records", "ledger_reservations", "ledger_revocations", "ledger_joins")
+_LEDGER = conformance("ledger_claims", "ledger_records", "ledger_reservations", "ledger_revocations", "ledger_joins", "ledger_failures")
 _LEASES = conformance("leases")
 
 TARGETS: Sequence[Target] = (

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
+from sedano.model.ledger.failures import FailedTask
 from sedano.model.ledger.records import Claim, ClaimAnswer, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
 from sedano.ports import Ledger
 
@@ -71,6 +72,11 @@ class AuditedLedger:
         """Read."""
         self.reads += 1
         return self.inner.read(task_ids)
+
+    def failures(self, day: str, most: int) -> list[FailedTask] | None:
+        """List failures."""
+        self.reads += 1
+        return self.inner.failures(day, most)
 
     def forget(self, task_ids: Sequence[str]) -> None:
         """Forget."""

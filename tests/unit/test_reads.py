@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sedano import memory
-from sedano.model.ledger.records import Claim, Outcome
-from sedano.model.states import SUCCESS
+from sedano.model.ledger.records import Claim, ErrorRecord, Outcome
+from sedano.model.states import FAILURE, SUCCESS
 from sedano.ports import MemberRecord, Ports
 from sedano.ports.absent import absent, has
 from sedano.views.reads import FREE, READS, Tally, counted
@@ -44,6 +44,19 @@ def test_an_index_costs_half_a_unit_for_the_sum_of_its_items() -> None:
         ports.members.beat(MemberRecord(f"worker-{number}", 1, "ACTIVE", 0, NOW, ("a" * 36,)))
     counted(ports, tally).members.read()
     assert (tally.reads().calls, tally.reads().units) == ({"dynamodb.Query": 1}, 1.5)
+
+
+@pytest.mark.parametrize(("number", "most", "units"), [(0, 9, 2), (9, 10, 2), (9, 9, 2), (400, 1_000, 6), (400, 400, 22)])
+def test_the_failures_of_a_day_are_four_queries_and_cost_half_a_unit_for_4_kb_of_each(number: int, most: int, units: float) -> None:
+    ports, tally = memory.ports(), Tally()
+    for one in range(number):
+        outcome = Outcome(
+            task_id=f"{one:036}", state=FAILURE, nonce="n", fence=0, message_id="m", attempt=0, clock=2, name="a" * 20, at=NOW,
+            error=ErrorRecord("ValueError", ""),
+        )  # fmt: skip
+        ports.ledger.keep([outcome])
+    counted(ports, tally).ledger.failures("2026-01-01", most)
+    assert (tally.reads().calls, tally.reads().units) == ({"dynamodb.Query": 4}, units)
 
 
 def test_the_history_costs_a_get_an_object_and_a_list_a_thousand() -> None:

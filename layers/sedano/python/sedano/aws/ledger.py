@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from sedano.aws import ledger_items as items
 from sedano.aws.client import keys
@@ -21,6 +22,9 @@ from sedano.model import states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
 from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
+
+if TYPE_CHECKING:
+    from sedano.model.ledger.failures import FailedTask
 
 LANES = 5
 """How many calls of one batch go out at a time: ten claims cost two waits instead of ten."""
@@ -104,6 +108,16 @@ class DynamoLedger:
         found = self._table.read(list(wanted))
         return {wanted[key]: items.record(wanted[key], item) for key, item in found.items()}
 
+    def failures(self, day: str, most: int) -> list[FailedTask] | None:
+        """Return at most *most* of the tasks that failed on *day*, the latest first: one query a shard, unless a page is full."""
+        from sedano.aws import failures
+        from sedano.model.ledger.failures import latest
+
+        keys_of_day = failures.shards(day)
+        found = self._lanes.each(partial(failures.read, self._table, most=most), keys_of_day, [key["S"] for key in keys_of_day])
+        known = [one for shard in found if shard is not None for one in shard]
+        return None if None in found else latest(known, most)
+
     def forget(self, task_ids: Sequence[str]) -> None:
         """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""
         self._lanes.each(self._forget, task_ids, task_ids)
@@ -166,8 +180,14 @@ class DynamoLedger:
         refused = tail.too_large(outcome, text)
         if refused is not None:
             return refused
+        if outcome.state in states.FAILED:
+            from sedano.aws import failures
+
+            made, entry = failures.indexed(write, outcome)
+        else:
+            made, entry = write, {}
         try:
-            done, item = self._table.update(write, keys.task(outcome.task_id), {**items.outcome_values(outcome, text), **more})
+            done, item = self._table.update(made, keys.task(outcome.task_id), {**items.outcome_values(outcome, text), **more, **entry})
         except (Unavailable, TooLarge) as error:
             return error.as_answer()
         if done or item is None:

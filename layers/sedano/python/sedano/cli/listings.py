@@ -111,17 +111,21 @@ def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool)
 
 
 def list_failures(app: Sedano, *, days: int, as_json: bool, fail_on: bool) -> Exit:
-    """Print the failed tasks of the event history by cause, the most frequent first."""
+    """Print the failed tasks by cause, the most frequent first; on stderr what was not read, or was read elsewhere."""
     view = failures(app, days)
-    _print("failures", view.groups, view.about, as_json)
+    _print("failures", view.groups, view.about, as_json, notes=view.notes)
+    for note in () if as_json else view.notes:
+        say(note, err=True)
     return Exit.PROBLEMS if view.groups and fail_on else Exit.DONE
 
 
-def _print(verb: str, records: Sequence[Record], about: About, as_json: bool) -> None:
-    """Write *records* as one document of JSON, or as a table with their fields as its head; *about* the view that they are from."""
+def _print(verb: str, records: Sequence[Record], about: About, as_json: bool, **facts: object) -> None:
+    """Write *records* as one document of JSON with other *facts*, or as a table with their fields as its head; *about* the view that they
+    are from.
+    """
     named = [{name: _cell(name, value) for name, value in one._asdict().items()} for one in records]
     if as_json:
-        document(verb, named, reads=plain(about.reads))
+        document(verb, named, reads=plain(about.reads), **facts)
     else:
         _list(verb, [name.upper() for name in named[0]] if named else (), [[*one.values()] for one in named], about.at)
 

@@ -12,6 +12,7 @@ from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
+from sedano.model.ledger.failures import FailedTask, day_of, failed_task, latest
 from sedano.model.ledger.records import (
     RECORD_LIFETIME_S,
     Claim,
@@ -41,6 +42,7 @@ class MemoryLedger:
         self._clock = clock
         self._records: dict[str, TaskRecord] = {}
         self._until: dict[str, float] = {}
+        self._failed: dict[str, FailedTask] = {}
         self._joins: dict[str, Join] = {}
         self._nodes: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
         self._lock = threading.Lock()
@@ -124,6 +126,11 @@ class MemoryLedger:
         with self._lock:
             return {task_id: self._records[task_id] for task_id in task_ids if task_id in self._records}
 
+    def failures(self, day: str, most: int) -> list[FailedTask]:
+        """Return at most *most* of the tasks that failed on *day*, the latest first."""
+        with self._lock:
+            return latest([one for one in self._failed.values() if day_of(one.at) == day], most)
+
     def forget(self, task_ids: Sequence[str]) -> None:
         """Drop result, error and outbox of terminal records."""
         with self._lock:
@@ -131,6 +138,8 @@ class MemoryLedger:
                 record = self._records.get(task_id)
                 if record is not None and record.state in states.TERMINAL:
                     self._records[task_id] = _bare(record)._replace(forgotten=True)
+                    if task_id in self._failed:
+                        self._failed[task_id] = self._failed[task_id]._replace(error="", where="")
 
     def open_join(self, join: Join) -> None:
         """Open a join where it is not open yet."""
@@ -165,6 +174,7 @@ class MemoryLedger:
             aged = [task_id for task_id, until in self._until.items() if until + RECORD_LIFETIME_S <= now]
             for task_id in aged:
                 del self._records[task_id], self._until[task_id]
+                self._failed.pop(task_id, None)
             return aged
 
     def _store(self, record: TaskRecord, until: float) -> None:
@@ -217,10 +227,16 @@ class MemoryLedger:
         if record is None or (record.nonce, record.fence) != (outcome.nonce, outcome.fence):
             return Recorded(False, record)
         if record.state == states.RUNNING:
-            self._store(_ended(record, outcome), outcome.at)
+            self._end(record, outcome)
             return Recorded(True)
         own = (record.state, record.attempt) == (outcome.state, _attempt(outcome))
         return Recorded(True) if own else Recorded(False, record)
+
+    def _end(self, record: TaskRecord, outcome: Outcome) -> None:
+        self._store(_ended(record, outcome), outcome.at)
+        failed = failed_task(outcome)
+        if failed is not None:
+            self._failed[outcome.task_id] = failed
 
     def _keep(self, outcome: Outcome) -> RecordAnswer:
         refused = tail.too_large(outcome, tail.write(outcome))
@@ -229,7 +245,7 @@ class MemoryLedger:
         record = self._records.get(outcome.task_id, TaskRecord(outcome.task_id, states.PENDING))
         if record.state == states.PENDING or (record.state == states.RETRY and record.attempt == outcome.attempt):
             kept = record._replace(nonce=outcome.nonce, message_id=outcome.message_id)
-            self._store(_ended(kept, outcome), outcome.at)
+            self._end(kept, outcome)
             return Recorded(True)
         own = (record.state, record.nonce, record.attempt) == (outcome.state, outcome.nonce, outcome.attempt)
         return Recorded(True) if own else Recorded(False, record)

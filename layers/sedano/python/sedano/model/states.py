@@ -119,6 +119,9 @@ TERMINAL: Final = frozenset(state for state, row in ROWS.items() if row.terminal
 #: The ends of tasks that returned nothing.
 UNSUCCESSFUL: Final = TERMINAL - {SUCCESS}
 
+#: The ends that the events call failures: the task raised, or was given up.
+FAILED: Final = frozenset(state for state in TERMINAL if ROWS[state].event == "failed")
+
 #: Every change that a write to the ledger may make.
 TRANSITIONS: Final[Mapping[str, frozenset[TaskState]]] = {state: row.follows for state, row in ROWS.items()}
 

@@ -28,6 +28,7 @@ from sedano.ports.machine import Telemetry as Telemetry
 if TYPE_CHECKING:
     from sedano.model.elections import Ballot, Election
     from sedano.model.leases import Leased, LeaseRecord, Term
+    from sedano.model.ledger.failures import FailedTask
     from sedano.model.memos import Memo, MemoChanged
     from sedano.model.schedules.agenda import Agenda, AgendaChanged
     from sedano.model.store_clock import Interval
@@ -107,6 +108,12 @@ class Ledger(Protocol):
 
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, strongly consistent, by task id."""
+
+    def failures(self, day: str, most: int) -> list[FailedTask] | None:
+        """Return at most *most* of the tasks that failed on *day* (YYYY-MM-DD, UTC), the latest first, a moment after they were recorded.
+
+        None: this store has no index of failures, because an earlier version deployed it. (`sedano.model.ledger.failures`)
+        """
 
     def forget(self, task_ids: Sequence[str]) -> None:
         """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""

@@ -6,6 +6,7 @@ with the same conjuncts in its WHERE; that module has the theory and the invaria
 | `attribute_not_exists(pk) OR c` | INSERT … ON CONFLICT DO UPDATE … WHERE c |
 | `attribute_not_exists(rvk)`, `rvk < :rvk` | `asked = 0`, `asked < ?` |
 | a refusal brings the item in the way | the row is read in the same transaction |
+| RECORD_FAILURE, KEEP_FAILURE | RECORD, KEEP: four columns more, empty where nothing failed, and a partial index over them |
 | ARRIVE: `ADD done :children, failed :fallen` | a row for each child; `failed` only rises |
 
 The own-write rule holds as there: a row with the mark of this call is its own earlier write.
@@ -21,6 +22,7 @@ from sedano.errors import SedanoError, Unavailable
 from sedano.model import states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
+from sedano.model.ledger.failures import FailedTask, day_of, failed_task, latest
 from sedano.model.ledger.records import (
     RECORD_LIFETIME_S,
     Claim,
@@ -57,12 +59,14 @@ UPDATE task SET expires = ?, ttl = ?
 WHERE id = ? AND state = 'RUNNING' AND nonce = ? AND fence = ? AND expires < ?
 RETURNING *"""
 RECORD = """
-UPDATE task SET state = ?, attempt = ?, clock = ?, name = ?, result = ?, tail = ?, ttl = ?
+UPDATE task SET state = ?, attempt = ?, clock = ?, name = ?, result = ?, tail = ?, ttl = ?, failed_day = ?, failed = ?, error = ?, place = ?
 WHERE id = ? AND state = 'RUNNING' AND nonce = ? AND fence = ?"""
 KEEP = """
-INSERT INTO task (id, state, attempt, clock, name, result, tail, ttl, nonce, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO task (id, state, attempt, clock, name, result, tail, ttl, failed_day, failed, error, place, nonce, message)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, attempt = excluded.attempt, clock = excluded.clock, name = excluded.name,
-    result = excluded.result, tail = excluded.tail, ttl = excluded.ttl, nonce = excluded.nonce, message = excluded.message
+    result = excluded.result, tail = excluded.tail, ttl = excluded.ttl, failed_day = excluded.failed_day, failed = excluded.failed,
+    error = excluded.error, place = excluded.place, nonce = excluded.nonce, message = excluded.message
 WHERE state = 'PENDING' OR (state = 'RETRY' AND attempt = excluded.attempt)"""
 RESERVE = """
 INSERT INTO task (id, state, attempt, message, reserved, ttl) VALUES (?, 'PENDING', 0, ?, ?, ?)
@@ -74,7 +78,10 @@ ON CONFLICT (id) DO UPDATE SET state = 'REVOKED', message = '', clock = excluded
 WHERE state IN ('PENDING', 'RETRY')"""
 ASK = "UPDATE task SET asked = ? WHERE id = ? AND state = 'RUNNING' AND asked < ?"
 _ENDED = ", ".join(f"'{state}'" for state in sorted(states.TERMINAL))
-FORGET = f"UPDATE task SET result = '', tail = '', forgotten = 1 WHERE id = ? AND state IN ({_ENDED})"  # noqa: S608 - our own words
+FAILURES = """
+SELECT id, state, name, attempt, failed, error, place FROM task WHERE failed_day = ? AND failed_day <> ''
+ORDER BY failed DESC, id DESC LIMIT ?"""
+FORGET = f"UPDATE task SET result = '', tail = '', error = '', place = '', forgotten = 1 WHERE id = ? AND state IN ({_ENDED})"  # noqa: S608 - our own words
 OPEN_JOIN = "INSERT INTO chord VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 ARRIVE = """
 INSERT INTO arrival VALUES (?, ?, ?, ?, ?)
@@ -142,6 +149,15 @@ class SqliteLedger:
         """Return the records that exist, by task id."""
         found = (row for task_id in dict.fromkeys(task_ids) for row in self._store.rows(_READ, task_id))
         return {record.task_id: record for record in map(task_record, found)}
+
+    def failures(self, day: str, most: int) -> list[FailedTask]:
+        """Return at most *most* of the tasks that failed on *day*, the latest first."""
+        rows = self._store.rows(FAILURES, day, most)
+        found = [
+            FailedTask(task_id, states.read_state(state), name, attempt, failed / 1000, error, place)
+            for task_id, state, name, attempt, failed, error, place in rows
+        ]
+        return latest(found, most)
 
     def forget(self, task_ids: Sequence[str]) -> None:
         """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""
@@ -264,8 +280,10 @@ def _attempt(outcome: Outcome) -> int:
 
 def _end(outcome: Outcome, text: str) -> tuple[Any, ...]:
     """Return the values that RECORD and KEEP write."""
+    failed = failed_task(outcome)
+    entry = ("", 0, "", "") if failed is None else (day_of(failed.at), _ms(failed.at), failed.error, failed.where)
     return (
-        outcome.state, _attempt(outcome), str(outcome.clock), outcome.name, outcome.result or "", text, ttl(outcome.at),
+        outcome.state, _attempt(outcome), str(outcome.clock), outcome.name, outcome.result or "", text, ttl(outcome.at), *entry,
     )  # fmt: skip
 
 

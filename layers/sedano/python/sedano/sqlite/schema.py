@@ -1,14 +1,15 @@
 """The tables of the file. Times of queues are epoch seconds, `ttl` is whole epoch seconds, other times are whole epoch milliseconds unless
 the column's subject has its own unit (`sedano.ports.limits`). A logical clock that nothing compares is text: it may have 64 bits and more.
 
-The layout has a number (`VERSION`, the file's `user_version`). A file with another number is refused, not read.
+The layout has a number (`VERSION`, the file's `user_version`). A file of an earlier layout is changed into this one (`CHANGES`) when it is
+opened; a file of a newer one is refused, not read.
 """
 
 from __future__ import annotations
 
 OURS = 0x5EDA0502
 """The file's `application_id`."""
-VERSION = 1
+VERSION = 2
 OLDEST_SQLITE = (3, 38, 0)
 """It has RETURNING (3.35), STRICT tables (3.37) and the functions of JSON always (3.38)."""
 
@@ -17,7 +18,9 @@ CREATE TABLE task (id TEXT PRIMARY KEY, state TEXT NOT NULL, attempt INTEGER NOT
     claims INTEGER NOT NULL DEFAULT 0, nonce TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '',
     expires INTEGER NOT NULL DEFAULT 0, clock TEXT NOT NULL DEFAULT '0', name TEXT NOT NULL DEFAULT '', owner TEXT NOT NULL DEFAULT '',
     asked INTEGER NOT NULL DEFAULT 0, reserved INTEGER NOT NULL DEFAULT 0, forgotten INTEGER NOT NULL DEFAULT 0, ttl INTEGER NOT NULL,
-    result TEXT NOT NULL DEFAULT '', tail TEXT NOT NULL DEFAULT '') STRICT;
+    result TEXT NOT NULL DEFAULT '', tail TEXT NOT NULL DEFAULT '', failed_day TEXT NOT NULL DEFAULT '',
+    failed INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '') STRICT;
+CREATE INDEX task_failed ON task (failed_day, failed) WHERE failed_day <> '';
 CREATE TABLE chord (id TEXT PRIMARY KEY, size INTEGER NOT NULL, body TEXT NOT NULL, queue TEXT NOT NULL, digest TEXT NOT NULL,
     bytes INTEGER NOT NULL, ttl INTEGER NOT NULL) STRICT;
 CREATE TABLE arrival (chord TEXT NOT NULL, node TEXT NOT NULL, child INTEGER NOT NULL, failed INTEGER NOT NULL, ttl INTEGER NOT NULL,
@@ -67,3 +70,14 @@ CREATE TABLE consumer (queue TEXT PRIMARY KEY, most INTEGER NOT NULL) STRICT;
 CREATE TABLE keys (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
 CREATE TABLE secret (webhook TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
 """
+
+CHANGES = {
+    1: """
+ALTER TABLE task ADD COLUMN failed_day TEXT NOT NULL DEFAULT '';
+ALTER TABLE task ADD COLUMN failed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE task ADD COLUMN error TEXT NOT NULL DEFAULT '';
+ALTER TABLE task ADD COLUMN place TEXT NOT NULL DEFAULT '';
+CREATE INDEX task_failed ON task (failed_day, failed) WHERE failed_day <> '';
+""",
+}
+"""By the number of an earlier layout: the statements that change a file of it into the next one."""

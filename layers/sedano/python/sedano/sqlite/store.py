@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from sedano.errors import ConfigurationError, SedanoError, Unavailable
-from sedano.sqlite.schema import OLDEST_SQLITE, OURS, TABLES, VERSION
+from sedano.sqlite.schema import CHANGES, OLDEST_SQLITE, OURS, TABLES, VERSION
 
 BUSY_S = 5.0
 """How long a transaction waits for another one before its call is answered with `Unavailable`."""
@@ -202,7 +202,8 @@ class Store:
         return database
 
     def _found(self, database: sqlite3.Connection) -> None:
-        """Make the tables of a new file, and require write-ahead logging. A file that is not ours is not written to.
+        """Make the tables of a new file, change those of an earlier layout, and require write-ahead logging. A file that is not ours is not
+        written to.
 
         Raises:
             ConfigurationError: the file belongs to another program, or to a newer version of this one.
@@ -215,7 +216,9 @@ class Store:
             database.execute("BEGIN IMMEDIATE")
             if self._is_founded(database):
                 return
-            for statement in filter(str.strip, TABLES.split(";")):
+            _, owner, version = database.execute(_OWNER).fetchone()
+            texts = [CHANGES[number] for number in range(version, VERSION)] if owner == OURS else [TABLES]
+            for statement in filter(str.strip, ";".join(texts).split(";")):
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {OURS}")
             database.execute(f"PRAGMA user_version = {VERSION}")
@@ -240,7 +243,7 @@ class Store:
             return
 
     def _is_founded(self, database: sqlite3.Connection) -> bool:
-        """Return whether the file is ours; False when it is new.
+        """Return whether the file is ours and has this layout; False when it is new, or has an earlier layout that `CHANGES` knows.
 
         Raises:
             ConfigurationError: it is another program's, or a newer version's.
@@ -248,6 +251,8 @@ class Store:
         tables, owner, version = database.execute(_OWNER).fetchone()
         if owner == OURS and version == VERSION:
             return True
+        if owner == OURS and version in CHANGES:
+            return False
         if owner == OURS:
             raise ConfigurationError(
                 f"{self.path} has the layout {version}, and this version of sedano knows {VERSION}: a newer one wrote it; "

@@ -1,30 +1,40 @@
-"""The failed tasks of the event history by cause: the task, the kind of error, and the innermost frame of the application.
+"""The failed tasks of some days by cause: the task, the kind of error, and the innermost frame of the application.
 
-The history has no tracebacks. So the frame is that of one example of each group, from its record: one BatchGetItem for a hundred groups.
+They are read from the ledger's index of failures: a few queries a day, however many tasks there were. The index does not have the failures
+of tasks that leave no record (`at_least_once`), and a stage that an earlier version deployed does not have the index. Both are read from
+the event history, which has no frames; the view says so in its notes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.model import states
-from sedano.model.ledger import tracebacks
-from sedano.model.ledger.records import TaskRecord
+from sedano.model.history.registers import Timeline
+from sedano.model.ledger.failures import FailedTask
+from sedano.model.ledger.records import RECORD_LIFETIME_S
+from sedano.ports import Ports
 from sedano.views.cluster import first_day, timelines
 from sedano.views.reader import About, Reader
-from sedano.views.tasks import TaskRow, row
+from sedano.views.tasks import row
 
-FAILED = frozenset({states.FAILURE, states.POISON})
-MOST_GROUPS = 100
-"""For how many groups, the most frequent first, the record of an example is read."""
+MOST = 1_000
+"""How many failed tasks, the latest first, are read from the index."""
+KEPT_DAYS = RECORD_LIFETIME_S // 86_400
+"""For so many days the ledger keeps a record."""
+NAMED = 3
+NO_INDEX = "This stage has no index of failures yet; the next `sedano deploy` adds it."
+History = Callable[[], tuple[list[Timeline], int]]
+"""Reads the tasks of the event history, the latest first, and counts the lines that cannot be read."""
 
 
 class FailureGroup(NamedTuple):
-    """A *number* of tasks of one name that failed with one kind of *error*, from *first* to *last* (epoch s); the id of an *example*.
+    """A *number* of tasks of one name that failed with one kind of *error* in one place, from *first* to *last* (epoch s); the id of an
+    *example*, the latest.
 
-    *where*: the innermost frame of the application in the example's traceback; empty where its record has none.
+    *where*: the innermost frame of the application; empty where the error has no traceback, and for what is from the event history.
     """
 
     task: str
@@ -37,13 +47,25 @@ class FailureGroup(NamedTuple):
 
 
 class FailuresView(NamedTuple):
-    """The *groups*, the most frequent first, of *failed* tasks in all since the day *since*."""
+    """The *groups*, the most frequent first, of *failed* tasks in all since the day *since*.
+
+    *notes*: sentences about what the index did not have, and where it was read instead. *unreadable* counts lines of the event history.
+    """
 
     groups: tuple[FailureGroup, ...]
     failed: int
     since: str
     unreadable: int
+    notes: tuple[str, ...]
     about: About
+
+
+class Failures(NamedTuple):
+    """The failed *tasks*, the latest first, with the *notes* of `FailuresView` and its number of *unreadable* lines."""
+
+    tasks: Sequence[FailedTask]
+    notes: tuple[str, ...] = ()
+    unreadable: int = 0
 
 
 def failures(app: Sedano, days: int) -> FailuresView:
@@ -53,33 +75,75 @@ def failures(app: Sedano, days: int) -> FailuresView:
         OptionError: *days* is less than 1.
     """
     reader = Reader(app)
-    every, unreadable = timelines(reader.ports, days)
-    groups = grouped([row(task) for task in every if task.state in FAILED])
-    examples = [one.example for one in groups[:MOST_GROUPS]]
-    records = reader.ports.ledger.read(examples) if examples else {}
+    since = first_day(reader.ports, days)
+    found = read(reader, days, lambda: timelines(reader.ports, days))
     return FailuresView(
-        groups=tuple(one._replace(where=_where(records.get(one.example))) for one in groups), failed=sum(one.number for one in groups),
-        since=first_day(reader.ports, days), unreadable=unreadable, about=reader.about(),
+        groups=tuple(grouped(found.tasks)), failed=len(found.tasks), since=since, unreadable=found.unreadable, notes=found.notes,
+        about=reader.about(),
     )  # fmt: skip
 
 
-def grouped(failed: Sequence[TaskRow]) -> list[FailureGroup]:
-    """Return *failed* tasks, the latest first, by task and kind of error, the most frequent group first."""
-    groups: dict[tuple[str, str], list[TaskRow]] = {}
+def read(reader: Reader, days: int, history: History | None) -> Failures:
+    """Return the failed tasks of the last *days*, today included; what the index lacks from *history* (None: it is not read)."""
+    known = _indexed(reader.ports, days)
+    unrecorded = {name for name, spec in reader.registry.tasks.items() if spec.delivery == "at_least_once"}
+    notes = _notes(known, days, sorted(unrecorded), history is not None)
+    if history is None or (known is not None and not unrecorded):
+        return Failures(known or (), notes)
+    every, unreadable = history()
+    failed = [one for one in map(_failed_task, every) if one is not None]
+    if known is None:
+        return Failures(failed, notes, unreadable)
+    recorded = {one.task_id for one in known}
+    more = [one for one in failed if one.name in unrecorded and one.task_id not in recorded]
+    return Failures(sorted([*known, *more], key=lambda one: -one.at), notes, unreadable)
+
+
+def grouped(failed: Sequence[FailedTask]) -> list[FailureGroup]:
+    """Return *failed* tasks, the latest first, by task, kind of error and place, the most frequent group first."""
+    groups: dict[tuple[str, str, str], list[FailedTask]] = {}
     for one in failed:
-        groups.setdefault((one.name, _kind(one.error)), []).append(one)
-    found = [_failure(task, error, some) for (task, error), some in groups.items()]
-    return sorted(found, key=lambda one: (-one.number, one.task, one.error))
+        groups.setdefault((one.name, one.error or "?", one.where), []).append(one)
+    found = [
+        FailureGroup(task, error, len(some), min(one.at for one in some), some[0].at, some[0].task_id, where)
+        for (task, error, where), some in groups.items()
+    ]
+    return sorted(found, key=lambda one: (-one.number, one.task, one.error, one.where))
 
 
-def _failure(task: str, error: str, some: Sequence[TaskRow]) -> FailureGroup:
-    return FailureGroup(task=task, error=error, number=len(some), first=min(one.at for one in some), last=some[0].at, example=some[0].id)
+def _indexed(ports: Ports, days: int) -> list[FailedTask] | None:
+    """Return the failed tasks that the index has, the latest first; None: there is no index."""
+    found: list[FailedTask] = []
+    for number in range(1, min(days, KEPT_DAYS) + 1):
+        some = ports.ledger.failures(first_day(ports, number), MOST - len(found))
+        if some is None:
+            return None
+        found += some
+        if len(found) == MOST:
+            break
+    return found
 
 
-def _kind(error: str) -> str:
-    """Return the type of an *error* such as ``ValueError('7 is odd')``."""
-    return error.partition("(")[0] or "?"
+def _notes(known: Sequence[FailedTask] | None, days: int, unrecorded: Sequence[str], is_read: bool) -> tuple[str, ...]:
+    where = "were read from the event history, which has no frames." if is_read else "are in the event history, which was not read."
+    if known is None:
+        return (f"{NO_INDEX} The failures {where}",)
+    notes = []
+    if len(known) == MOST:
+        notes.append(f"Only the latest {MOST:,} failures were read.")
+    if days > KEPT_DAYS:
+        older = f"`sedano list --state FAILURE --days {days}` reads the event history"
+        notes.append(f"The ledger keeps a record for {KEPT_DAYS} days; {older}.")
+    if unrecorded:
+        left = f" and {len(unrecorded) - NAMED} more" if len(unrecorded) > NAMED else ""
+        notes.append(f"Tasks that leave no record (at_least_once): {', '.join(unrecorded[:NAMED])}{left}. Their failures {where}")
+    return tuple(notes)
 
 
-def _where(record: TaskRecord | None) -> str:
-    return tracebacks.origin(record.error.traceback) if record is not None and record.error is not None else ""
+def _failed_task(task: Timeline) -> FailedTask | None:
+    """Return a task of the history as the index would have it, without a place; None if it did not fail."""
+    if task.state not in states.FAILED:
+        return None
+    seen, retries = row(task), task.fields["retries"]
+    attempt, kind = retries if isinstance(retries, int) else 0, seen.error.partition("(")[0]
+    return FailedTask(task_id=seen.id, state=states.TaskState(seen.state), name=seen.name, attempt=attempt, at=seen.at, error=kind)

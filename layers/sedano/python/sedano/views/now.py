@@ -1,7 +1,7 @@
 """Does anything need you now? Parked messages, failures, open circuits, late schedules, lost workers, pauses that hold tasks back.
 
-The view reads what is small: the control record, the shared circuits, the sixteen agendas, the index of members and one request for each
-queue. Today's history is read for the failures and the latest tasks; with ``days=0`` it is not, and the view costs no S3 request.
+The view reads what is small: the control record, the shared circuits, the sixteen agendas, the indexes of members and of failures, and one
+request for each queue. Today's history is read for the latest tasks; with ``days=0`` it is not, and the view costs no S3 request.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from sedano.app import Sedano
 from sedano.model import pauses, states
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import LOST, Member
+from sedano.model.ledger.failures import FailedTask
 from sedano.model.messages.timestamps import shown
 from sedano.ports import PARKED
 from sedano.ports.absent import has
+from sedano.views import failures as of_failures
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
 from sedano.views.cluster import timelines
-from sedano.views.failures import FAILED, FailureGroup, grouped
+from sedano.views.failures import FailureGroup
 from sedano.views.queues import QueueRow
 from sedano.views.reader import About, Reader
 from sedano.views.schedules import ScheduleRow
@@ -43,7 +45,10 @@ class Need(NamedTuple):
 
 
 class NowView(NamedTuple):
-    """The *needs* for a person, the *queues*, how many workers are in each state, and the tasks *by_state* with the *latest* of them."""
+    """The *needs* for a person, the *queues*, how many workers are in each state, and the tasks *by_state* with the *latest* of them.
+
+    *notes*: what was not read for the failures among the needs, or was read elsewhere (`sedano.views.failures`).
+    """
 
     needs: tuple[Need, ...]
     queues: tuple[QueueRow, ...]
@@ -51,6 +56,7 @@ class NowView(NamedTuple):
     by_state: Mapping[str, int]
     latest: tuple[TaskRow, ...]
     unreadable: int
+    notes: tuple[str, ...]
     about: About
 
 
@@ -62,19 +68,21 @@ def now(app: Sedano, days: int = 1) -> NowView:
     members = reader.control.members() if has(reader.ports.members) else []
     record = reader.ports.control.read() if has(reader.ports.control) else ControlRecord()
     queues = of_queues.rows(reader, record) if has(reader.ports.consumers) else ()
-    needs = (*_needs(reader, rows, members), *_paused(record, queues, reader.now))
+    failed = of_failures.read(reader, max(days, 1), (lambda: (every, 0)) if days else None)
+    needs = (*_needs(reader, failed.tasks, members), *_paused(record, queues, reader.now))
     return NowView(
         needs=needs, queues=queues, workers=dict(Counter(one.state for one in members)),
-        by_state=dict(Counter(one.state for one in rows)), latest=tuple(rows[:LATEST]), unreadable=unreadable, about=reader.about(),
+        by_state=dict(Counter(one.state for one in rows)), latest=tuple(rows[:LATEST]), unreadable=unreadable, notes=failed.notes,
+        about=reader.about(),
     )  # fmt: skip
 
 
-def _needs(reader: Reader, rows: Sequence[TaskRow], members: Sequence[Member]) -> Iterator[Need]:
+def _needs(reader: Reader, failed: Sequence[FailedTask], members: Sequence[Member]) -> Iterator[Need]:
     parked = reader.ports.consumers.load(PARKED).waiting if has(reader.ports.consumers) else 0
     if parked:
         yield Need("parked", "parked", f"{parked} messages were set aside; `sedano parked list` shows the reasons")
-    for group in grouped([one for one in rows if one.state in FAILED])[:MOST_GROUPS]:
-        yield _failed(group, [one for one in rows if one.id == group.example])
+    for group in of_failures.grouped(failed)[:MOST_GROUPS]:
+        yield _failed(group, [one for one in failed if one.task_id == group.example])
     circuits = reader.control.inspect().circuits() if has(reader.ports.memos) else []
     yield from (_circuit(one) for one in circuits if one.open)
     if has(reader.ports.schedules):
@@ -85,10 +93,12 @@ def _needs(reader: Reader, rows: Sequence[TaskRow], members: Sequence[Member]) -
     yield from (_lost(one) for one in members if one.state == LOST)
 
 
-def _failed(group: FailureGroup, example: Sequence[TaskRow]) -> Need:
+def _failed(group: FailureGroup, example: Sequence[FailedTask]) -> Need:
     kind = "poison" if any(one.state == states.POISON for one in example) else "failures"
     times = "once" if group.number == 1 else f"{group.number} times"
-    return Need(kind, group.task, f"{group.task} failed {times} with {group.error}, last at {shown(group.last)}: task {group.example}")
+    place = f" ({group.where})" if group.where else ""
+    last = f"last at {shown(group.last)}: task {group.example}"
+    return Need(kind, group.task, f"{group.task} failed {times} with {group.error}{place}, {last}")
 
 
 def _circuit(one: CircuitView) -> Need:

@@ -17,6 +17,7 @@ from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
+from sedano.model.ledger.failures import SHARDS
 from sedano.ports import Ports
 from sedano.ports.absent import Absent
 
@@ -151,6 +152,13 @@ def _indexed(_: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:
     return {"dynamodb.Query": 1, READ_UNIT: max(1, ceil(sum(map(_size, answer)) / UNIT_BYTES)) / 2}
 
 
+def _failures(arguments: Sequence[Any], answer: Sequence[Any] | None) -> Mapping[str, float]:
+    """Count a query for each shard of a day; each may read as many as all together may return."""
+    found = answer or ()
+    size = sum(map(_size, found)) * (SHARDS if len(found) == arguments[1] else 1)
+    return {"dynamodb.Query": SHARDS, READ_UNIT: SHARDS * max(1, ceil(size / SHARDS / UNIT_BYTES)) / 2}
+
+
 def _timers(_: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:
     return {"scheduler.ListSchedules": max(1, ceil(len(answer) / MOST_KEYS)), "scheduler.GetSchedule": len(answer)}
 
@@ -166,7 +174,7 @@ def _each_call(operation: str) -> Count:
 
 
 READS: Mapping[tuple[str, str], Count] = {
-    ("ledger", "read"): _keyed, ("ledger", "read_join"): _one, ("ledger", "read_nodes"): _nodes,
+    ("ledger", "read"): _keyed, ("ledger", "failures"): _failures, ("ledger", "read_join"): _one, ("ledger", "read_nodes"): _nodes,
     ("queues", "receive"): _each_call("sqs.ReceiveMessage"), ("queues", "hold"): _each_call("sqs.ChangeMessageVisibility"),
     ("blobs", "get"): _each_call("s3.GetObject"), ("events", "read"): _each_call("s3.ListObjectsV2"),
     ("members", "read"): _indexed, ("leases", "read"): _keyed, ("control", "read"): _one, ("elections", "read"): _one,

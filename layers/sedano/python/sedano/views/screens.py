@@ -67,7 +67,8 @@ def now(app: Sedano, asked: ScreenQuery) -> Screen:
         Panel("Workers", ("state", "workers"), at_work, "No worker was seen in three days."),
         _tasks("Latest", view.latest),
     )
-    return Screen(title="Now", notes=unreadable(view.unreadable), tables=tables, command="sedano top", about=view.about, view=view)
+    notes = (*view.notes, *unreadable(view.unreadable))
+    return Screen(title="Now", notes=notes, tables=tables, command="sedano top", about=view.about, view=view)
 
 
 def tasks(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -92,7 +93,7 @@ def failures(app: Sedano, asked: ScreenQuery) -> Screen:
         for one in view.groups
     )  # fmt: skip
     table = Panel("Causes", ("number", "task", "error", "where", "first", "last", "example"), rows, "No task failed.")
-    notes = (f"{view.failed} tasks failed since {view.since}.", *unreadable(view.unreadable))
+    notes = (f"{view.failed} tasks failed since {view.since}.", *view.notes, *unreadable(view.unreadable))
     return Screen(
         title="Failures", notes=notes, tables=(table,), command=f"sedano failures --days {asked.days}", about=view.about, view=view
     )  # fmt: skip

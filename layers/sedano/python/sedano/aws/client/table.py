@@ -85,6 +85,27 @@ class Table:
             self._read_some(keys[start : start + MAX_KEYS], found)
         return found
 
+    def newest(self, index: str, asked: Mapping[str, Any], most: int) -> list[Item] | None:
+        """Return at most *most* items that the query *asked* finds in *index*, the last of its sort key first; eventually consistent.
+
+        None: the table has no such index, or DynamoDB is still making it.
+        """
+        found: list[Item] = []
+        more: Mapping[str, Any] = {}
+        while len(found) < most:
+            left = most - len(found)
+            try:
+                answer = self._client.query(TableName=self._name, IndexName=index, ScanIndexForward=False, Limit=left, **asked, **more)
+            except AWS_ERRORS as error:
+                if f"index: {index}" in str(error):  # the end of DynamoDB's words for either
+                    return None
+                raise fault(error, "dynamodb.Query") from error
+            found += answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                break
+            more = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+        return found
+
     def _read_some(self, keys: Sequence[str], found: dict[str, Item]) -> None:
         wanted = {self._name: {"Keys": [{"pk": {"S": key}} for key in keys], "ConsistentRead": True}}
         pauses = iter(PATIENCE_S)

@@ -19,6 +19,10 @@ Invariants (PROTOCOLS §10), which the conformance suite and the random comparis
   stolen from.
 * I6: an own write is never misread (the own-write rule).
 * J1: ARRIVE adds to sets. Adding twice changes nothing, so redelivery cannot fill a join early or late.
+* X1: a record has the key of the index of failures (`tri`, `tat`) if and only if it is the end of a failure of its own
+  (`sedano.model.ledger.failures`). RECORD_FAILURE and KEEP_FAILURE are RECORD and KEEP that also set the entry, under the same conditions;
+  no other write sets it, and none removes it. E3 then keeps an entry true for ever: a task that failed never becomes another thing. So
+  nothing but a failure writes to the index: one write unit more.
 
 The marks of the own-write rule (`sedano.aws.expressions`): claim and steal, RUNNING under my nonce; record, the state
 I wrote under my nonce and token; keep, that state under my nonce; reserve, PENDING under my message id. Therefore
@@ -41,12 +45,16 @@ Faults, and the conjunct that prevents each:
   which is longer than any message can live; so no deleted token can be met again by a message that remembers it.
 * A revocation that a retry outruns. ASK marks the item in the state RUNNING, and a claim needs the mark to be absent, so the next attempt
   meets both the holder's record and the mark, in either order.
+* A burst of failures that throttles the table. An index partition takes 1 000 writes a second, and a table whose index cannot keep up
+  refuses its own writes, claims included. `tri` has four shards a day.
+* An entry that is too long, or that the store cannot keep. `ek` and `wh` are from the task: they are cut, and are valid UTF-8.
 * Numbers that change on the way. `exp`, `rsv` are whole milliseconds, so STEAL's equality survives the round trip.
 
 Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
 message id · `own` the worker that claimed · `rvk` what a revocation asked · `exp`, `rsv` epoch ms · `clk` clock · `nm`
 task name · `res` result (JSON text, empty: none) · `fgt` it was forgotten ·
-`tail` the rest (`sedano.model.ledger.outcome_text`) · `ttl` epoch s.
+`tail` the rest (`sedano.model.ledger.outcome_text`) · `ttl` epoch s. Of a failure: `tri` UTC day, `#`, shard of the id · `tat` epoch ms ·
+`tid` task id · `ek` type of the error · `wh` innermost frame of the application.
 
 Source: PROTOCOLS §3 (claim; simulated in 40 000 schedules, exhausted in 603 928 states) and §4 (join).
 """
@@ -65,6 +73,7 @@ _ZERO = {":zero": {"N": "0"}}
 
 _HOLD = "st = :running, nc = :nc, mid = :mid, exp = :exp, clk = :clk, nm = :nm, own = :own, #ttl = :ttl"
 _END = "st = :st, try = :try, clk = :clk, nm = :nm, res = :res, tail = :tail, #ttl = :ttl"
+_FAILED = "tri = :tri, tat = :tat, tid = :tid, ek = :ek, wh = :wh"
 _WAITING = "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk)"
 
 CLAIM = Write(
@@ -99,6 +108,9 @@ RECORD = Write(condition="st = :running AND nc = :nc AND att = :att", update=f"S
 """End the attempt that I hold: a terminal state, or RETRY with the next attempt's number. Late but not stolen is good.
 """
 
+RECORD_FAILURE = Write(condition=RECORD.condition, update=f"{RECORD.update}, {_FAILED}", names=TTL, values=RECORD.values)
+"""RECORD of a failure, with its entry in the index of failures."""
+
 KEEP = Write(
     condition="attribute_not_exists(pk) OR st = :pending OR (st = :retry AND try = :try)",
     update=f"SET {_END}, nc = :nc, mid = :mid",
@@ -106,6 +118,12 @@ KEEP = Write(
     values={**_PENDING, **_RETRY},
 )
 """Record an end without a claim (`record_once`), if the task has no holder and no terminal record."""
+
+KEEP_FAILURE = Write(condition=KEEP.condition, update=f"{KEEP.update}, {_FAILED}", names=TTL, values=KEEP.values)
+"""KEEP of a failure, with its entry in the index of failures."""
+
+FAILURES = {"KeyConditionExpression": "tri = :tri"}
+"""The failures of one shard of a day, for a query of their index."""
 
 RESERVE = Write(
     condition="attribute_not_exists(pk) OR (st = :pending AND rsv < :now)",
@@ -128,10 +146,10 @@ ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rv
 
 FORGET = Write(
     condition=f"st IN ({', '.join(_ENDED)})",
-    update="SET res = :none, tail = :none, fgt = :one",
+    update="SET res = :none, tail = :none, fgt = :one REMOVE ek, wh",
     values={**_ONE, **_ENDED, ":none": {"S": ""}},
 )
-"""Drop what a finished task said, not that it finished, and note that it was dropped."""
+"""Drop what a finished task said, not that it finished, and note that it was dropped. A failure stays in its index, without its error."""
 
 OPEN_JOIN = Write(condition="attribute_not_exists(pk)")
 """Put a join where it is not open yet."""

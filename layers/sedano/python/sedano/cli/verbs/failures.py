@@ -1,4 +1,4 @@
-"""`sedano failures`: the failed tasks of the event history, by task and error."""
+"""`sedano failures`: the failed tasks, by task, error and place."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import click
 
 from sedano.cli.options import of_app, of_list, the_app, whole
 
+HELP = """Show failed tasks by task, error and place, the most frequent first.
 
-@click.command(help="Show failed tasks by task and error, the most frequent first. Reads the history of N days, as list does.")
+It reads the ledger's index of failures: a few queries a day. Failures of tasks that leave no record are read from the history."""
+
+
+@click.command(help=HELP)
 @click.option("--days", type=whole(1), default=2, metavar="N", help="Read N days, today included; default: 2.")
 @click.option("--fail", is_flag=True, help="Exit with 6 if there are any.")
 @of_app

@@ -1,0 +1,58 @@
+"""The index of failures of the ledger table: its keys, its entries as attributes, and its query.
+
+The index has the partition key `tri` (a string) and the sort key `tat` (a number), and holds the attributes `ENTRY`. Only records of failed
+tasks have the keys (X1 of `sedano.aws.expressions.tasks`), so it is as small as the trouble is. It follows the table within a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sedano.aws.client.table import Table
+from sedano.aws.expressions import Write, tasks
+from sedano.aws.ledger_items import Item, Values, whole_ms
+from sedano.model.ledger.failures import SHARDS, FailedTask, day_of, failed_task, shard_of
+from sedano.model.ledger.records import Outcome
+from sedano.model.states import read_state
+
+FAILURES = "failures"
+"""The name of the index."""
+ENTRY = ("tid", "st", "nm", "try", "ek", "wh")
+"""The attributes that the index holds beside its keys and the table's."""
+WRITES = ((tasks.RECORD, tasks.RECORD_FAILURE), (tasks.KEEP, tasks.KEEP_FAILURE))
+"""The writes of an end, each with the one that makes an entry as well."""
+_NO_TEXT: Mapping[str, str] = {"S": ""}
+
+
+def indexed(write: Write, outcome: Outcome) -> tuple[Write, Values]:
+    """Return the write that records *outcome* as *write* does, and with it its entry in the index, if it has one; and the values of it."""
+    entry = failed_task(outcome)
+    if entry is None:
+        return write, {}
+    values: Values = {
+        ":tri": _partition(day_of(entry.at), shard_of(entry.task_id)), ":tat": {"N": whole_ms(entry.at)}, ":tid": {"S": entry.task_id},
+        ":ek": {"S": entry.error}, ":wh": {"S": entry.where},
+    }  # fmt: skip
+    return next(more for plain, more in WRITES if plain is write), values
+
+
+def shards(day: str) -> list[Mapping[str, str]]:
+    """Return the keys of the partitions of *day* (YYYY-MM-DD, UTC)."""
+    return [_partition(day, shard) for shard in range(SHARDS)]
+
+
+def read(table: Table, key: Mapping[str, str], most: int) -> list[FailedTask] | None:
+    """Return at most *most* failed tasks of the partition *key*, the latest first; None: the table has no such index."""
+    found = table.newest(FAILURES, {**tasks.FAILURES, "ExpressionAttributeValues": {":tri": key}}, most)
+    return None if found is None else list(map(_failed_task, found))
+
+
+def _partition(day: str, shard: int) -> Mapping[str, str]:
+    return {"S": f"{day}#{shard}"}
+
+
+def _failed_task(item: Item) -> FailedTask:
+    return FailedTask(
+        task_id=item["tid"]["S"], state=read_state(item["st"]["S"]), name=item["nm"]["S"], attempt=int(item["try"]["N"]),
+        at=int(item["tat"]["N"]) / 1000, error=item.get("ek", _NO_TEXT)["S"], where=item.get("wh", _NO_TEXT)["S"],
+    )  # fmt: skip

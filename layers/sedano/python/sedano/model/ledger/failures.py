@@ -1,0 +1,72 @@
+"""The entries of the ledger's index of failures: which ends are in it, and what it says of each. Pure.
+
+A failure is in the index where it happened. So three ends are left out: a revoked or expired task, which is no fault of its code; the copy
+of an end under the id by which a join looks for it; and a task that ended with the error of another one (`ErrorRecord.cause`), such as the
+body of a chord whose member failed.
+
+A day is divided into shards by the id of the task, so that a burst of failures meets several partitions of the index. DynamoDB throttles
+the writes of a table whose index cannot keep up.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import NamedTuple
+
+from sedano.model import states
+from sedano.model.ledger import tracebacks
+from sedano.model.ledger.records import Outcome, copied_from
+
+SHARDS = 4
+MOST_KIND, MOST_PLACE = 100, 200
+"""The most characters that the index keeps of an error's type and of a place in the code."""
+
+
+class FailedTask(NamedTuple):
+    """A task that ended as FAILURE or POISON *at* (epoch s), in its attempt *attempt*, with an *error* of this type.
+
+    *where*: the innermost frame of the application (`tracebacks.origin`). Both are empty where the task left no error, or was forgotten.
+    """
+
+    task_id: str
+    state: states.TaskState
+    name: str
+    attempt: int
+    at: float
+    error: str = ""
+    where: str = ""
+
+
+def failed_task(outcome: Outcome) -> FailedTask | None:
+    """Return the entry of *outcome* in the index of failures; None where it has none."""
+    error = outcome.error
+    if outcome.state not in states.FAILED or copied_from(outcome) != outcome.task_id:
+        return None
+    if error is not None and error.cause not in ("", outcome.task_id):
+        return None
+    at = round(outcome.at * 1000) / 1000
+    entry = FailedTask(task_id=outcome.task_id, state=outcome.state, name=outcome.name, attempt=outcome.attempt, at=at)
+    if error is None:
+        return entry
+    return entry._replace(error=_text(error.type_name, MOST_KIND), where=_text(tracebacks.origin(error.traceback), MOST_PLACE))
+
+
+def day_of(at: float) -> str:
+    """Return the day (YYYY-MM-DD, UTC) of the moment *at* (epoch s)."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def shard_of(task_id: str) -> int:
+    """Return the shard of a task, the same on every machine."""
+    return blake2b(task_id.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] % SHARDS
+
+
+def latest(found: list[FailedTask], most: int) -> list[FailedTask]:
+    """Return at most *most* of *found*, the latest first; those of one moment by their ids, backwards as well."""
+    return sorted(found, key=lambda one: (one.at, one.task_id), reverse=True)[:most]
+
+
+def _text(text: str, most: int) -> str:
+    """Return the beginning of *text* as every store can keep it."""
+    return text[:most].encode("utf-8", "replace").decode()

@@ -1,0 +1,216 @@
+"""The index of failures: what failed on a day is found by one question, the latest first, and nothing else is in it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sedano.aws.failures import FAILURES
+from sedano.model import states
+from sedano.model.ledger.failures import MOST_KIND, MOST_PLACE, SHARDS, FailedTask, shard_of
+from sedano.model.ledger.records import Claim, ErrorRecord, Outcome, RecordAnswer, copy_of
+from sedano.ports import Ledger
+from tests.conformance.tasks import CLAIM, NOW, accepted, claimed, granted, in_the_way, retry, rival, stored, success
+from tests.conformance.worlds import World, over_aws
+from tests.plugins.resources import Resources
+
+TODAY, YESTERDAY, DAY = "2026-01-01", "2025-12-31", 86_400
+TRACEBACK = """Traceback (most recent call last):
+  File "/app/shop/tasks.py", line 12, in convert
+    return rate(currency)
+  File "/usr/lib/python3.12/json/decoder.py", line 9, in decode
+    raise error
+"""
+ERROR = ErrorRecord("KeyError", "'CHF'", TRACEBACK)
+ENTRY = FailedTask("task-1", states.FAILURE, "shop.sum", 0, NOW + 1.25, "KeyError", "tasks.py:12 in convert")
+Write = Callable[[Ledger, Outcome], RecordAnswer]
+
+
+def failure(claim: Claim = CLAIM, fence: int = 1, **changes: Any) -> Outcome:
+    """The outcome FAILURE of *claim*."""
+    return success(claim, fence, **{"state": states.FAILURE, "error": ERROR, "name": "shop.sum", "at": NOW + 1.25, **changes})
+
+
+def recorded(ledger: Ledger, outcome: Outcome) -> RecordAnswer:
+    """Claim, and record *outcome*."""
+    fence = claimed(ledger, CLAIM._replace(task_id=outcome.task_id, attempt=outcome.attempt)).fence
+    return ledger.record([outcome._replace(fence=fence)])[0]
+
+
+def kept(ledger: Ledger, outcome: Outcome) -> RecordAnswer:
+    """Record *outcome* without a claim."""
+    return ledger.keep([outcome])[0]
+
+
+WAYS = pytest.mark.parametrize("write", [recorded, kept])
+
+
+def ids(world: World, day: str = TODAY, most: int = 100) -> list[str]:
+    """The failed tasks of *day*."""
+    found = world.ledger.failures(day, most)
+    assert found is not None
+    return [one.task_id for one in found]
+
+
+@WAYS
+@pytest.mark.parametrize("state", sorted(states.FAILED))
+def test_a_failure_is_found_with_its_error_and_its_place(world: World, write: Write, state: states.TaskState) -> None:
+    assert accepted(write(world.ledger, failure(state=state, attempt=2)))
+    assert world.ledger.failures(TODAY, 10) == [ENTRY._replace(state=state, attempt=2)]
+
+
+@WAYS
+@pytest.mark.parametrize("outcome", [
+    *(failure(state=state) for state in sorted(states.TERMINAL - states.FAILED)),
+    failure(error=ERROR._replace(cause="task-0")), copy_of(failure(task_id="task-0"), "task-1"),
+], ids=["expired", "revoked", "success", "of another task", "copy"])  # fmt: skip
+def test_what_did_not_fail_here_is_not_found(world: World, write: Write, outcome: Outcome) -> None:
+    if write is recorded:
+        held = claimed(world.ledger, CLAIM._replace(nonce=outcome.nonce))
+        answer = world.ledger.record([outcome._replace(fence=held.fence)])[0]
+    else:
+        answer = kept(world.ledger, outcome)
+    assert accepted(answer)
+    assert stored(world.ledger).error == outcome.error
+    assert ids(world) == []
+
+
+def test_what_is_claimed_reserved_retried_or_revoked_is_not_found(world: World) -> None:
+    claimed(world.ledger)
+    world.ledger.record([retry(error=ERROR)])
+    world.ledger.reserve("task-2", "m", NOW, NOW + 60)
+    world.ledger.revoke("task-3", 1, NOW)
+    world.ledger.claim([CLAIM._replace(task_id="task-4")])
+    assert ids(world) == []
+
+
+def test_an_error_whose_cause_is_the_task_itself_is_its_own(world: World) -> None:
+    kept(world.ledger, failure(error=ERROR._replace(cause="task-1")))
+    assert ids(world) == ["task-1"]
+
+
+def test_a_failure_is_recorded_whole(world: World) -> None:
+    held = claimed(world.ledger)
+    outcome = failure(attempt=3, result="7")
+    world.ledger.record([outcome])
+    assert stored(world.ledger) == held._replace(
+        state=states.FAILURE, attempt=3, clock=outcome.clock, name="shop.sum", result="7", error=ERROR
+    )
+
+
+def test_a_failure_is_kept_whole(world: World) -> None:
+    world.ledger.reserve("task-1", "m", NOW, NOW + 60)
+    outcome = failure(rival(), attempt=3, result="7")
+    assert accepted(world.ledger.keep([outcome])[0])
+    record = stored(world.ledger)
+    assert (record.state, record.attempt, record.clock, record.name) == (states.FAILURE, 3, outcome.clock, "shop.sum")
+    assert (record.result, record.error, record.nonce, record.message_id) == ("7", ERROR, outcome.nonce, "message-2")
+
+
+@pytest.mark.parametrize("change", [{"nonce": "c" * 32}, {"fence": 2}])
+def test_no_failure_is_recorded_without_the_holders_nonce_and_fence(world: World, change: dict[str, Any]) -> None:
+    held = claimed(world.ledger)
+    assert in_the_way(world.ledger.record([failure(**change)])[0]) == held
+    assert ids(world) == []
+
+
+@WAYS
+def test_a_failure_never_replaces_an_end(world: World, write: Write) -> None:
+    held = claimed(world.ledger)
+    world.ledger.record([success()])
+    late = failure(rival(), 0) if write is kept else failure(fence=held.fence)
+    assert in_the_way((world.ledger.keep if write is kept else world.ledger.record)([late])[0]) == stored(world.ledger)
+    assert (stored(world.ledger).state, ids(world)) == (states.SUCCESS, [])
+
+
+def test_a_failure_is_not_kept_over_a_running_claim(world: World) -> None:
+    held = claimed(world.ledger)
+    assert in_the_way(world.ledger.keep([failure(rival(), 0)])[0]) == held
+    assert ids(world) == []
+
+
+def test_a_waiting_retry_fails_at_its_own_attempt_only(world: World) -> None:
+    claimed(world.ledger)
+    world.ledger.record([retry()])
+    poison = failure(rival(), 0, state=states.POISON)
+    assert in_the_way(world.ledger.keep([poison])[0]) == stored(world.ledger)
+    assert accepted(world.ledger.keep([poison._replace(attempt=1)])[0])
+    assert (stored(world.ledger).fence, ids(world)) == (1, ["task-1"])
+
+
+@pytest.mark.parametrize("write", ["record", "keep"])
+def test_an_own_failure_is_recognised_when_its_answer_was_lost(world: World, write: str) -> None:
+    outcome = failure(fence=claimed(world.ledger).fence if write == "record" else 0)
+    with world.losing("UpdateItem"):
+        getattr(world.ledger, write)([outcome])
+    assert accepted(getattr(world.ledger, write)([outcome])[0])
+    assert ids(world) == ["task-1"]
+
+
+def test_the_zombie_of_a_stolen_claim_leaves_no_entry(world: World) -> None:
+    seen = claimed(world.ledger)
+    granted(world.ledger.steal(rival(), seen))
+    assert not accepted(world.ledger.record([failure()])[0])
+    assert accepted(world.ledger.record([success(rival(), 2)])[0])
+    assert ids(world) == []
+
+
+def test_failures_are_listed_by_their_day_the_latest_first_and_no_more_than_asked_for(world: World) -> None:
+    midnight = NOW + DAY
+    moments = {"a": NOW, "b": NOW + 7, "c": midnight - 0.001, "d": midnight, "e": NOW - 0.001, "f": midnight - 0.0001}
+    for task_id, at in moments.items():
+        kept(world.ledger, failure(task_id=task_id, at=at))
+    assert ids(world) == ["c", "b", "a"]
+    assert ids(world, most=2) == ["c", "b"]
+    assert (ids(world, YESTERDAY), sorted(ids(world, "2026-01-02")), ids(world, "2026-01-03")) == (["e"], ["d", "f"], [])
+
+
+def test_more_failures_than_one_answer_holds_are_all_found(world: World) -> None:
+    known = [f"task-{number:03}" for number in range(60)]
+    assert {shard_of(task_id) for task_id in known} == set(range(SHARDS))
+    world.ledger.keep([failure(task_id=task_id, at=NOW + number) for number, task_id in enumerate(known)])
+    assert ids(world) == known[::-1]
+    assert ids(world, most=45) == known[:14:-1]
+
+
+def test_of_one_moment_the_ids_decide(world: World) -> None:
+    world.ledger.keep([failure(task_id=task_id) for task_id in ("b", "c", "a")])
+    assert ids(world) == ["c", "b", "a"]
+
+
+def test_a_forgotten_failure_stays_in_the_list_without_its_error(world: World) -> None:
+    world.ledger.keep([failure(), failure(task_id="task-2")])
+    world.ledger.forget(["task-1", "task-unknown"])
+    found = world.ledger.failures(TODAY, 10)
+    assert found == [ENTRY._replace(task_id="task-2"), ENTRY._replace(error="", where="")]
+
+
+def test_a_success_that_is_forgotten_is_not_found(world: World) -> None:
+    world.ledger.keep([success()])
+    world.ledger.forget(["task-1"])
+    assert ids(world) == []
+
+
+def test_a_failure_without_an_error_has_an_entry_without_one(world: World) -> None:
+    kept(world.ledger, failure(error=None))
+    assert world.ledger.failures(TODAY, 10) == [ENTRY._replace(error="", where="")]
+
+
+@pytest.mark.parametrize("task_id", ["é/#%", "x" * 900, "=a"])
+def test_the_texts_of_a_task_are_cut_and_made_fit_for_every_store(world: World, task_id: str) -> None:
+    error = ErrorRecord("E\ud800" + "x" * 200, "m", TRACEBACK.replace("convert", "ü" * 400))
+    kept(world.ledger, failure(task_id=task_id, error=error))
+    found = world.ledger.failures(TODAY, 10)
+    assert found is not None
+    (entry,) = found
+    assert entry.task_id == task_id
+    assert (entry.error, entry.where) == ("E?" + "x" * (MOST_KIND - 2), ("tasks.py:12 in " + "ü" * 400)[:MOST_PLACE])
+
+
+def test_a_table_without_the_index_answers_none_and_still_records_failures(resources: Resources) -> None:
+    world = over_aws(resources)
+    table, client = resources.settings["SEDANO_LEDGER_TABLE"], resources.session.client("dynamodb")
+    client.update_table(TableName=table, GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": FAILURES}}])
+    assert accepted(world.ledger.keep([failure()])[0])
+    assert stored(world.ledger).state == states.FAILURE
+    assert world.ledger.failures(TODAY, 10) is None
