@@ -28,7 +28,7 @@ TARGETS: Sequence[Target] = (
         each("aws.expressions", "control flow_runs members memos schedules"),
         conformance("control", "flow_runs", "members", "memos", "schedules", "lifetimes"),
     ),
-    Target("memory-tasks", ("memory.ledger",), (*_LEDGER, *conformance("elections"), *unit("memory"))),
+    Target("memory-tasks", ("memory.ledger", "model.ledger.failures"), (*_LEDGER, *conformance("elections"), *unit("memory"))),
     Target("memory-leases", ("memory.leases",), (*_LEASES, *unit("memory"))),
     Target("memory-limits", ("memory.limits",), conformance("limits")),
     Target(
