@@ -153,11 +153,7 @@ class SqliteLedger:
     def failures(self, day: str, most: int) -> list[FailedTask]:
         """Return at most *most* of the tasks that failed on *day*, the latest first."""
         rows = self._store.rows(FAILURES, day, most)
-        found = [
-            FailedTask(task_id, states.read_state(state), name, attempt, failed / 1000, error, place)
-            for task_id, state, name, attempt, failed, error, place in rows
-        ]
-        return latest(found, most)
+        return latest([_failed_task(*row) for row in rows], most)
 
     def forget(self, task_ids: Sequence[str]) -> None:
         """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""
@@ -205,6 +201,12 @@ def task_record(row: Sequence[Any]) -> TaskRecord:
         expires=row[7] / 1000, clock=int(row[8]), name=row[9], owner=row[10], asked=row[11], reserved=row[12] / 1000,
         forgotten=bool(row[13]), result=row[15] or None, result_ref=rest.result_ref, error=rest.error, outbox=rest.outbox,
         outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, added=rest.added, call=rest.call,
+    )  # fmt: skip
+
+
+def _failed_task(task_id: str, state: str, name: str, attempt: int, failed: int, error: str, place: str) -> FailedTask:
+    return FailedTask(
+        task_id=task_id, state=states.read_state(state), name=name, attempt=attempt, at=failed / 1000, error=error, where=place
     )  # fmt: skip
 
 

@@ -105,9 +105,12 @@ def grouped(failed: Sequence[FailedTask]) -> list[FailureGroup]:
     for one in failed:
         groups.setdefault((one.name, one.error or "?", one.where), []).append(one)
     found = [
-        FailureGroup(task, error, len(some), min(one.at for one in some), some[0].at, some[0].task_id, where)
+        FailureGroup(
+            task=task, error=error, number=len(some), first=min(one.at for one in some), last=some[0].at, example=some[0].task_id,
+            where=where,
+        )
         for (task, error, where), some in groups.items()
-    ]
+    ]  # fmt: skip
     return sorted(found, key=lambda one: (-one.number, one.task, one.error, one.where))
 
 

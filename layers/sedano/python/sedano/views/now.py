@@ -47,7 +47,7 @@ class Need(NamedTuple):
 class NowView(NamedTuple):
     """The *needs* for a person, the *queues*, how many workers are in each state, and the tasks *by_state* with the *latest* of them.
 
-    *notes*: what was not read for the failures among the needs, or was read elsewhere (`sedano.views.failures`).
+    *notes*: sentences about the sources of the failures among the needs (`sedano.views.failures`).
     """
 
     needs: tuple[Need, ...]

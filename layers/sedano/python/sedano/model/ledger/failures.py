@@ -1,8 +1,8 @@
 """The entries of the ledger's index of failures: which ends are in it, and what it says of each. Pure.
 
-A failure is in the index where it happened. So three ends are left out: a revoked or expired task, which is no fault of its code; the copy
-of an end under the id by which a join looks for it; and a task that ended with the error of another one (`ErrorRecord.cause`), such as the
-body of a chord whose member failed.
+A failure is in the index where it happened. So three ends are left out: a revoked or expired task, whose code did not fail; the copy of an
+end under the id by which a join looks for it; and a task that ended with the error of another one (`ErrorRecord.cause`), such as the body
+of a chord whose member failed.
 
 A day is divided into shards by the id of the task, so that a burst of failures meets several partitions of the index. DynamoDB throttles
 the writes of a table whose index cannot keep up.
