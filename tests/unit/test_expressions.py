@@ -79,8 +79,15 @@ def test_nothing_that_carries_a_token_is_deleted_or_loses_an_attribute() -> None
 
 
 def test_recording_leaves_fence_nonce_and_message_id_in_place() -> None:
-    assert not re.search(r"\b(att|nc|mid|cnt|exp) =", tasks.RECORD.update)
-    assert not re.search(r"\b(att|nc|mid|cnt|exp|st|try) =", tasks.FORGET.update)
+    for write in (tasks.RECORD, tasks.RECORD_FAILURE):
+        assert not re.search(r"\b(att|nc|mid|cnt|exp) =", write.update)
+    assert not re.search(r"\b(att|nc|mid|cnt|exp|st|try|tri|tat) =", tasks.FORGET.update)
+
+
+def test_a_failure_is_written_as_any_end_is_and_only_its_entry_is_more() -> None:
+    for write, plain in ((tasks.RECORD_FAILURE, tasks.RECORD), (tasks.KEEP_FAILURE, tasks.KEEP)):
+        assert (write.condition, write.values) == (plain.condition, plain.values)
+        assert write.update == f"{plain.update}, tri = :tri, tat = :tat, tid = :tid, ek = :ek, wh = :wh"
 
 
 def test_forgetting_is_for_every_terminal_state_and_no_other() -> None:

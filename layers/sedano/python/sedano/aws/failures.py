@@ -21,7 +21,6 @@ ENTRY = ("tid", "st", "nm", "try", "ek", "wh")
 """The attributes that the index holds beside its keys and the table's."""
 WRITES = ((tasks.RECORD, tasks.RECORD_FAILURE), (tasks.KEEP, tasks.KEEP_FAILURE))
 """The writes of an end, each with the one that makes an entry as well."""
-_NO_TEXT: Mapping[str, str] = {"S": ""}
 
 
 def indexed(write: Write, outcome: Outcome) -> tuple[Write, Values]:
@@ -54,5 +53,5 @@ def _partition(day: str, shard: int) -> Mapping[str, str]:
 def _failed_task(item: Item) -> FailedTask:
     return FailedTask(
         task_id=item["tid"]["S"], state=read_state(item["st"]["S"]), name=item["nm"]["S"], attempt=int(item["try"]["N"]),
-        at=int(item["tat"]["N"]) / 1000, error=item.get("ek", _NO_TEXT)["S"], where=item.get("wh", _NO_TEXT)["S"],
+        at=int(item["tat"]["N"]) / 1000, error=item["ek"]["S"], where=item["wh"]["S"],
     )  # fmt: skip

@@ -146,7 +146,7 @@ ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rv
 
 FORGET = Write(
     condition=f"st IN ({', '.join(_ENDED)})",
-    update="SET res = :none, tail = :none, fgt = :one REMOVE ek, wh",
+    update="SET res = :none, tail = :none, fgt = :one, ek = :none, wh = :none",
     values={**_ONE, **_ENDED, ":none": {"S": ""}},
 )
 """Drop what a finished task said, not that it finished, and note that it was dropped. A failure stays in its index, without its error."""
