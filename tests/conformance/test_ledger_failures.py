@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from sedano.aws.failures import FAILURES
+from sedano.memory import MemoryLedger, VirtualClock
 from sedano.model import states
 from sedano.model.ledger.failures import MOST_KIND, MOST_PLACE, SHARDS, FailedTask, shard_of
-from sedano.model.ledger.records import Claim, ErrorRecord, Outcome, RecordAnswer, copy_of
+from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ErrorRecord, Outcome, RecordAnswer, copy_of
 from sedano.ports import Ledger
 from tests.conformance.tasks import CLAIM, NOW, accepted, claimed, granted, in_the_way, retry, rival, stored, success
 from tests.conformance.worlds import World, over_aws
@@ -47,7 +48,12 @@ WAYS = pytest.mark.parametrize("write", [recorded, kept])
 
 def ids(world: World, day: str = TODAY, most: int = 100) -> list[str]:
     """The failed tasks of *day*."""
-    found = world.ledger.failures(day, most)
+    return ids_of(world.ledger, day, most)
+
+
+def ids_of(ledger: Ledger, day: str = TODAY, most: int = 100) -> list[str]:
+    """The failed tasks of *day* in a ledger."""
+    found = ledger.failures(day, most)
     assert found is not None
     return [one.task_id for one in found]
 
@@ -214,3 +220,18 @@ def test_a_table_without_the_index_answers_none_and_still_records_failures(resou
     assert accepted(world.ledger.keep([failure()])[0])
     assert stored(world.ledger).state == states.FAILURE
     assert world.ledger.failures(TODAY, 10) is None
+
+
+def test_the_shard_of_a_task_is_the_same_on_every_machine_and_in_every_version() -> None:
+    assert [shard_of(f"task-{number}") for number in range(8)] == [3, 3, 3, 0, 0, 2, 1, 0]
+    assert shard_of("\ud800") in range(SHARDS)
+
+
+def test_an_entry_ages_out_with_its_record() -> None:
+    clock = VirtualClock(NOW)
+    ledger = MemoryLedger(clock)
+    kept(ledger, failure())
+    clock.advance(RECORD_LIFETIME_S)
+    assert (ledger.age_out(), ids_of(ledger)) == ([], ["task-1"])
+    clock.advance(2)
+    assert (ledger.age_out(), ids_of(ledger)) == (["task-1"], [])
