@@ -59,7 +59,7 @@ def day_of(at: float) -> str:
 
 def shard_of(task_id: str) -> int:
     """Return the shard of a task, the same on every machine."""
-    return blake2b(task_id.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] % SHARDS
+    return int.from_bytes(blake2b(task_id.encode("utf-8", "surrogatepass"), digest_size=1).digest(), "big") % SHARDS
 
 
 def latest(found: list[FailedTask], most: int) -> list[FailedTask]:
