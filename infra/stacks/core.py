@@ -34,7 +34,7 @@ from ..constructs.operators import Actions, allowed
 from ..constructs.queue import FIFO, WorkQueue, names_begin
 from ..constructs.role import statements
 from ..constructs.streams import StreamTable, service_of
-from ..constructs.table import MEMBERS
+from ..constructs.table import FAILURES, MEMBERS
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
 from ..places import FUNCTIONS, HISTORY_PREFIX
@@ -309,7 +309,8 @@ class CoreStack(StageStack):
         """Let *grantee*, whom a person works as, do what *roles* of `constructs.operators` allow."""
         arns = {
             "ledger": [self._ledger.table_arn], "control": [self._control.table_arn], "settings": [self._control.table_arn],
-            "members": [f"{self._control.table_arn}/index/{MEMBERS}"], "history": [self._history.bucket_arn],
+            "members": [f"{self._control.table_arn}/index/{MEMBERS}"], "failures": [f"{self._ledger.table_arn}/index/{FAILURES}"],
+            "history": [self._history.bucket_arn],
             "events": [self._history.arn_for_objects(f"{HISTORY_PREFIX}*")], "blobs": [self._blobs.bucket_arn],
             "values": [self._blobs.arn_for_objects("*")], "commands": self._command_arns(), "topics": [self._events.queue_arn],
             "parked": [self._parked.queue_arn], "timers": [self._timers.schedules],

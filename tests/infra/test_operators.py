@@ -70,7 +70,7 @@ class People:
             key = params.get("Key", {}).get("pk", {}).get("S", "")
             written = action == "UpdateItem" and any(fnmatchcase(key, one) for one in SETTINGS_KEYS)
             found = tables[params["TableName"]]
-            return "members" if "IndexName" in params else "settings" if written and found == "control" else found
+            return params.get("IndexName") or ("settings" if written and found == "control" else found)
         if "Bucket" in params:
             bucket = "history" if params["Bucket"] == self.settings["SEDANO_HISTORY_BUCKET"] else "blobs"
             return bucket if action == "ListBucket" else {"history": "events", "blobs": "values"}[bucket]
