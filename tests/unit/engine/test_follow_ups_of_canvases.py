@@ -200,10 +200,16 @@ def test_a_retry_whose_outbox_cannot_be_read_is_set_aside() -> None:
 
 def test_those_that_are_represented_fail_with_the_one_that_stands_for_them() -> None:
     failed = {"a": AWAY}
-    assert _with_the_represented(dict(failed), {"c": "b", "b": "a", "e": "d"}) == {"a": AWAY, "b": AWAY, "c": AWAY}
-    assert _with_the_represented({}, {"b": "a"}) == {}
+    assert _with_the_represented(dict(failed), [("c", "b"), ("b", "a"), ("e", "d")]) == {"a": AWAY, "b": AWAY, "c": AWAY}
+    assert _with_the_represented({}, [("b", "a")]) == {}
     other = Unavailable("join: away")
-    assert _with_the_represented({"a": AWAY, "b": other}, {"c": "b", "b": "a"}) == {"a": AWAY, "b": other, "c": other}
+    assert _with_the_represented({"a": AWAY, "b": other}, [("c", "b"), ("b", "a")]) == {"a": AWAY, "b": other, "c": other}
+
+
+def test_messages_that_represent_themselves_or_each_other_are_followed_once() -> None:
+    assert _with_the_represented({}, [("a", "a")]) == {}
+    assert _with_the_represented({"z": AWAY}, [("a", "a"), ("b", "c"), ("c", "b")]) == {"z": AWAY}
+    assert _with_the_represented({"a": AWAY}, [("a", "b"), ("b", "a"), ("c", "b"), ("c", "d")]) == dict.fromkeys("abc", AWAY)
 
 
 @pytest.mark.parametrize(

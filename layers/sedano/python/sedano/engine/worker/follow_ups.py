@@ -7,7 +7,8 @@ remembered, and a message is given back whenever one of its follow-ups could not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -204,7 +205,7 @@ class Following:
         answers = self.publisher.publish_all([*due.messages, *(m for m, _ in bodies)])
         jobs = [*due.owners, *(job for _, job in bodies)]
         failures |= {job.command.id: error for job, error in zip(jobs, answers, strict=True) if error is not None}
-        return _with_the_represented(failures, {job.command.id: answer.command.id for job, answer in joined if isinstance(answer, Job)})
+        return _with_the_represented(failures, ((job.command.id, answer.command.id) for job, answer in joined if isinstance(answer, Job)))
 
     def _cut(self, cuts: Sequence[tuple[Job, Cut]], batch: Batch) -> dict[str, SedanoError]:
         """Put the ends of bodies whose plans are lost, and follow the recorded ones: if a body began nevertheless, nothing is cut."""
@@ -278,14 +279,22 @@ def _stands(answer: Recorded) -> bool:
     return answer.accepted or (record is not None and record.state in states.TERMINAL and record.message_id == "")
 
 
-def _with_the_represented(failures: dict[str, SedanoError], represented: Mapping[str, str]) -> dict[str, SedanoError]:
-    """Return *failures* and those of the messages that are *represented* by one that failed, or by one that is represented in turn."""
-    for message in represented:
-        by = message
-        while by in represented and by not in failures:
-            by = represented[by]
-        if by in failures:
-            failures[message] = failures[by]
+def _with_the_represented(failures: dict[str, SedanoError], represented: Iterable[tuple[str, str]]) -> dict[str, SedanoError]:
+    """Return *failures* and those of the messages that are *represented* (each with the one that answers for it) by one that failed.
+
+    A message may be represented at several joins, by itself where it ended several members of one, and two messages may represent each
+    other at two joins: each failure goes on to those that it represents once.
+    """
+    of: dict[str, list[str]] = defaultdict(list)
+    for message, by in represented:
+        of[by].append(message)
+    failed = deque(failures)
+    while failed and of:
+        by = failed.popleft()
+        for message in of.pop(by, ()):
+            if message not in failures:
+                failures[message] = failures[by]
+                failed.append(message)
     return failures
 
 
