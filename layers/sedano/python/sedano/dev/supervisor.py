@@ -284,10 +284,11 @@ class Supervisor:
             self._spare = None
         for child in self._children:
             child.stop(time.time())
-        if any(child.deadline is not None for child in self._children):
-            self._console.say("stopping: the running task ends first; a second Ctrl-C ends it now", "dim")
-        asked = len(self._asked)
+        asked, is_said = len(self._asked), False
         while self._children:
+            if not is_said and any(child.deadline is not None for child in self._children):
+                is_said = True
+                self._console.say("stopping: the running task ends first; a second Ctrl-C ends it now", "dim")
             self._turn(woken)
             if len(self._asked) > asked:
                 asked = len(self._asked)
