@@ -43,7 +43,7 @@ def test_a_folder_without_templates_is_a_wrong_command_line(tmp_path: Path, caps
     assert main(["cost", str(tmp_path)]) == Exit.USAGE
     assert "`sedano cost` without a folder makes the templates" in capsys.readouterr().err
     assert main(["cost", str(tmp_path), "--history", "x"]) == Exit.USAGE
-    assert "ASSEMBLY and --history exclude each other" in capsys.readouterr().err
+    assert "ASSEMBLY, --days and --history exclude each other; give one of them" in capsys.readouterr().err
     assert main(["cost"]) == Exit.USAGE
     assert "which app?" in capsys.readouterr().err
 

@@ -110,7 +110,7 @@ def task_costs(once: Mapping[Stamp, Mapping[str, Any]]) -> Costs:
     paid = _paid(ran, reports)
     rows = [*_rows(known, paid), *_aside(reports)]
     return Costs(
-        tasks=tuple(sorted(rows, key=lambda one: (-one.nanodollars, one.name, one.queue, one.tenant))),
+        tasks=tuple(sorted(rows, key=lambda one: (-one.nanodollars, one.name, one.queue, one.tenant, one.basis))),
         canvases=tuple(_canvases(known, paid)), workers=_workers(reports),
     )  # fmt: skip
 
