@@ -282,8 +282,8 @@ def _stands(answer: Recorded) -> bool:
 def _with_the_represented(failures: dict[str, SedanoError], represented: Iterable[tuple[str, str]]) -> dict[str, SedanoError]:
     """Return *failures* and those of the messages that are *represented* (each with the one that answers for it) by one that failed.
 
-    A message may be represented at several joins, by itself where it ended several members of one, and two messages may represent each
-    other at two joins: each failure goes on to those that it represents once.
+    A message may be represented at several joins. A circle is possible: it represents itself where it ended several members of one join,
+    and two messages may represent each other at two joins. So each failure goes on to those that it represents once.
     """
     of: dict[str, list[str]] = defaultdict(list)
     for message, by in represented:
