@@ -32,6 +32,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     },
     "model": {
         "connection_breaker": "the breaker of a connection to a service",
+        "prefetch": "how many messages a process that runs workers asks for",
         "settings": "the settings of a project, read from pyproject.toml",
         "store_clock": "the time at a store, as an interval that contains it",
     },

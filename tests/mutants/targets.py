@@ -297,13 +297,14 @@ TARGETS: Sequence[Target] = (
         "bodies",
         (
             *each(
-                "engine.worker", "blocked_loop_warning body_concurrency body_threads body_coroutines event_loop execution record_threads"
+                "engine.worker",
+                "blocked_loop_warning body_concurrency body_threads body_coroutines event_loop execution record_threads standing_loop",
             ),
             *each("engine", "context body_sections task_log task_log_records"),
         ),
         (
             *unit("engine/sections", "engine/lanes_of_the_worker"),
-            *stories("async", "coroutines", "threads", "drain", "failures_logged", "retries", "looked_at_again"),
+            *stories("async", "coroutines", "threads", "drain", "failures_logged", "retries", "looked_at_again", "worker_process"),
         ),
     ),
     Target(
@@ -314,6 +315,7 @@ TARGETS: Sequence[Target] = (
             *stories("extended_claims", "overtime", "time_limits", "failures_logged", "time_limits_of_calls"),
         ),
     ),
+    Target("prefetch", ("model.prefetch",), unit("prefetch")),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),
 )
 BY_NAME = {target.name: target for target in TARGETS}

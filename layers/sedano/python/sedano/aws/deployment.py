@@ -42,8 +42,10 @@ def connect() -> Ports:
     return ports_of(from_environment(os.environ), *COMPONENT.get())
 
 
-def ports_of(settings: DeploymentSettings, service: str, session: Session | None = None) -> Ports:
+def ports_of(settings: DeploymentSettings, service: str, session: Session | None = None, visibility: int | None = None) -> Ports:
     """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
+
+    A received message stays invisible for *visibility* seconds; None: for as long as its queue says.
 
     Clients that the component surely needs are made now, the others when they are first used.
     """
@@ -56,7 +58,7 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
     noted, entropy = NotedClient(dynamodb, own), SystemEntropy()
     return Ports(
         ledger=DynamoLedger(dynamodb, settings.ledger_table),
-        queues=SqsQueues(sqs, settings.queues),
+        queues=SqsQueues(sqs, settings.queues, visibility=visibility),
         blobs=_when_used(lambda: _blobs(s3, settings)),
         events=_when_used(lambda: _events(s3, settings)),
         members=DynamoMembers(dynamodb, settings.control_table),

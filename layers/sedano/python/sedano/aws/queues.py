@@ -38,12 +38,16 @@ class SqsQueues:
         client: an SQS client of botocore.
         urls: each queue's URL by its key, such as `commands:default`.
         monotonic: seconds that never run backwards; measures how long `receive` has waited.
+        visibility: whole seconds for which a received message stays invisible; None: for as long as its queue says.
     """
 
     bounds = SQS
 
-    def __init__(self, client: Any, urls: Mapping[str, str], monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, client: Any, urls: Mapping[str, str], monotonic: Callable[[], float] = time.monotonic, visibility: int | None = None
+    ) -> None:  # fmt: skip
         """Use the queues at *urls*; no call is made yet."""
+        self._hidden = {} if visibility is None else {"VisibilityTimeout": visibility}
         self._client = client
         self._urls = dict(urls)
         self._monotonic = monotonic
@@ -198,6 +202,7 @@ class SqsQueues:
             WaitTimeSeconds=wait,
             MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],
             MessageAttributeNames=["All"],
+            **self._hidden,
         )
         return [_delivery(queue, message) for message in answer.get("Messages", ())]
 

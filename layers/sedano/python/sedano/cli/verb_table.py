@@ -373,6 +373,14 @@ def web() -> Command:
 
 
 @verb
+def worker() -> Command:
+    """Run the tasks of the app in a process of your own."""
+    from sedano.cli.verbs.worker import command
+
+    return command
+
+
+@verb
 def workers() -> Command:
     """Show the workers and the tasks that they hold."""
     from sedano.cli.verbs.workers import command

@@ -50,7 +50,9 @@ class ProcessSettings(NamedTuple):
 
     *seconds*: for one batch, as a function's time limit. *batch*: messages received at once (1 to 10). *visibility*: seconds for which the
     queues hide a received message, which is extended while bodies run; None: they hide it for longer than *seconds*. *deadline* is called
-    with the moment (epoch s) at which the batch under way is over, and with None when it is done. *listener*: see `Worker`.
+    with the moment (epoch s) at which the batch under way is over, and with None when it is done. *listener*: see `Worker`. *queues*: the
+    command queues that it serves; None: all of the app. *alone*: it also does the work of a stage's other functions (events, records, the
+    minute).
     """
 
     seconds: float = 60.0
@@ -58,6 +60,8 @@ class ProcessSettings(NamedTuple):
     visibility: float | None = None
     deadline: Callable[[float | None], None] = ignored
     listener: Listener | None = None
+    queues: Sequence[str] | None = None
+    alone: bool = True
 
 
 class Consumer(NamedTuple):
@@ -107,32 +111,48 @@ class EngineProcess:
         app.attach(ports)
         self._app, self._ports, self._settings = app, ports, settings
         self._is_stopped, self._stopping = False, threading.Event()
-        host = Host(f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", os.getpid())
-        own = (app.worker or WorkerSettings())._replace(lanes=0, visibility=settings.visibility)
-        self.worker = Worker(app.registry, ports, host, own, app.run_loop(), listener=settings.listener)
+        self._name, self._run_loop = f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", app.run_loop()
+        host = Host(self._name, os.getpid())
+        self.worker = self._employed(host, (app.worker or WorkerSettings())._replace(lanes=0))
         self._overtime = Overtime(self.worker.running, ports.clock, ports.telemetry)
-        self._commands = self._consumer({command_queue(queue): self._work for queue in app.queues})
-        followed: dict[str, Work] = {EVENTS: Router(app.registry, ports, host).route}
-        if has(ports.events):
+        self._commands = self._consumer({command_queue(queue): self._work for queue in settings.queues or app.queues})
+        followed: dict[str, Work] = {EVENTS: Router(app.registry, ports, host).route} if settings.alone else {}
+        if settings.alone and has(ports.events):
             followed[RECORDS] = Recorder(ports, host).record
         self._followed = self._consumer(followed)
-        self._rounds = self._by_the_minute()
+        self._rounds = self._by_the_minute() if settings.alone else {}
+        self._threads: list[threading.Thread] = []
 
     def run(self) -> None:
         """Work until `stop` is called; bodies run on this thread."""
-        threads = [
-            threading.Thread(target=self._loop, args=(self._followed,), name="sedano-followers", daemon=True),
-            threading.Thread(target=self._minutes, name="sedano-minutes", daemon=True),
-        ]
-        for thread in threads:
-            thread.start()
+        self.begin()
         try:
-            self._loop(self._commands)
+            self._serve()
         finally:
             self.stop()
-        for thread in threads:
+        self.end()
+
+    def begin(self) -> None:
+        """Start what works beside the bodies. Nothing has been received yet: what a process does when it starts belongs here."""
+        if self._settings.alone:
+            self._threads = [
+                threading.Thread(target=self._loop, args=(self._followed,), name="sedano-followers", daemon=True),
+                threading.Thread(target=self._minutes, name="sedano-minutes", daemon=True),
+            ]
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        """Wait for what works beside the bodies, and leave the cluster. Nothing is received any more: what a process does when it stops
+        belongs here.
+        """
+        for thread in self._threads:
             thread.join()
         self.worker.leave()
+
+    def _serve(self) -> None:
+        """Work off commands until `stop` is called."""
+        self._loop(self._commands)
 
     def drain(self, patience: float) -> bool:
         """Do one round of the minute, then work until nothing is due; return whether that was reached. Bodies run on this thread.
@@ -161,6 +181,11 @@ class EngineProcess:
             self._is_stopped = True
             self.worker.drain()
             self._stopping.set()
+
+    def _employed(self, host: Host, settings: WorkerSettings) -> Worker:
+        """Return a worker named by *host* that extends what it holds as this process does."""
+        own = settings._replace(visibility=self._settings.visibility)
+        return Worker(self._app.registry, self._ports, host, own, self._run_loop, listener=self._settings.listener)
 
     def _consumer(self, works: Mapping[str, Work]) -> Consumer:
         return Consumer(self._ports, works, self._settings, lambda: self._is_stopped)

@@ -37,6 +37,7 @@ OWN = f"{connect.__module__}:{connect.__name__}"
 CONNECT = "SEDANO_CONNECT"
 """The variable with the app's `connect=`, for functions that do not load the app; the stack sets it."""
 
+
 def worker() -> Handler:
     """Return the handler of the worker function."""
     from sedano.engine.registry import WorkerSettings

@@ -101,6 +101,11 @@ class Extending:
         self.length = claim_length(visibility) if visibility is not None else None
         self._kept: dict[str, HeldMessage] = {}
         self._lock = threading.Lock()
+        self._over = threading.Event()
+
+    def let_go(self) -> None:
+        """Extend nothing any more; claims and visibilities end when they would have."""
+        self._over.set()
 
     @contextmanager
     def batch(self, deliveries: Sequence[Delivery], batch: Batch) -> Iterator[None]:
@@ -162,14 +167,14 @@ class Extending:
 
     def _beat(self, batch: Batch) -> None:
         now = self._ports.clock.now()
-        if self.length is None or now > batch.deadline:
+        if self.length is None or self._over.is_set() or now > batch.deadline:
             return
         with self._lock:
             self._kept = {key: one for key, one in self._kept.items() if one.record is not None or self._is_ours(one)}
             kept = {key: one for key, one in self._kept.items() if not batch.is_decided(one.delivery)}
         self._extend(kept, now, self.length)
         for key, one in kept.items():
-            if not batch.is_decided(one.delivery):
+            if not batch.is_decided(one.delivery) and not self._over.is_set():
                 until = self._from_now(self.length)
                 self._ports.queues.hold(one.delivery, self._visibility)
                 if one.record is None:

@@ -6,7 +6,7 @@ Bound late by the front door: importing asyncio costs 40 ms of a cold start, and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +32,13 @@ def run_together(
     Returns:
         those that had not ended by then, and were cancelled, or that would not have; with whether they had begun.
     """
-    return asyncio.run(_all(waiting, execution, batch, finished))
+    return asyncio.run(all_of(waiting, execution, batch, finished))
 
 
-async def _all(
-    waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None]
+async def all_of(
+    waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None], cut: asyncio.Event | None = None
 ) -> list[Late]:
+    """Run all bodies as `run_together` does, on the loop of the caller; they are cancelled once *cut* is set."""
     begun, turns, until = set[str](), execution.turns, batch.deadline - execution.guard
 
     async def one(held: Held, arguments: Arguments) -> None:
@@ -47,7 +48,7 @@ async def _all(
                 await _contained(held, arguments, execution, batch, finished)
 
     tasks = {asyncio.create_task(one(held, arguments)): held for held, arguments in waiting}
-    _, late = await asyncio.wait(tasks, timeout=max(0.0, until - execution.ports.clock.now()))
+    late = await _late(tasks, max(0.0, until - execution.ports.clock.now()), cut)
     for task in late:
         task.cancel()
     answers = await asyncio.gather(*tasks, return_exceptions=True)
@@ -56,6 +57,20 @@ async def _all(
             raise answer
     unbegun = [held for held in tasks.values() if held.job.delivery.message_id not in begun]
     return [*((held, False) for held in unbegun), *((tasks[task], True) for task in late if tasks[task] not in unbegun)]
+
+
+async def _late(tasks: Iterable[asyncio.Task[None]], seconds: float, cut: asyncio.Event | None) -> set[asyncio.Task[None]]:
+    """Return those of *tasks* that have not ended within so many *seconds*, or when *cut* was set."""
+    if cut is None:
+        return (await asyncio.wait(tasks, timeout=seconds))[1]
+    until, late, asked = asyncio.get_running_loop().time() + seconds, {*tasks}, asyncio.create_task(cut.wait())
+    try:
+        while late and not cut.is_set() and (left := until - asyncio.get_running_loop().time()) > 0:
+            await asyncio.wait({*late, asked}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            late = {task for task in late if not task.done()}
+    finally:
+        asked.cancel()
+    return late
 
 
 async def _contained(held: Held, arguments: Arguments, execution: Execution, batch: Batch, finished: Callable[[Ran], None]) -> None:

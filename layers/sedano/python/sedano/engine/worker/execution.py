@@ -209,6 +209,8 @@ class Execution(NamedTuple):
         self._told(held)
         if begun:
             batch.give_back(held.job.delivery)
+            if self.draining.is_set():  # it was cancelled because the worker stops, and has ended: its claim counts against no worker
+                batch.unstarted.append(held)
         else:
             put_back(held.job, batch)
 

@@ -198,6 +198,17 @@ class Worker:
         """Begin no more bodies: those that run end, and `work` returns the messages of the others. May be called by a signal handler."""
         self._draining.set()
 
+    def let_go(self) -> None:
+        """Extend no claim and no visibility any more: the process ends before its bodies do. May be called by any thread."""
+        self._extending.let_go()
+
+    def join(self) -> None:
+        """Report to the cluster that this worker works, before it has received anything."""
+        chronicle = Chronicle(self.host)
+        self.membership.hello()
+        self.membership.beat(0, (), chronicle)
+        self._invocations.send(chronicle)
+
     def leave(self) -> None:
         """Report to the cluster that this worker takes no more work; its host calls this before the process ends.
 

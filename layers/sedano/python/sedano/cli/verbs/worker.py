@@ -1,0 +1,56 @@
+"""`sedano worker`: run an app's tasks in a process of your own.
+
+sedano worker
+sedano worker shop.tasks:app -Q default,mail -c 16 --drain 25
+sedano worker --file .sedano/dev.db
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from sedano.cli.options import chosen, of_app, the_app
+from sedano.errors import UsageError
+
+CONCURRENCY, DRAIN_S, TIMEOUT_S, VISIBILITY_S = 10, 25.0, 3_600, 30
+MOST_LANES, LEAST_VISIBILITY_S, MOST_VISIBILITY_S, LONGEST_S = 1_000, 6, 43_000, 39_600
+HELP = """Run the tasks of this app in a process of your own, until SIGTERM or Ctrl-C.
+
+It receives from the queues of a stage on AWS, or works on the SQLite file of a project. The same engine runs as in Lambda, and a body may
+take hours. The first signal lets bodies end and gives the other messages back; the second one ends the process at once."""
+
+
+@click.command(help=HELP)
+@click.argument("reference", required=False, metavar="[APP]")
+@of_app
+@click.option("-Q", "--queues", default="", metavar="NAMES", help="Queues, with commas between them; default: all of the app.")
+@click.option("-c", "--concurrency", type=click.IntRange(1, MOST_LANES), default=CONCURRENCY, show_default=True, help="Bodies at once.")
+@click.option("--drain", type=click.FloatRange(0), default=DRAIN_S, show_default=True, metavar="S", help="Seconds to end after a signal.")
+@click.option(
+    "--timeout", type=click.IntRange(2, LONGEST_S), default=TIMEOUT_S, show_default=True, metavar="S", help="Seconds that a body may take."
+)  # fmt: skip
+@click.option(
+    "--visibility", type=click.IntRange(LEAST_VISIBILITY_S, MOST_VISIBILITY_S), default=VISIBILITY_S, show_default=True, metavar="S",
+    help="Seconds after which the tasks of a killed process run elsewhere.",
+)  # fmt: skip
+@click.option("--file", type=click.Path(dir_okay=False, path_type=Path), help="SQLite file of a project; default: SEDANO_FILE, else AWS.")
+def command(
+    reference: str | None, queues: str, concurrency: int, drain: float, timeout: int, visibility: int, file: Path | None
+) -> int:  # fmt: skip
+    """Run until a signal ends it."""
+    from sedano.host.worker_command import WorkerOptions, run
+
+    if reference:
+        if chosen("app"):
+            raise UsageError("the app is named twice; leave out --app")
+        click.get_current_context().meta["sedano.app"] = reference
+    names = tuple(name.strip() for name in queues.split(",") if name.strip())
+    found = os.environ.get("SEDANO_FILE")
+    options = WorkerOptions(
+        queues=names, concurrency=concurrency, drain=drain, timeout=timeout, visibility=visibility,
+        file=file or (Path(found) if found else None),
+    )  # fmt: skip
+    return run(the_app(), options)

@@ -1,0 +1,41 @@
+"""One event loop for the life of a process, which the `async def` bodies of all its workers share.
+
+So a client that a body opened can be used by the next one, and a pool of connections is one pool. A process that stops cancels what runs on
+the loop: a body may clean up, and its message goes back. Loaded where a task is async; on Lambda each batch has a loop of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+
+from sedano.engine.batch import Batch, Ran
+from sedano.engine.worker.body_preparation import Ready
+from sedano.engine.worker.event_loop import all_of
+from sedano.engine.worker.execution import Execution, Late
+
+
+class StandingLoop:
+    """An event loop on a thread of its own."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self._loop = asyncio.new_event_loop()
+        self._cut = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="sedano-event-loop", daemon=True)
+        self._thread.start()
+
+    def run_together(self, waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None]) -> list[Late]:
+        """Run the bodies of one batch beside those of others, and wait for them: a `sedano.engine.worker.execution.RunLoop`."""
+        return asyncio.run_coroutine_threadsafe(all_of(waiting, execution, batch, finished, self._cut), self._loop).result()
+
+    def cut(self) -> None:
+        """Cancel the bodies that run, and those that would begin."""
+        self._loop.call_soon_threadsafe(self._cut.set)
+
+    def close(self) -> None:
+        """End the loop; no body runs on it any more."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

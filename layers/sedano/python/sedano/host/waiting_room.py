@@ -1,0 +1,88 @@
+"""Where the receivers of a process leave messages, and its lanes take them: bounded, and emptied at once when the process stops.
+
+A lane takes a *unit*: one message, or, of a queue that keeps order, the messages of one key that were received together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from sedano.model.prefetch import asks
+from sedano.ports import Delivery
+
+Unit = Sequence[Delivery]
+
+
+def units(deliveries: Iterable[Delivery]) -> list[Unit]:
+    """Return the units of one receipt, in its order."""
+    found: dict[str, list[Delivery]] = {}
+    for delivery in deliveries:
+        alone = delivery.serial_key is None
+        found.setdefault(f"message {delivery.message_id}" if alone else f"key {delivery.serial_key}", []).append(delivery)
+    return list(found.values())
+
+
+class WaitingRoom:
+    """The messages of one process that wait for a lane, for *concurrency* lanes and queues that return *at_once* messages at most."""
+
+    def __init__(self, concurrency: int, at_once: int) -> None:
+        """Begin empty."""
+        self._concurrency, self._at_once = concurrency, at_once
+        self._waiting: deque[Unit] = deque()
+        self._held = self._asked = 0
+        self._is_open = True
+        lock = threading.Lock()
+        self._filled, self._freed = threading.Condition(lock), threading.Condition(lock)
+
+    def ask(self) -> int:
+        """Wait until a body could begin, and return for how many messages to ask; 0: the process stops."""
+        with self._freed:
+            while self._is_open:
+                if found := asks(self._concurrency, self._held, self._asked, self._at_once):
+                    self._asked += found
+                    return found
+                self._freed.wait()
+        return 0
+
+    def arrived(self, asked: int, deliveries: Sequence[Delivery]) -> Sequence[Delivery]:
+        """Take the answer to a request for *asked* messages; return those that must go back, because the process stops."""
+        with self._filled:
+            self._asked -= asked
+            if not self._is_open:
+                return deliveries
+            self._held += len(deliveries)
+            new = units(deliveries)
+            self._waiting.extend(new)
+            self._filled.notify(len(new))
+            self._freed.notify_all()
+        return ()
+
+    def take(self) -> Unit | None:
+        """Wait for a unit, and return it; None: the process stops."""
+        with self._filled:
+            while self._is_open and not self._waiting:
+                self._filled.wait()
+            return self._waiting.popleft() if self._waiting else None
+
+    def done(self, unit: Unit) -> None:
+        """Note that *unit*, which a lane took, is finished or has gone back."""
+        with self._freed:
+            self._held -= len(unit)
+            self._freed.notify_all()
+
+    def waiting(self) -> list[Delivery]:
+        """Return the messages that wait for a lane."""
+        with self._filled:
+            return [delivery for unit in self._waiting for delivery in unit]
+
+    def close(self) -> list[Delivery]:
+        """Let no more in, and return the messages that wait: they must go back."""
+        with self._filled:
+            self._is_open = False
+            left = [delivery for unit in self._waiting for delivery in unit]
+            self._waiting.clear()
+            self._filled.notify_all()
+            self._freed.notify_all()
+        return left

@@ -1,0 +1,195 @@
+"""The engine of one app as a long-running process: several bodies at once, each of them looked at alone, and an end that loses no time.
+
+    a receiver for each queue → the waiting room → lanes → acknowledging
+
+Each lane has a worker of its own and works off one message at a time, as a Lambda environment does with a batch. So a slow task holds up
+its own lane alone, and pauses, circuits, limits and deadlines are asked before each body. Claims and visibilities are extended while bodies
+run (`sedano.engine.worker.claim_extension`).
+
+The end, in this order, after `stop`:
+
+1. nothing more is received, and no further body begins;
+2. messages whose bodies have not begun go back to their queues at once;
+3. an answer that a receiver still waits for goes back at once too: SQS hides the messages of a request that is given up;
+4. bodies that run may end, and are recorded and acknowledged, until a second before the drain is over;
+5. async bodies that still run are cancelled, their claims are released, and their messages go back;
+6. messages of `def` bodies that still run go back as well. Their claims lapse soon after the end of the process: until then no other worker
+   begins them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from sedano.app import Sedano
+from sedano.engine.registry import WorkerSettings
+from sedano.engine.worker.pipeline import Worker
+from sedano.engine.worker_events import Host
+from sedano.errors import SedanoError
+from sedano.host.acknowledging import Acknowledging
+from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
+from sedano.host.waiting_room import Unit, WaitingRoom
+from sedano.ports import Delivery, Ports, command_queue
+
+CUT_S = 1.0
+"""How long before the end of a drain bodies that still run are cancelled."""
+KEEP_S = 1.0
+"""After how many seconds messages that wait for a lane are hidden anew: no lane begins with less time than it believes to have."""
+
+
+class LaneSettings(NamedTuple):
+    """How a process works off commands: *concurrency* bodies at once; *drain*: seconds until it has ended after it was asked to; *poll*:
+    seconds for which a receiver waits for a message.
+    """
+
+    concurrency: int = 10
+    drain: float = 25.0
+    poll: float = 5.0
+
+
+class Lane(NamedTuple):
+    """A worker, and the unit that it works on (a list of one, or empty)."""
+
+    worker: Worker
+    units: list[Unit]
+
+
+class WorkerProcess(EngineProcess):
+    """Runs an app's tasks until it is stopped. *broken*: what ended a lane; such a process cannot go on, and has stopped."""
+
+    def __init__(self, app: Sedano, ports: Ports, settings: ProcessSettings, lanes: LaneSettings) -> None:
+        """Build it, and bind *app* to *ports*; nothing is received yet. *settings* must give a visibility.
+
+        Raises:
+            PortMissing: *ports* lack one that something declared in the app needs.
+        """
+        super().__init__(app, ports, settings)
+        self._own, self._visibility = lanes, settings.visibility or settings.seconds
+        self._room = WaitingRoom(lanes.concurrency, ports.queues.bounds.max_batch)
+        self._acknowledging = Acknowledging(ports)
+        self._loop_of_bodies: Any = None
+        if self._run_loop is not None:
+            from sedano.engine.worker.standing_loop import StandingLoop
+
+            self._loop_of_bodies = StandingLoop()
+            self._run_loop = self._loop_of_bodies.run_together
+        own = (app.worker or WorkerSettings())._replace(concurrency=1, lanes=0 if self._run_loop is None else 1)
+        self._lanes = [Lane(self._employed(Host(f"{self._name}.{number}", os.getpid()), own), []) for number in range(lanes.concurrency)]
+        self.broken: BaseException | None = None
+
+    def begin(self) -> None:
+        """Join the cluster, and start what works beside the bodies."""
+        super().begin()
+        for lane in self._lanes:
+            lane.worker.join()
+
+    def end(self) -> None:
+        """Leave the cluster."""
+        now = self._ports.clock.monotonic
+        _ended(self._threads, now() + CUT_S, now)
+        for lane in self._lanes:
+            lane.worker.leave()
+        if self._loop_of_bodies is not None and not self.running():
+            self._loop_of_bodies.close()
+        self._ports.telemetry.flush()
+
+    def stop(self) -> None:
+        """Begin no further body; `run` returns when the drain is over."""
+        for lane in self._lanes:
+            lane.worker.drain()
+        super().stop()
+
+    def running(self) -> list[Delivery]:
+        """Return the messages whose bodies run."""
+        return [delivery for lane in self._lanes for unit in [*lane.units] for delivery in unit]
+
+    def _serve(self) -> None:
+        queues = self._settings.queues or self._app.queues
+        receivers = [self._thread(self._receive, command_queue(queue)) for queue in queues]
+        lanes = [self._thread(self._work_off, lane) for lane in self._lanes]
+        self._thread(self._keep)
+        self._ports.telemetry.log("info", "the worker is ready", queues=[*queues], concurrency=len(lanes), pid=os.getpid())
+        self._stopping.wait()
+        self._empty(receivers, lanes)
+
+    def _thread(self, call: Callable[..., None], *arguments: Any) -> threading.Thread:
+        thread = threading.Thread(target=call, args=arguments, name=f"sedano-{call.__name__.strip('_')}", daemon=True)
+        thread.start()
+        return thread
+
+    def _empty(self, receivers: Sequence[threading.Thread], lanes: Sequence[threading.Thread]) -> None:
+        """End as the head of this module says."""
+        now, log = self._ports.clock.monotonic, self._ports.telemetry.log
+        until, left = now() + self._own.drain, self._room.close()
+        log("info", "the worker stops", running=len(self.running()), given_back=len(left), drain=self._own.drain)
+        self._give_back(left)
+        _ended(lanes, until - CUT_S, now)
+        if self._loop_of_bodies is not None and self.running():
+            self._loop_of_bodies.cut()
+        _ended(lanes, until, now)
+        if cut := self.running():
+            log("warning", "bodies did not end in the time of the drain; their messages go back", running=len(cut))
+            for lane in self._lanes:
+                lane.worker.let_go()
+            self._give_back(cut)
+        _ended(receivers, max(until, now() + self._own.poll), now)
+
+    def _receive(self, queue: str) -> None:
+        """Receive from *queue* for the lanes until the process stops."""
+        while asked := self._room.ask():
+            found: Sequence[Delivery] = ()
+            try:
+                found = self._ports.queues.receive(queue, asked, self._own.poll)
+            except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the receiver while the process goes on
+                words = "a queue did not answer; it is asked again"
+                self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}", queue=queue)
+                self._stopping.wait(FAULT_S)
+            self._give_back(self._room.arrived(asked, found))
+
+    def _work_off(self, lane: Lane) -> None:
+        """Work off units until the process stops."""
+        while (unit := self._room.take()) is not None:
+            lane.units.append(unit)
+            try:
+                self._one(lane.worker, unit)
+            except BaseException as error:  # noqa: BLE001 - a body ended its thread (SystemExit), or there is a fault in the engine
+                words = "a lane ended; the process stops, and the message is delivered again"
+                self._ports.telemetry.log("error", words, error=f"{type(error).__name__}: {error}")
+                self.broken = error
+                self.stop()
+                return
+            finally:
+                lane.units.clear()
+                self._room.done(unit)
+
+    def _one(self, worker: Worker, unit: Unit) -> None:
+        back = {delivery.message_id for delivery in worker.work(unit, self._ports.clock.now() + self._settings.seconds)}
+        self._acknowledging.delete([delivery for delivery in unit if delivery.message_id not in back])
+        if self._is_stopped:
+            self._give_back([delivery for delivery in unit if delivery.message_id in back])
+
+    def _keep(self) -> None:
+        """Hide the messages that wait for a lane for longer than they were hidden."""
+        while not self._stopping.wait(KEEP_S):
+            self._hold(self._room.waiting(), self._visibility)
+
+    def _give_back(self, deliveries: Sequence[Delivery]) -> None:
+        self._hold(deliveries, 0)
+
+    def _hold(self, deliveries: Sequence[Delivery], seconds: float) -> None:
+        for delivery in deliveries:
+            try:
+                self._ports.queues.hold(delivery, seconds)
+            except SedanoError as error:
+                words = "the visibility of a message was not changed; it is delivered again later"
+                self._ports.telemetry.log("warning", words, message_id=delivery.message_id, error=str(error))
+
+
+def _ended(threads: Sequence[threading.Thread], until: float, now: Callable[[], float]) -> None:
+    """Wait until *threads* have ended, at most *until* then."""
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join(max(0.0, until - now()))

@@ -1,0 +1,52 @@
+"""The page about workers: its project runs under `sedano worker`, its commands are taken, and its options are all of them."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from sedano.cli.verbs.worker import command
+from tests.docs.pages import page
+from tests.stories.worked_project import SECONDS, WorkedProject
+
+PAGE = page("worker.md")
+COMMANDS = [line.removeprefix("$ sedano worker ") for line in re.findall(r"^\$ sedano worker .*", PAGE.text, re.MULTILINE)]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[WorkedProject]:
+    """A project on which nothing runs afterwards."""
+    made = WorkedProject(tmp_path)
+    yield made
+    made.close()
+
+
+def test_the_project_of_the_page_runs_and_ends_as_it_says(project: WorkedProject) -> None:
+    (project.folder / "shop.py").write_text(PAGE.blocks[0])
+    _, on_a_file = map(shlex.split, COMMANDS)
+    options = on_a_file[: on_a_file.index("--file")]
+    run = project.worker(*options).ready()
+    assert run.said("the worker is ready")["fields"]["queues"] == ["default", "mail"]
+    results = [project.app.send_task("shop.resize", ("a cat", 0.1)), project.app.send_task("shop.welcome", ("Ann",), queue="mail")]
+    assert [result.get(timeout=SECONDS) for result in results] == ["a cat is small", "welcome, Ann"]
+    assert run.end() == 0
+    assert run.said("the worker stops")
+    assert run.other == []
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_the_commands_of_the_page_are_taken(words: str) -> None:
+    command.make_context("worker", shlex.split(words))
+
+
+def test_the_table_of_the_page_has_the_options_and_their_defaults() -> None:
+    rows = dict(re.findall(r"^\| (?:`-\w`, |`APP`, )?`(--\w+)` \| (.*?) \|", PAGE.text, re.MULTILINE))
+    shared = ("code", "stage", "region", "profile", "help")
+    own = [one for one in command.params if isinstance(one, click.Option) and one.name not in shared]
+    assert {*rows} == {one.opts[-1] for one in own}
+    assert {name: float(text) for name, text in rows.items() if text.isdigit()} == {
+        one.opts[-1]: float(one.default) for one in own if one.show_default
+    }

@@ -1,0 +1,29 @@
+"""How many messages a process asks for: never more than may wait for it, and none while no body could begin."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.model.prefetch import AHEAD, asks
+
+AT_ONCE = 10
+
+
+@given(st.integers(1, 64), st.lists(st.tuples(st.sampled_from(["ask", "answer", "end"]), st.integers(0, AT_ONCE)), max_size=200))
+def test_a_process_never_holds_more_than_its_bodies_and_one_receipt(concurrency: int, steps: list[tuple[str, int]]) -> None:
+    held, polls = 0, list[int]()
+    for step, number in steps:
+        if step == "ask":
+            polls.append(asks(concurrency, held, sum(polls), AT_ONCE))
+            assert polls[-1] <= AT_ONCE
+        elif step == "answer" and polls:
+            held += min(number, polls.pop())
+        else:
+            held -= min(held, number)
+        assert held + sum(polls) <= concurrency + AHEAD
+
+
+@given(st.integers(1, 64), st.integers(0, 80))
+def test_a_receiver_asks_when_a_body_could_begin_and_not_otherwise(concurrency: int, held: int) -> None:
+    asked = asks(concurrency, held, 0, AT_ONCE)
+    assert (asked > 0) == (held < concurrency)
+    assert asked <= max(0, concurrency - held)
