@@ -130,9 +130,9 @@ def test_what_a_dead_worker_held_is_taken_over_within_a_visibility():
     assert (hosts.began, len(hosts.received), result.state) == (["a", "a"], 2, states.SUCCESS)
 
 
-def test_a_worker_that_has_let_go_extends_nothing_and_another_one_takes_over():
+def test_a_worker_that_was_cut_extends_nothing_and_another_one_takes_over():
     hosts = Hosts()
-    hosts.during = lambda passed: hosts.workers[0].let_go() if passed == 1.0 else None
+    hosts.during = lambda passed: hosts.workers[0].cut() if passed == 1.0 else None
     result = hosts.long.delay("a", 10.0)
     hosts.rest()
     assert (hosts.began, len(hosts.ledger.ends), result.state) == (["a", "a"], 1, states.SUCCESS)

@@ -194,6 +194,82 @@ def test_the_end_takes_no_longer_than_the_drain_and_a_body_that_was_left_goes_ba
     go.set()
 
 
+def test_a_body_that_is_cut_runs_elsewhere_at_once_and_records_nothing(
+    app: Sedano, ports: Ports, start: Callable[..., Process], telemetry: MemoryTelemetry
+) -> None:
+    ran, go = list[str](), threading.Event()
+
+    @app.task(name="stays")
+    def stays() -> str:
+        ran.append("begun")
+        if len(ran) == 1:
+            assert go.wait(SECONDS)
+            return "the first one"
+        return "the second one"
+
+    first = start(concurrency=2, drain=0.0)
+    result = stays.delay()
+    until(lambda: len(ran) == 1)
+    began = time.monotonic()
+    first.end()
+    start()
+    assert result.get(timeout=SECONDS) == "the second one"
+    assert time.monotonic() - began < VISIBILITY_S - 2, "no claim had to expire first"
+    go.set()
+    until(lambda: "a late outcome was refused by the ledger" in telemetry.messages("warning"))
+    record = ports.ledger.read([result.id])[result.id]
+    assert (record.state, record.fence, len(ran)) == (states.SUCCESS, 2, 2)
+
+
+def test_a_task_that_is_cut_again_and_again_is_not_counted_as_poison(app: Sedano, start: Callable[..., Process]) -> None:
+    ran, go = list[int](), threading.Event()
+
+    @app.task(name="cut")
+    def cut() -> int:
+        ran.append(1)
+        number = len(ran)
+        assert number > 7 or go.wait(SECONDS)
+        return number
+
+    result: Any = None
+    for number in range(1, 8):
+        process = start(concurrency=1, drain=0.0)
+        result = result or cut.delay()
+        until(lambda at=number: len(ran) == at)  # type: ignore[misc]
+        process.end()
+    start()
+    assert result.get(timeout=SECONDS) == 8
+    go.set()
+
+
+def test_a_ledger_that_is_away_at_the_cut_leaves_the_claim_to_expire(
+    app: Sedano, ports: Ports, start: Callable[..., Process], telemetry: MemoryTelemetry
+) -> None:
+    away, began, go = threading.Event(), threading.Event(), threading.Event()
+
+    class Leaving(Delegating):
+        """A ledger that records nothing while it is away."""
+
+        def record(self, outcomes: Any) -> Any:
+            """Record, unless it is away."""
+            if away.is_set():
+                raise Unavailable("ledger: away")
+            return self.inner.record(outcomes)
+
+    @app.task(name="stays")
+    def stays() -> None:
+        began.set()
+        assert go.wait(SECONDS)
+
+    process = start(concurrency=1, drain=0.0, ports=replace(ports, ledger=Leaving(ports.ledger)))
+    stays.delay()
+    assert began.wait(SECONDS)
+    away.set()
+    process.end()
+    go.set()
+    assert "claims were not let go; they expire" in telemetry.messages("warning")
+
+
 def test_async_bodies_of_all_lanes_share_one_loop(app: Sedano, start: Callable[..., Process]) -> None:
     loops = list[int]()
 

@@ -1,4 +1,4 @@
-"""`sedano worker` in the foreground: the ports over SQS or over one SQLite file, one process of workers, and the signals that end it.
+"""`sedano worker` in the foreground: the deployment that it works on, one process of workers, and the signals that end it.
 
 The first SIGTERM, SIGINT or SIGHUP drains; the second one ends the process at once. A killed process loses nothing: its messages are
 visible again, and its claims are over, when the visibility has passed.
@@ -10,21 +10,25 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from sedano.api import dev_server
+from sedano.api.connector import AWS, DEPLOYMENT, brought
 from sedano.app import Sedano
 from sedano.aws.deployment import ports_of
 from sedano.aws.queues import POLL_S
-from sedano.aws.settings import DeploymentSettings, from_environment
+from sedano.aws.settings import from_environment
 from sedano.aws.telemetry import PowertoolsTelemetry
+from sedano.engine.worker.pipeline import Listener
 from sedano.errors import UsageError
 from sedano.host import one_file
 from sedano.host.engine_process import ProcessSettings
 from sedano.host.worker_process import LaneSettings, WorkerProcess
-from sedano.ports import Ports, command_queue
+from sedano.ports import Ports, Telemetry, command_queue
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 FILE_POLL_S = 0.25
@@ -32,14 +36,15 @@ FILE_POLL_S = 0.25
 BROKEN = 1
 """The exit status of a process whose lane ended (`sedano.cli.exits`)."""
 NO_DEPLOYMENT = (
-    'which deployment? set the variables of a stage, `eval "$(sedano outputs --stage NAME)"`, or name the SQLite file of a project: '
-    "--file .sedano/dev.db"
+    'which deployment? set the variables of a stage, `eval "$(sedano outputs --stage NAME)"`, start `sedano dev` in this project, or name '
+    "a SQLite file: --file shop.db"
 )
 
 
 class WorkerOptions(NamedTuple):
     """The options of `sedano worker`: the names of the *queues* (none: all of the app), *concurrency* bodies at once, the SQLite *file*
-    (None: SQS), and seconds: for the *drain*, for a body (*timeout*), for which a message stays invisible (*visibility*).
+    (None: the deployment of the environment), and seconds: for the *drain*, for a body (*timeout*), for which a message stays invisible
+    (*visibility*). *telemetry* takes the log in place of JSON on stdout; *listener*: see `Worker`.
     """
 
     queues: Sequence[str]
@@ -48,6 +53,20 @@ class WorkerOptions(NamedTuple):
     timeout: float
     visibility: int
     file: Path | None = None
+    telemetry: Telemetry | None = None
+    listener: Listener | None = None
+
+
+class WorkerDeployment(NamedTuple):
+    """The *ports* to work on, the names of their *queues*, and whether they are over a file of this machine (*near*).
+
+    *alone*: no function of a stage, and no `sedano dev`, routes events, records the history and runs schedules.
+    """
+
+    ports: Ports
+    queues: Sequence[str]
+    alone: bool
+    near: bool = True
 
 
 def run(app: Sedano, options: WorkerOptions) -> int:
@@ -81,23 +100,44 @@ def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
     """Return the process of *options*, which has received nothing yet; raises as `run` does."""
     queues = options.queues or app.queues
     _require(queues, app.queues, "the app")
-    ports = _ports(app, options, queues)
-    settings = ProcessSettings(seconds=options.timeout, visibility=options.visibility, queues=queues, alone=options.file is not None)
-    poll = FILE_POLL_S if options.file is not None else min(POLL_S, max(1.0, options.drain / 3))
+    found = deployment(app, options, os.environ)
+    _require(queues, found.queues, "the stage")
+    ports = found.ports if options.telemetry is None else replace(found.ports, telemetry=options.telemetry)
+    settings = ProcessSettings(
+        seconds=options.timeout, visibility=options.visibility, queues=queues, alone=found.alone, listener=options.listener
+    )  # fmt: skip
+    poll = FILE_POLL_S if found.near else min(POLL_S, max(1.0, options.drain / 3))
     return WorkerProcess(app, ports, settings, LaneSettings(options.concurrency, options.drain, poll))
 
 
-def _ports(app: Sedano, options: WorkerOptions, queues: Sequence[str]) -> Ports:
-    """Return the ports over the file, or over the stage that the environment names."""
+def deployment(app: Sedano, options: WorkerOptions, environment: Mapping[str, str]) -> WorkerDeployment:
+    """Return the deployment to work on: the file that is named, what the app's `connect=` brings, the stage of the *environment*, or the
+    `sedano dev` beside.
+
+    Raises:
+        UsageError: none of them is there.
+        ConfigurationError: the variables of the stage are malformed, or a `sedano dev` has ended and left its file.
+    """
+    own = PowertoolsTelemetry("sedano-worker", f"sedano/{app.name}", {})
     if options.file is not None:
-        telemetry = PowertoolsTelemetry("sedano-worker", "sedano/file", {})
-        return one_file.ports(options.file, app.queues, options.visibility, telemetry)
-    if not os.environ.get("SEDANO_QUEUES"):
+        return WorkerDeployment(one_file.ports(options.file, app.queues, options.visibility, own), app.queues, alone=True)
+    is_stage = any(environment.get(name) for name in DEPLOYMENT)
+    if app.connect != AWS:
+        return WorkerDeployment(brought(app.connect), app.queues, alone=not is_stage, near=not is_stage)
+    if is_stage:
+        return _stage(options.visibility, environment)
+    beside = dev_server.ports_beside(environment, Path.cwd())
+    if beside is None:
         raise UsageError(NO_DEPLOYMENT)
-    stage: DeploymentSettings = from_environment(os.environ)
+    return WorkerDeployment(replace(beside, telemetry=own), app.queues, alone=False)
+
+
+def _stage(visibility: int, environment: Mapping[str, str]) -> WorkerDeployment:
+    if not environment.get("SEDANO_QUEUES"):
+        raise UsageError(NO_DEPLOYMENT)
+    stage = from_environment(environment)
     deployed = [name.removeprefix(command_queue("")) for name in stage.queues if name.startswith(command_queue(""))]
-    _require(queues, deployed, f"the stage {stage.stage}")
-    return ports_of(stage, "worker", visibility=options.visibility)
+    return WorkerDeployment(ports_of(stage, "worker", visibility=visibility), deployed, alone=False, near=False)
 
 
 def _require(queues: Sequence[str], known: Sequence[str], owner: str) -> None:

@@ -13,8 +13,8 @@ The end, in this order, after `stop`:
 3. an answer that a receiver still waits for goes back at once too: SQS hides the messages of a request that is given up;
 4. bodies that run may end, and are recorded and acknowledged, until a second before the drain is over;
 5. async bodies that still run are cancelled, their claims are released, and their messages go back;
-6. messages of `def` bodies that still run go back as well. Their claims lapse soon after the end of the process: until then no other worker
-   begins them.
+6. `def` bodies that still run are cut: their claims are let go under their fencing tokens, and their messages go back. Another process runs
+   them at once, and nothing that the old bodies do is recorded.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ class WorkerProcess(EngineProcess):
         own = (app.worker or WorkerSettings())._replace(concurrency=1, lanes=0 if self._run_loop is None else 1)
         self._lanes = [Lane(self._employed(Host(f"{self._name}.{number}", os.getpid()), own), []) for number in range(lanes.concurrency)]
         self.broken: BaseException | None = None
+        self._is_cut = False
 
     def begin(self) -> None:
         """Join the cluster, and start what works beside the bodies."""
@@ -132,10 +133,18 @@ class WorkerProcess(EngineProcess):
         _ended(lanes, until, now)
         if cut := self.running():
             log("warning", "bodies did not end in the time of the drain; their messages go back", running=len(cut))
-            for lane in self._lanes:
-                lane.worker.let_go()
-            self._give_back(cut)
+            self._cut(cut)
         _ended(receivers, max(until, now() + self._own.poll), now)
+
+    def _cut(self, deliveries: Sequence[Delivery]) -> None:
+        """Let other processes run what still runs here: at once where a claim is let go, else when it has ended."""
+        self._is_cut = True
+        for lane in self._lanes:
+            try:
+                lane.worker.cut()
+            except SedanoError as error:
+                self._ports.telemetry.log("warning", "claims were not let go; they expire", error=str(error))
+        self._give_back(deliveries)
 
     def _receive(self, queue: str) -> None:
         """Receive from *queue* for the lanes until the process stops."""
@@ -167,6 +176,8 @@ class WorkerProcess(EngineProcess):
 
     def _one(self, worker: Worker, unit: Unit) -> None:
         back = {delivery.message_id for delivery in worker.work(unit, self._ports.clock.now() + self._settings.seconds)}
+        if self._is_cut:  # another process may have the message by now
+            return
         self._acknowledging.delete([delivery for delivery in unit if delivery.message_id not in back])
         if self._is_stopped:
             self._give_back([delivery for delivery in unit if delivery.message_id in back])

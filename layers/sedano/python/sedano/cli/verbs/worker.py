@@ -8,6 +8,7 @@ sedano worker --file .sedano/dev.db
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ MOST_LANES, LEAST_VISIBILITY_S, MOST_VISIBILITY_S, LONGEST_S = 1_000, 6, 43_000,
 HELP = """Run the tasks of this app in a process of your own, until SIGTERM or Ctrl-C.
 
 It receives from the queues of a stage on AWS, or works on the SQLite file of a project. The same engine runs as in Lambda, and a body may
-take hours. The first signal lets bodies end and gives the other messages back; the second one ends the process at once."""
+take 11 hours. The first signal lets bodies end and gives the other messages back; the second one ends the process at once."""
 
 
 @click.command(help=HELP)
@@ -37,8 +38,9 @@ take hours. The first signal lets bodies end and gives the other messages back; 
     help="Seconds after which the tasks of a killed process run elsewhere.",
 )  # fmt: skip
 @click.option("--file", type=click.Path(dir_okay=False, path_type=Path), help="SQLite file of a project; default: SEDANO_FILE, else AWS.")
+@click.option("--log", type=click.Choice(["lines", "json"]), help="How to log; default: lines on a terminal, else JSON on stdout.")
 def command(
-    reference: str | None, queues: str, concurrency: int, drain: float, timeout: int, visibility: int, file: Path | None
+    reference: str | None, queues: str, concurrency: int, drain: float, timeout: int, visibility: int, file: Path | None, log: str | None
 ) -> int:  # fmt: skip
     """Run until a signal ends it."""
     from sedano.host.worker_command import WorkerOptions, run
@@ -53,4 +55,9 @@ def command(
         queues=names, concurrency=concurrency, drain=drain, timeout=timeout, visibility=visibility,
         file=file or (Path(found) if found else None),
     )  # fmt: skip
-    return run(the_app(), options)
+    app = the_app()
+    if (log or ("lines" if sys.stderr.isatty() else "json")) == "lines":
+        from sedano.cli.worker import in_lines
+
+        options = in_lines(options)
+    return run(app, options)

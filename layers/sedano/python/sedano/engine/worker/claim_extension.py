@@ -103,9 +103,12 @@ class Extending:
         self._lock = threading.Lock()
         self._over = threading.Event()
 
-    def let_go(self) -> None:
-        """Extend nothing any more; claims and visibilities end when they would have."""
+    def let_go(self) -> list[HeldMessage]:
+        """Extend nothing any more, and return the messages whose claims were held."""
         self._over.set()
+        with self._lock:
+            kept, self._kept = self._kept, {}
+        return [one for one in kept.values() if one.record is not None]
 
     @contextmanager
     def batch(self, deliveries: Sequence[Delivery], batch: Batch) -> Iterator[None]:

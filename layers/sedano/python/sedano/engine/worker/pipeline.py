@@ -65,7 +65,7 @@ from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import states
 from sedano.model.ledger.recent_ids import Window
-from sedano.model.ledger.records import TaskRecord
+from sedano.model.ledger.records import Recorded, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.ports import Delivery, Ports
 
@@ -198,9 +198,23 @@ class Worker:
         """Begin no more bodies: those that run end, and `work` returns the messages of the others. May be called by a signal handler."""
         self._draining.set()
 
-    def let_go(self) -> None:
-        """Extend no claim and no visibility any more: the process ends before its bodies do. May be called by any thread."""
-        self._extending.let_go()
+    def cut(self) -> list[Delivery]:
+        """Let go of the claims of bodies that still run, because the process ends before they do. May be called by any thread.
+
+        Another worker may run them at once. Nothing that these bodies do from now on is recorded: their tokens are old. It is not counted
+        as an attempt that killed its worker. A body without a claim keeps its message until its visibility ends.
+
+        Returns:
+            the messages whose claims were let go.
+
+        Raises:
+            Unavailable: the ledger did not answer; the claims expire.
+        """
+        kept = [(one.delivery, one.record) for one in self._extending.let_go() if one.record is not None]
+        answers = self.ports.ledger.record([self._judging.released(record) for _, record in kept]) if kept else []
+        return [
+            delivery for (delivery, _), answer in zip(kept, answers, strict=True) if isinstance(answer, Recorded) and answer.accepted
+        ]  # fmt: skip
 
     def join(self) -> None:
         """Report to the cluster that this worker works, before it has received anything."""
@@ -350,7 +364,7 @@ class Worker:
 
     def _release(self, batch: Batch) -> None:
         """Let go of what was claimed and never begun, so that it is not counted as an attempt that killed its worker."""
-        outcomes = [self._judging.released(held) for held in batch.unstarted if held.record is not None]
+        outcomes = [self._judging.released(held.record) for held in batch.unstarted if held.record is not None]
         try:
             if outcomes:
                 self.ports.ledger.record(outcomes)

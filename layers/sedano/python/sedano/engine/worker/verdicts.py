@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sedano.engine.batch import Held, Judged, Ran
+from sedano.engine.batch import Judged, Ran
 from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.drafts import Addressed, Composer, weight_of
 from sedano.engine.outbox import stored
 from sedano.errors import Unavailable
 from sedano.model import states
 from sedano.model.ledger.outcome import Run, Verdict, judge
-from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome, Posted
+from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome, Posted, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import descend
 from sedano.model.messages.message import BlobRef
@@ -46,13 +46,12 @@ class Judging(NamedTuple):
                 verdict = self._verdict(ran)
         return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
 
-    def released(self, held: Held) -> Outcome:
-        """Return the outcome that lets go of a claim whose body never began: the same attempt may be claimed again at once."""
-        command, record = held.job.command, held.record
+    def released(self, claimed: TaskRecord) -> Outcome:
+        """Return the outcome that lets go of a claim whose body did not begin, or does not end: the attempt may be claimed again."""
         return Outcome(
-            task_id=command.task_id, state=states.RETRY, nonce=record.nonce if record else "", fence=record.fence if record else 0,
-            message_id=command.id, attempt=command.attempt, clock=self.lamport.forward(), name=command.task, at=self.ports.clock.now(),
-            next_attempt=command.attempt,
+            task_id=claimed.task_id, state=states.RETRY, nonce=claimed.nonce, fence=claimed.fence, message_id=claimed.message_id,
+            attempt=claimed.attempt, clock=self.lamport.forward(), name=claimed.name, at=self.ports.clock.now(),
+            next_attempt=claimed.attempt,
         )  # fmt: skip
 
     def _verdict(self, ran: Ran) -> Verdict:
