@@ -65,7 +65,7 @@ def synthesise(context: Mapping[str, str]) -> int:
 
 def _act(verb: str, context: Mapping[str, str], wanted: Deployment, declared: Declared | None, further: Sequence[str]) -> int:
     session, config = opened(), wanted.config
-    where = target(session, config.stage, config.region, config.account)
+    where = target(session, config.stage, config.region, config.account, MAKE)
     config.require_in(where.region)
     sys.stderr.write(f"Account {where.account}, {where.region}.\n")
     if verb == "bootstrap":

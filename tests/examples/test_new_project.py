@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,21 @@ def test_its_own_tests_pass_at_every_crash_point(elsewhere: Elsewhere, template:
     code, output = elsewhere.run()
     assert code == 0, output
     assert "deaths, and every message doubled" in output
+
+
+@EACH
+def test_every_version_of_pip_can_install_what_its_tests_need(template: str) -> None:
+    """`pip install --group` is an option since pip 25.1. Environments of Python 3.11 and 3.12 have an older pip."""
+    made = files("shop", template)
+    assert any(need == "sedano[dev]" for need in tomllib.loads(made["pyproject.toml"])["project"]["optional-dependencies"]["dev"])
+    assert "--group" not in "".join(made.values())
+
+
+@EACH
+def test_what_pip_leaves_in_the_folder_is_neither_committed_nor_deployed(template: str) -> None:
+    made = files("shop", template)
+    assert {"*.egg-info/", "build/"} <= set(made[".gitignore"].splitlines())
+    assert {"/build/", "/dist/"} <= set(made[".sedanoignore"].splitlines())
 
 
 @EACH

@@ -155,7 +155,7 @@ def test_no_credentials(tmp_path: Path) -> None:
 
 def test_no_region(tmp_path: Path) -> None:
     told = _make(*_shop(tmp_path), environment={**NOBODY, "AWS_REGION": ""})
-    assert told == "sedano: no Region: set AWS_REGION, or give the stage one with region= and account="
+    assert told == 'sedano: no Region: set AWS_REGION, such as eu-central-1; or give the stage one by SET="region=… account=…"'
 
 
 KEYS = {**NOBODY, "AWS_ACCESS_KEY_ID": "somebody", "AWS_SECRET_ACCESS_KEY": "s"}

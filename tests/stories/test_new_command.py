@@ -17,7 +17,7 @@ def test_it_makes_the_project_and_lists_its_files(tmp_path: Path, capsys: pytest
     said = capsys.readouterr()
     assert said.out.splitlines() == [f"shop/{path}" for path in files("shop", template)]
     assert all((tmp_path / line).is_file() for line in said.out.splitlines())
-    assert said.err == "\nNext:\n  cd shop\n  pip install . --group dev && pytest\n  sedano dev\n"
+    assert said.err == "\nNext:\n  cd shop\n  pip install '.[dev]' && pytest\n  sedano dev\n"
 
 
 def test_a_folder_that_exists_is_refused_with_a_code_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

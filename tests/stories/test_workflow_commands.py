@@ -15,7 +15,10 @@ from tests.stories import bakery
 from tests.stories.terminals import items, on_terminal
 
 APP = "tests.stories.bakery:app"
-WHICH = 'which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano]'
+WHICH = (
+    'which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano] of pyproject.toml; '
+    "sedano new NAME makes a project"
+)
 BREAD = "tests.stories.bakery:Bread"
 
 

@@ -25,7 +25,10 @@ def app_of(app: str | None, code: Path) -> Sedano:
     """
     reference = app or os.environ.get("SEDANO_APP", "")
     if not reference:
-        raise UsageError('which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano]')
+        raise UsageError(
+            'which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano] of pyproject.toml; '
+            "sedano new NAME makes a project"
+        )
     code = code.resolve()
     if not code.is_dir():
         raise UsageError(f"--code: {code} is not a directory; give the one that holds the modules of {reference}")

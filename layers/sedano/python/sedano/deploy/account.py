@@ -55,7 +55,9 @@ def opened() -> boto3.Session:
         raise AccountError(f"the settings of the AWS CLI cannot be read: {error}; correct that file") from error
 
 
-def target(session: boto3.Session, stage: str, region: str | None = None, account: str | None = None) -> Target:
+def target(
+    session: boto3.Session, stage: str, region: str | None = None, account: str | None = None, spelled: Spelling = VERBS
+) -> Target:
     """Return where the credentials of *session* lead, which is the Region and the account of *stage* where it has its own.
 
     Raises:
@@ -63,7 +65,7 @@ def target(session: boto3.Session, stage: str, region: str | None = None, accoun
     """
     region = region or session.region_name
     if region is None:
-        raise AccountError("no Region: set AWS_REGION, or give the stage one with region= and account=")
+        raise AccountError(f"no Region: set AWS_REGION, such as eu-central-1; or {spelled.region}")
     try:
         found = str(session.client("sts", region_name=region).get_caller_identity()["Account"])
     except (NoCredentialsError, PartialCredentialsError) as error:

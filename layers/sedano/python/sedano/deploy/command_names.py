@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 
 class Spelling(NamedTuple):
-    """The words of one command line: two commands, the option of the stage, and how a setting is given."""
+    """The words of one command line: two commands, the option of the stage, how a setting is given, and how a Region is named."""
 
     bootstrap: str
     deploy: str
     stage: str
     settings: str
+    region: str
 
     def setting(self, text: str) -> str:
         """Return how the setting *text*, such as `replace=true`, is given."""
@@ -19,6 +20,6 @@ class Spelling(NamedTuple):
 
 
 #: The verbs of `sedano`.
-VERBS = Spelling("`sedano bootstrap`", "`sedano deploy`", "--stage", "--set {}")
+VERBS = Spelling("`sedano bootstrap`", "`sedano deploy`", "--stage", "--set {}", "add --region, or write region below [tool.sedano]")
 #: The targets of the Makefile of a clone.
-MAKE = Spelling("`make bootstrap`", "`make deploy`", "STAGE=", 'SET="{}"')
+MAKE = Spelling("`make bootstrap`", "`make deploy`", "STAGE=", 'SET="{}"', 'give the stage one by SET="region=… account=…"')

@@ -43,7 +43,10 @@ def command(
         raise UsageError(f"--web-port: with {'--no-web' if no_web else '--once'} there are no pages; leave one of the two out")
     found = settings()
     if found.app is None:
-        raise UsageError('which app? write app = "module:attribute" below [tool.sedano] in pyproject.toml, or give --app module:attribute')
+        raise UsageError(
+            'which app? write app = "module:attribute" below [tool.sedano] in pyproject.toml, or give --app module:attribute; '
+            "sedano new NAME makes a project"
+        )
     code = found.code.resolve()
     if not code.is_dir():
         raise UsageError(f"--code: {code} is not a folder; give the one that has the modules of {found.app}")

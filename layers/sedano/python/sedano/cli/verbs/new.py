@@ -24,4 +24,4 @@ def command(name: str, template: str) -> None:
     made = files(name, template)
     write(made, Path(name))
     say(*(f"{name}/{path}" for path in made))
-    say("", "Next:", f"  cd {name}", "  pip install . --group dev && pytest", "  sedano dev", err=True)
+    say("", "Next:", f"  cd {name}", "  pip install '.[dev]' && pytest", "  sedano dev", err=True)
