@@ -7,6 +7,7 @@ packages of the CDK take: no CDK, no pip, and no Node on PATH.
 import importlib.util
 import json
 import os
+import shlex
 import subprocess
 import sys
 import venv
@@ -233,3 +234,32 @@ def test_a_new_project_without_a_clone_is_tested_developed_deployed_called_chang
     _diagnosed(folder, endpoint, outputs)
     _destroyed(folder, endpoint)
     assert {path.name for path in folder.path.iterdir()} - made <= {".sedano", "__pycache__"}
+
+
+@pytest.mark.timeout(300)
+def test_sedano_dev_runs_the_stacks_of_a_project_on_this_machine_without_a_clone_on_ministack(tmp_path: Path, environment: Path) -> None:
+    """The deployed functions run its task, the user's other packages stay out of the endpoint, and the end leaves no credentials."""
+    home = tmp_path / "home"
+    home.mkdir()
+    variables = {
+        "HOME": str(home), "PATH": f"{environment.parent}:/usr/bin:/bin", "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull,
+        "SEDANO_DEPLOY_PYTHON": sys.executable, "SEDANO_MINISTACK_PYTHON": str(ENDPOINT_PYTHON),
+        "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(Path.home() / ".cache" / "aws" / "jsii" / "package-cache"),
+    }  # fmt: skip
+    Folder(tmp_path, environment, variables).sedano("new", "shop")
+    dev = DevAtHome(Folder(tmp_path / "shop", environment, variables))
+    try:
+        report = dev.start("--aws")
+        assert report["stacks"] == ["sedano-dev-state", "sedano-dev-core"]
+        file = Path(report["environment"])
+        assert file.stat().st_mode & 0o077 == 0
+        exported = dict(shlex.split(line)[1].split("=", 1) for line in file.read_text().splitlines())
+        user = Folder(tmp_path / "shop", environment, {**variables, **exported})
+        assert user.sedano("call", "greet", "Ada", "--wait", "--timeout", "120").stdout == '"Hello, Ada!"\n'
+        seen = {path.name for path in (file.parent / "tmp" / "library").iterdir()}
+        assert seen == {"sedano"}
+        assert dev.end() == 0
+        assert not file.exists()
+        assert "Could not connect to the endpoint URL" in user.sedano("queues", ends_with=69).stderr
+    finally:
+        dev.close()

@@ -126,7 +126,7 @@ def test_an_endpoint_that_ends_takes_nothing_of_one_beside_it(tmp_path: Path) ->
 
 
 def test_an_endpoint_without_its_environment_says_how_to_make_it(tmp_path: Path) -> None:
-    with pytest.raises(LocalStageError, match=r"missing: `python requirements/install\.py ministack` makes it"):
+    with pytest.raises(LocalStageError, match=r"missing: `python requirements/install\.py ministack` makes it in a clone"):
         Endpoint(tmp_path / "no" / "python", tmp_path)
 
 

@@ -2,7 +2,7 @@
 
     errors < model (pure) < ports < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event < api
     < app < workflow < streams webhooks checks guards spark django fastapi flask < host < views changes < testing history < pytest_plugin
-    < web < deploy dev < cli local < __main__
+    < web < deploy dev < local < cli < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
 functions the host alone, infra nothing of the library, except for the command of a clone. An import inside a function counts like any
@@ -37,7 +37,8 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "pytest_plugin",
         "web",
         "deploy dev",
-        "cli emulator local",
+        "local",
+        "cli emulator",
         "__main__ management",
     )
 )

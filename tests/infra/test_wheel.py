@@ -39,7 +39,7 @@ def _names(wheel: Path) -> set[str]:
 def test_it_holds_everything_below_one_name(wheel: Path) -> None:
     assert {name.split("/")[0] for name in _names(wheel)} == {"sedano", f"sedano-{SAID['version']}.dist-info"}
     carried = {name.removeprefix("sedano/cdk/deployed/") for name in _names(wheel)}
-    assert {"functions/worker/handler.py", "glue_jobs/history.py", "requirements/layer.txt"} < carried
+    assert {"functions/worker/handler.py", "glue_jobs/history.py", "requirements/layer.txt", "requirements/ministack.txt"} < carried
     assert {"sedano/deploy/bootstrap.yaml", "sedano/cdk/deployed/requirements/deploy.txt"} < _names(wheel)
     assert "glue_jobs/pipeline/quiet/log4j2.properties" in carried
     assert {"sedano/__init__.py", "sedano/py.typed", "sedano/cdk/__init__.py", "sedano/cdk/constructs/layers.py"} < _names(wheel)

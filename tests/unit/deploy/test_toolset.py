@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sedano.deploy.cdk_environment import OWN, Constructs, commands, constructs, make, place, toolset
+from sedano.deploy.cdk_environment import CDK, OWN, Constructs, constructs, toolset
 from sedano.deploy.failure import DeployError
+from sedano.deploy.pinned_environment import commands, make, place
 
 
 @pytest.fixture
@@ -28,9 +29,9 @@ def test_uv_needs_no_pip_and_venv_needs_no_uv(pins: Path) -> None:
 
 def test_the_environment_is_made_once_and_two_at_the_same_time_make_one(pins: Path, tmp_path: Path) -> None:
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": str(tmp_path)}  # no uv: by venv
-    folder, said = place(pins, environment), list[str]()
+    folder, said = place(CDK, pins, environment), list[str]()
     assert folder.is_relative_to(tmp_path / "cache" / "sedano")
-    threads = [threading.Thread(target=make, args=(folder, pins, said.append, environment)) for _ in range(2)]
+    threads = [threading.Thread(target=make, args=(CDK, folder, pins, said.append, environment)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -40,9 +41,9 @@ def test_the_environment_is_made_once_and_two_at_the_same_time_make_one(pins: Pa
 
 
 def test_other_pins_are_another_environment(pins: Path, tmp_path: Path) -> None:
-    before = place(pins, {"XDG_CACHE_HOME": str(tmp_path)})
+    before = place(CDK, pins, {"XDG_CACHE_HOME": str(tmp_path)})
     pins.write_text("# something else\n")
-    assert place(pins, {"XDG_CACHE_HOME": str(tmp_path)}) != before
+    assert place(CDK, pins, {"XDG_CACHE_HOME": str(tmp_path)}) != before
 
 
 def test_a_failure_says_which_command_and_what_helps(tmp_path: Path) -> None:
@@ -50,7 +51,7 @@ def test_a_failure_says_which_command_and_what_helps(tmp_path: Path) -> None:
     wrong.write_text("aws-cdk-lib==2.275.0\n")  # without its hash
     uv = Path(sys.executable).with_name("uv")
     with pytest.raises(DeployError, match=rf"pip install .* failed: .*; install uv or python3-venv .* in {OWN}"):
-        make(tmp_path / "env", wrong, print, {"PATH": str(uv.parent), "UV_OFFLINE": "1", "HOME": str(tmp_path)})
+        make(CDK, tmp_path / "env", wrong, print, {"PATH": str(uv.parent), "UV_OFFLINE": "1", "HOME": str(tmp_path)})
     assert not (tmp_path / "env" / "complete").exists()
 
 

@@ -26,8 +26,8 @@ def app_of(app: str | None, code: Path) -> Sedano:
     reference = app or os.environ.get("SEDANO_APP", "")
     if not reference:
         raise UsageError(
-            'which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano] of pyproject.toml; '
-            "sedano new NAME makes a project"
+            'which app? give --app module:attribute, or set SEDANO_APP, or write app = "module:attribute" in [tool.sedano] '
+            "of pyproject.toml; sedano new NAME makes a project"
         )
     code = code.resolve()
     if not code.is_dir():

@@ -40,12 +40,17 @@ def clients_for(stage: str, region: str | None, account: str | None, say: Say) -
 
 def assembly_folder(root: Path, stage: str) -> Path:
     """Return the folder for the cloud assembly of *stage*, in a folder of the project *root* that only its owner reads."""
+    return own_folder(root) / "deploy" / stage
+
+
+def own_folder(root: Path) -> Path:
+    """Return the folder of the project *root* for the files that sedano makes; it is made where it is missing."""
     own = root / OWN
     own.mkdir(mode=0o700, exist_ok=True)
     ignored = own / ".gitignore"
     if not ignored.exists():
         ignored.write_text("*\n", encoding="utf-8")
-    return own / "deploy" / stage
+    return own
 
 
 def prepare(settings: Mapping[str, str], root: Path, clients: Clients, say: Say) -> Prepared:

@@ -92,9 +92,11 @@ def _library(found: Constructs) -> Iterator[Sequence[Path]]:
 
 def _environment(context: Mapping[str, str], directory: Path, places: Sequence[Path], tools: Toolset) -> dict[str, str]:
     node = {"JSII_NODE": str(tools.node)} if tools.node else {}
+    unjudged = {"CDK_VALIDATION": "false"} if context.get("local") == "true" else {}  # cdk-nag judges what is deployed to AWS
     return {
         **os.environ,
         **node,
+        **unjudged,
         "PYTHONPATH": os.pathsep.join(map(str, places)),
         "CDK_CONTEXT_JSON": json.dumps(dict(context)),
         "CDK_OUTDIR": str(directory),

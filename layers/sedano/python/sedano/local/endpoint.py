@@ -35,6 +35,7 @@ HOST = "127.0.0.1"
 REGION = "us-east-1"
 SECONDS_TO_START = 60.0
 _ATTEMPTS = 3
+_PACKAGE = Path(__file__).resolve().parents[1]
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
 _LINES_SHOWN = 15
@@ -52,7 +53,7 @@ class Endpoint:
         with a certificate that `openssl` makes.
         """
         if not python.exists():
-            raise LocalStageError(f"{python} is missing: `python requirements/install.py ministack` makes it")
+            raise LocalStageError(f"{python} is missing: `python requirements/install.py ministack` makes it in a clone")
         if enforce_iam and not shutil.which("openssl"):
             raise LocalStageError("enforcing IAM needs TLS, and its certificate needs `openssl`: install it")
         self._python = python
@@ -68,10 +69,13 @@ class Endpoint:
     def _start(self) -> None:
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch.mkdir(mode=0o700, exist_ok=True)
+        library = self._scratch / "library"
+        library.mkdir()
+        (library / _PACKAGE.name).symlink_to(_PACKAGE)  # an installed package has others beside it, which the endpoint must not see
         self.port = _free_port()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [str(self._python), str(_SUPERVISOR), "sedano.emulator"],
+                [str(self._python), str(_SUPERVISOR), "sedano.emulator", str(library)],
                 cwd=self.directory,
                 env=self._settings(),
                 stdin=subprocess.PIPE,

@@ -2,11 +2,12 @@
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from sedano.local.deployment import deploy
 from sedano.local.endpoint import Endpoint
@@ -38,22 +39,32 @@ def stage_context(app: str, code: Path) -> dict[str, str]:
     return {"app": app, "code": str(code.resolve()), "local": "true"}
 
 
+class Parts(NamedTuple):
+    """The interpreter of the endpoint's environment, and the function that writes the cloud assembly of some settings to a directory."""
+
+    endpoint_python: Path
+    synthesise: Callable[[Mapping[str, str], Path], object]
+
+
 @contextmanager
 def local_stage(
-    *, app: str, code: Path, directory: Path, enforce_iam: bool = False, **context: str
+    *, app: str, code: Path, directory: Path, enforce_iam: bool = False, parts: Parts | None = None, **context: str
 ) -> Iterator[LocalStage]:
     """Runs a stage of `app` (module:attribute, found in `code`) until the `with` statement ends.
 
     `enforce_iam` lets each function do what its role allows and nothing else.
     `directory` takes the endpoint's log, the cloud assembly and, while the stage runs, the file `environment`; a stage that starts in
     the same directory beside another gets one of its own below it. `context` is for further settings of the stage, such
-    as `timeout="10"`. Raises `LocalStageError` when a part of it cannot run, with what to do.
+    as `timeout="10"`. `parts`: where the stage is made without a clone.
+    Raises `LocalStageError` when a part of it cannot run, with what to do.
     """
-    if not (ROOT / "cdk.json").is_file():
-        raise LocalStageError("a local stage needs the infrastructure, which is not in the package: run `make local` in a clone of sedano")
-    endpoint = Endpoint(ENDPOINT_PYTHON, directory, enforce_iam=enforce_iam)
+    if parts is None and not (ROOT / "cdk.json").is_file():
+        raise LocalStageError("this is not a clone of sedano: run `sedano dev --aws` in the folder of your project")
+    made = parts or Parts(ENDPOINT_PYTHON, synthesise)
+    endpoint = Endpoint(made.endpoint_python, directory, enforce_iam=enforce_iam)
     try:
-        assembly = synthesise({**stage_context(app, code), **context}, endpoint.directory / "cdk.out")
+        assembly = endpoint.directory / "cdk.out"
+        made.synthesise({**stage_context(app, code), **context}, assembly)
         endpoint.wait_until_ready()
         stage = _deployed(endpoint, assembly)
         _write(stage)

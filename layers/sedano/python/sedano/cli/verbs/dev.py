@@ -3,22 +3,31 @@
 sedano dev
 sedano dev --app shop.tasks:app --port 8710 --fresh
 sedano dev --once
+sedano dev --aws
 sedano dev --json
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from sedano.cli.options import of_code, refuse_stage, settings
 from sedano.errors import UsageError
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sedano.cli.settings import Settings
+
 LONGEST_S, MOST_PORT = 900, 65_535
 HELP = """Run the app of this project on this machine, over one SQLite file in .sedano, without AWS.
 
 The app, the port and the secrets of webhooks are settings in pyproject.toml, below [tool.sedano] and [tool.sedano.dev]. Programs that are
 started in the project's folder find it without settings. Its pages in the browser are those of `sedano web`; the address works once. Ctrl-C
-ends it after the running task."""
+ends it after the running task. With --aws the deployed functions run instead, on an AWS endpoint of this machine."""
 
 
 @click.command(help=HELP)
@@ -30,9 +39,11 @@ ends it after the running task."""
 @click.option("--fresh", is_flag=True, help="Set the kept state aside and start with an empty one.")
 @click.option("--no-reload", is_flag=True, help="Do not reload the code when a file is saved.")
 @click.option("--once", is_flag=True, help="Work off what is due, then end; the exit code says whether a task failed.")
+@click.option("--aws", is_flag=True, help="Deploy the stacks to an AWS endpoint on this machine and run them there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when it is ready, or drained; everything else to stderr.")
 def command(
-    port: int | None, web_port: int | None, no_web: bool, timeout: int | None, fresh: bool, no_reload: bool, once: bool, as_json: bool
+    port: int | None, web_port: int | None, no_web: bool, timeout: int | None, fresh: bool, no_reload: bool, once: bool, aws: bool,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Run until a signal asks for the end, or once."""
     from sedano.dev.command import run
@@ -50,6 +61,9 @@ def command(
     code = found.code.resolve()
     if not code.is_dir():
         raise UsageError(f"--code: {code} is not a folder; give the one that has the modules of {found.app}")
+    if aws:
+        others = {"--port": port, "--web-port": web_port, "--no-web": no_web, "--fresh": fresh, "--no-reload": no_reload, "--once": once}
+        return _on_aws(found, code, timeout, [option for option, given in others.items() if given not in (None, False)], as_json)
     own = {name: found.values[f"dev.{name}"].value for name in ("port", "timeout") if f"dev.{name}" in found.values}
     own = {"port": 0, "timeout": TIMEOUT_S} | own | {name: one for name, one in (("port", port), ("timeout", timeout)) if one is not None}
     return run(
@@ -58,3 +72,12 @@ def command(
             reload=not (no_reload or once), json=as_json, once=once, pages=None if no_web else web_port or 0, **own,
         )
     )  # fmt: skip
+
+
+def _on_aws(found: Settings, code: Path, timeout: int | None, others: Sequence[str], as_json: bool) -> int:
+    """Run the stacks on an AWS endpoint of this machine."""
+    from sedano.cli.dev_on_aws import run
+
+    if others:
+        raise UsageError(f"{others[0]}: `sedano dev --aws` runs deployed functions and does not take it; leave one of the two out")
+    return run(found, code, timeout, as_json)
