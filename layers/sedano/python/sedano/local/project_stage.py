@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sedano.deploy.cdk_environment import constructs, toolset
 from sedano.deploy.pinned_environment import Pinned, python_of
@@ -55,7 +55,7 @@ def run(wanted: LocalSettings, say: Say) -> None:
     context = wanted.context
     parts = parts_here(say)
     say("starting an AWS endpoint on this machine and creating the stacks on it")
-    more = {name: text for name, text in context.items() if name not in ELSEWHERE}
+    more: dict[str, Any] = {name: text for name, text in context.items() if name not in ELSEWHERE}
     with (
         ends_with_sigterm(),
         local_stage(app=context["app"], code=Path(context["code"]), directory=wanted.folder, parts=parts, **more) as stage,
