@@ -53,6 +53,7 @@ LATE = {
     f"{LIBRARY}{path}": reason
     for path, reason in {
         "__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
+        "api/boot.py": "only an app that declares boot steps or services loads them",
         "api/connector.py": "only a program without a deployment looks for `sedano dev`",
         "api/exclusive_rights.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
@@ -74,6 +75,7 @@ LATE = {
         "cli/history.py": "Spark is an extra, and the job stands beside the library",
         "dev/pages.py": "the pages of `sedano dev` are loaded at their first visit, so that they delay no worker",
         "django/interface.py": "Django 6 has the interface for tasks; before it a package has",
+        "engine/boot.py": "only a process with services loads an event loop",
         "engine/cluster/membership.py": "only a worker that finds a pause loads pauses",
         "engine/deferrals.py": "only a worker of a queue that keeps order loads the rules of order",
         "engine/history/run_events.py": "only a worker that runs calls together loads baskets",

@@ -13,6 +13,8 @@ PAGE = tree.ROOT / "docs" / "glossary.md"
 FLOORS = ("api", "model", "ports", "engine", "aws", "memory", "sqlite")
 MACHINERY: dict[str, dict[str, str]] = {
     "api": {
+        "boot": "`@app.boot` and `@app.service`, a mixin of the app",
+        "boot_declaration": "the check of boot steps and services",
         "call_keys": "the keys of limits, tenants and singletons",
         "checks_and_budgets": "the declarations of health checks and of budgets, a mixin of the app",
         "connector": "the function that is named in `connect=`",
@@ -31,6 +33,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "worker_options": "the options of `Sedano(worker=)`",
     },
     "model": {
+        "boot": "the order of boot steps, and when a failed one is tried again",
         "connection_breaker": "the breaker of a connection to a service",
         "prefetch": "how many messages a process that runs workers asks for",
         "settings": "the settings of a project, read from pyproject.toml",
@@ -45,6 +48,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "webhook_secrets": "the store of the secrets of webhooks",
     },
     "engine": {
+        "boot": "the boot steps and the services of one process",
         "body_sections": "`with retry():` and its like in a body",
         "context": "the running task, as `current()` returns it",
         "declaration_origins": "the module in which a name was declared",
@@ -53,6 +57,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "lineage_marks": "the proof of how many messages a message may cause",
         "redelivery": "giving one message back to its queue",
         "reruns": "running a task again that ended without success",
+        "services": "async functions of the user for the life of a process",
         "task_log": "log lines from inside a task",
         "task_log_records": "the running task in log records",
         "unexpected_errors": "the last resort against unforeseen exceptions",

@@ -316,6 +316,7 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target("prefetch", ("model.prefetch",), unit("prefetch")),
+    Target("boot", ("model.boot", "engine.boot", "engine.services"), (*unit("boot", "engine/services"), *stories("boot"))),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),
 )
 BY_NAME = {target.name: target for target in TARGETS}

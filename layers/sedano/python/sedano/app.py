@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 
+from sedano.api.boot import Booting
 from sedano.api.checks_and_budgets import Guarded
 from sedano.api.declaration import app_name, queue_names
 from sedano.api.exclusive_rights import Exclusion
@@ -54,7 +55,7 @@ AWS = "sedano.aws.deployment:connect"
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
-class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Hinting):
+class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Booting, Hinting):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:

@@ -113,6 +113,7 @@ def run(given: Given, channel: Channel) -> int:
         app = loaded(given.app, given.code)
         ports = one_file.ports(Path(given.database), app.queues, VISIBILITY_S, ShownTelemetry(console, tally))
         process, deadlines = _engine(app, ports, given, channel, console, tally)
+        process.boot.begin()
         server = WebhookServer(app, given.secrets, listening) if app.webhooks and not given.once else None
     except BaseException as error:  # noqa: BLE001 - the user's module may raise anything
         console.say(f"{given.app} does not load; messages wait until it does: {type(error).__name__}: {error}", "bad")

@@ -3,7 +3,7 @@ here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from sedano.ports.absent import require
 
 if TYPE_CHECKING:
     from sedano.engine.health import RegisteredCheck
+    from sedano.model.boot import DeclaredStep
     from sedano.model.budgets import Budget, Strategy
     from sedano.model.circuits import Breaker
     from sedano.model.cluster.controller import QueueBudget
@@ -152,8 +153,9 @@ class WorkerSettings(NamedTuple):
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
     checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
-    (*prefer*). *origins*: where each name was declared (`sedano.engine.declaration_origins`). *needs*: the optional ports that the app
-    needs, and `ORDER` or `DELAY` of the queues, each with what needs it. *bound*: the ports that the app is connected to.
+    (*prefer*). *boot* and *services*: what a worker process starts before its first task. *origins*: where each name was declared
+    (`sedano.engine.declaration_origins`). *needs*: the optional ports that the app needs, and `ORDER` or `DELAY` of the queues, each with
+    what needs it. *bound*: the ports that the app is connected to.
 
     Filled while the user's module is imported, then only read.
     """
@@ -166,6 +168,8 @@ class Registry:
     threads: tuple[Budget, Strategy] | None = None
     coroutines: tuple[Budget, Strategy] | None = None
     prefer: Preference | None = None
+    boot: dict[str, DeclaredStep] = field(default_factory=dict)
+    services: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = field(default_factory=dict)
     origins: dict[str, Any] = field(default_factory=dict)
     needs: dict[str, str] = field(default_factory=dict)
     bound: Ports | None = None

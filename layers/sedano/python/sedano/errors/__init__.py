@@ -63,6 +63,16 @@ class QueueUnfit(ConfigurationError):
         super().__init__(f"the queues of this deployment {lack}: required by {user}; {others}, or remove that use")
 
 
+class BootFailed(SedanoError):
+    """A worker process does not start: its mandatory boot step *step* failed. The steps that had started were stopped."""
+
+    def __init__(self, step: str, error: BaseException | None) -> None:
+        """Name the *step* and say why it failed."""
+        super().__init__(f"boot step {step}: {type(error).__name__}: {error}; this worker does not start")
+        self.step = step
+        self.__cause__ = error
+
+
 class UsageError(ConfigurationError):
     """The command line is wrong; the message names the word that is, and says what to write instead. The command exits with 2."""
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
+from sedano.engine.boot import Boot
 from sedano.engine.cluster.controller import Controller
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.registry import WorkerSettings
@@ -106,13 +107,14 @@ class EngineProcess:
 
         Raises:
             PortMissing: *ports* lack one that something declared in the app needs.
+            OptionError: boot steps cannot be ordered.
         """
         enlist(app)
         app.attach(ports)
         self._app, self._ports, self._settings = app, ports, settings
         self._is_stopped, self._stopping = False, threading.Event()
         self._name, self._run_loop = f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", app.run_loop()
-        host = Host(self._name, os.getpid())
+        host, self.boot = Host(self._name, os.getpid()), Boot(app.registry, ports)
         self.worker = self._employed(host, (app.worker or WorkerSettings())._replace(lanes=0))
         self._overtime = Overtime(self.worker.running, ports.clock, ports.telemetry)
         self._commands = self._consumer({command_queue(queue): self._work for queue in settings.queues or app.queues})
@@ -124,7 +126,11 @@ class EngineProcess:
         self._threads: list[threading.Thread] = []
 
     def run(self) -> None:
-        """Work until `stop` is called; bodies run on this thread."""
+        """Start the boot steps, and work until `stop` is called; bodies run on this thread.
+
+        Raises:
+            BootFailed: a mandatory boot step failed; nothing was received.
+        """
         self.begin()
         try:
             self._serve()
@@ -133,7 +139,8 @@ class EngineProcess:
         self.end()
 
     def begin(self) -> None:
-        """Start what works beside the bodies. Nothing has been received yet: what a process does when it starts belongs here."""
+        """Start the boot steps, then what works beside the bodies. Nothing has been received yet."""
+        self.boot.begin()
         if self._settings.alone:
             self._threads = [
                 threading.Thread(target=self._loop, args=(self._followed,), name="sedano-followers", daemon=True),
@@ -143,9 +150,8 @@ class EngineProcess:
             thread.start()
 
     def end(self) -> None:
-        """Wait for what works beside the bodies, and leave the cluster. Nothing is received any more: what a process does when it stops
-        belongs here.
-        """
+        """Stop the boot steps, wait for what works beside the bodies, and leave the cluster. Nothing is received any more."""
+        self.boot.end()
         for thread in self._threads:
             thread.join()
         self.worker.leave()
@@ -158,7 +164,9 @@ class EngineProcess:
         """Do one round of the minute, then work until nothing is due; return whether that was reached. Bodies run on this thread.
 
         It waits for messages in flight, such as those of a killed worker, until nothing could be received for *patience* seconds.
+        Raises what `run` raises.
         """
+        self.boot.begin()
         self._do_rounds()
         clock = self._ports.clock
         until, rests = clock.monotonic() + patience, [0.0]
@@ -171,6 +179,7 @@ class EngineProcess:
             else:
                 clock.sleep(max(rests))
         self.stop()
+        self.boot.end()
         self.worker.leave()
         self._ports.telemetry.flush()
         return not {0.0, FAULT_S} & {*rests}
@@ -208,6 +217,8 @@ class EngineProcess:
     def _turn(self, consumer: Consumer) -> float:
         """Work off one batch of each queue; return for how many seconds to rest after it."""
         try:
+            if consumer is self._commands:
+                self.boot.look()
             return 0.0 if consumer.turn() else REST_S
         except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the loop while the process goes on
             words = "a queue did not answer; it is asked again"

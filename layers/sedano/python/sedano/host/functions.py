@@ -17,6 +17,7 @@ from sedano.ports import EVENTS, RECORDS, Delivery, Ports
 
 if TYPE_CHECKING:
     from sedano.app import Sedano
+    from sedano.engine.boot import Boot
 
 FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
 """Set by Lambda: here the process is the function's, and so is standard logging."""
@@ -49,9 +50,11 @@ def worker() -> Handler:
     enlist(app)
     built = Worker(app.registry, ports, _host(ports), app.worker or WorkerSettings(), app.run_loop())
     keys = {url.rpartition("/")[2]: key for key, url in settings.queues.items()}
-    overtime = Overtime(built.running, ports.clock, ports.telemetry)
+    overtime, boot = Overtime(built.running, ports.clock, ports.telemetry), _booted(app, ports)
 
     def work(deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
+        if boot is not None:
+            boot.look()
         overtime.begin(deadline - ports.clock.now())
         try:
             return built.work(deliveries, deadline)
@@ -156,6 +159,24 @@ def stream() -> Handler:
         return {"batchItemFailures": [{"itemIdentifier": sequence(record)} for record in records[done : done + 1]]}
 
     return handle
+
+
+def _booted(app: Sedano, ports: Ports) -> Boot | None:
+    """Start the boot steps and the services of *app*; None where it declares none.
+
+    Raises:
+        BootFailed: a mandatory step failed. Lambda starts the function anew for the next batch; the messages stay in their queue.
+    """
+    if not (app.registry.boot or app.registry.services):
+        return None
+    from sedano.engine.boot import Boot
+
+    boot = Boot(app.registry, ports)
+    try:
+        boot.begin()
+    finally:
+        ports.telemetry.flush()
+    return boot
 
 
 def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, DeploymentSettings, Ports]:

@@ -28,7 +28,7 @@ from sedano.app import Sedano
 from sedano.engine.registry import WorkerSettings
 from sedano.engine.worker.pipeline import Worker
 from sedano.engine.worker_events import Host
-from sedano.errors import SedanoError
+from sedano.errors import BootFailed, SedanoError
 from sedano.host.acknowledging import Acknowledging
 from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
 from sedano.host.waiting_room import Unit, WaitingRoom
@@ -38,6 +38,8 @@ CUT_S = 1.0
 """How long before the end of a drain bodies that still run are cancelled."""
 KEEP_S = 1.0
 """After how many seconds messages that wait for a lane are hidden anew: no lane begins with less time than it believes to have."""
+LOOK_S = 1.0
+"""How often optional boot steps that failed are looked at."""
 
 
 class LaneSettings(NamedTuple):
@@ -65,6 +67,7 @@ class WorkerProcess(EngineProcess):
 
         Raises:
             PortMissing: *ports* lack one that something declared in the app needs.
+            OptionError: boot steps cannot be ordered.
         """
         super().__init__(app, ports, settings)
         self._own, self._visibility = lanes, settings.visibility or settings.seconds
@@ -82,13 +85,19 @@ class WorkerProcess(EngineProcess):
         self._is_cut = False
 
     def begin(self) -> None:
-        """Join the cluster, and start what works beside the bodies."""
-        super().begin()
+        """Start the boot steps and what works beside the bodies, and join the cluster."""
+        try:
+            super().begin()
+        except BootFailed as error:
+            self._ports.telemetry.log("error", "the worker does not start", error=str(error))
+            self.broken = error
+            raise
         for lane in self._lanes:
             lane.worker.join()
 
     def end(self) -> None:
-        """Leave the cluster."""
+        """Stop the boot steps, and leave the cluster."""
+        self.boot.end()
         now = self._ports.clock.monotonic
         _ended(self._threads, now() + CUT_S, now)
         for lane in self._lanes:
@@ -113,7 +122,8 @@ class WorkerProcess(EngineProcess):
         lanes = [self._thread(self._work_off, lane) for lane in self._lanes]
         self._thread(self._keep)
         self._ports.telemetry.log("info", "the worker is ready", queues=[*queues], concurrency=len(lanes), pid=os.getpid())
-        self._stopping.wait()
+        while not self._stopping.wait(LOOK_S):
+            self.boot.look()
         self._empty(receivers, lanes)
 
     def _thread(self, call: Callable[..., None], *arguments: Any) -> threading.Thread:

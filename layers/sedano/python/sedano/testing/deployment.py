@@ -11,6 +11,7 @@ from typing import Any
 
 from sedano import memory
 from sedano.app import Sedano
+from sedano.engine.boot import Boot
 from sedano.engine.context import CURRENT
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
@@ -129,6 +130,7 @@ class World:
         self.secrets: dict[str, str] = {}
         self._told = self._deaths = 0
         self.ports = memory.over(self.clock, self.queues, self.telemetry, seed, most_budget)
+        self.boot = Boot(app.registry, self.ports)
         for process in (WORKER, ROUTER, RECORDER, SCHEDULER):
             self._start(process)
         self._owners = {command_queue(q): WORKER for q in app.queues} | {EVENTS: ROUTER, RECORDS: RECORDER}
@@ -229,6 +231,8 @@ class World:
         return self.queues.peek(PARKED)
 
     def _deliver(self, queue: str) -> bool:
+        if self._owners[queue] == WORKER:
+            self.boot.look()
         deliveries = self.ports.queues.receive(queue)
         if not deliveries:
             return False
@@ -280,6 +284,7 @@ class World:
             due = self._due()
             self.clock.advance(max(0.0, min(moment, moment if due is None else due) - self.clock.now()))
             if due is None or due > moment:
+                self.boot.look()
                 return
         raise AssertionError(f"still at work after {MOST_ROUNDS} rounds: a task publishes without an end")
 
@@ -291,19 +296,27 @@ def world(
 ) -> Iterator[World]:  # fmt: skip
     """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until it is there.
 
+    Its boot steps start before the block and stop after it, and its services run meanwhile, with the machine's time. `world.boot.states()`
+    shows how far each step is. A process that dies by *watch* keeps what has started.
+
     Args:
         app: the app under test.
         seed: decides every random choice, so that a failing test fails again.
         settings: the worker's; by default those of the app, but without threads, so that a run is deterministic.
         most_budget: the setting of the stage: the largest budget of a message without a mark.
         watch: sees the calls that the processes make, and lets one die (`sedano.testing.crash_points`).
+
+    Raises:
+        BootFailed: a mandatory boot step failed.
     """
     built = World(app, seed, settings or (app.worker or WorkerSettings())._replace(lanes=0, concurrency=1), most_budget, watch)
     app.attach(built.ports if watch is None else watch.tapped(built.ports, WORKER, in_bodies=True))
-    built.clock.work = built.step
     try:
+        built.boot.begin()
+        built.clock.work = built.step
         yield built
     finally:
+        built.boot.end()
         app.attach(None)
 
 

@@ -1,0 +1,76 @@
+"""Services: async functions of the user that run for as long as a worker process, on an event loop on a thread of their own.
+
+A service that fails is logged and started again after a pause that doubles with each failure in a row. One that returns has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any
+
+from sedano.model.boot import LONGEST_S, backoff
+from sedano.ports import Telemetry
+
+GRACE_S = 5.0
+"""How long the services have together to end when the process does."""
+Service = Callable[[], Coroutine[Any, Any, Any]]
+
+
+class Services:
+    """Runs *services* by their names from `begin` to `end`."""
+
+    def __init__(
+        self, services: Mapping[str, Service], telemetry: Telemetry, rest: Callable[[float], Awaitable[Any]] = asyncio.sleep,
+        grace: float = GRACE_S,
+    ) -> None:  # fmt: skip
+        """Begin nothing yet. *rest* waits for some seconds before a service that failed is started again."""
+        self._services, self._telemetry, self._rest, self._grace = services, telemetry, rest, grace
+        self._thread = threading.Thread(target=self._run, name="sedano-services", daemon=True)
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over: asyncio.Event | None = None
+
+    def begin(self) -> None:
+        """Start the thread; return when its loop runs."""
+        self._thread.start()
+        self._ready.wait()
+
+    def end(self) -> None:
+        """Cancel the services, and wait for as long as the grace for their `finally` blocks."""
+        if self._loop is not None and self._over is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._over.set)
+            self._thread.join(2 * self._grace)
+
+    def _run(self) -> None:
+        asyncio.run(self._all())
+
+    async def _all(self) -> None:
+        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        tasks = {asyncio.create_task(self._kept(name, service)): name for name, service in self._services.items()}
+        self._ready.set()
+        await self._over.wait()
+        for task in tasks:
+            task.cancel()
+        _, late = await asyncio.wait(tasks, timeout=self._grace)
+        for task in late:
+            words = "a service goes on after it was cancelled; the process does not wait for it"
+            self._telemetry.log("warning", words, service=tasks[task])
+
+    async def _kept(self, name: str, service: Service) -> None:
+        """Run *service*, and again after each failure."""
+        failures = 0
+        while True:
+            begun = time.monotonic()
+            try:
+                await service()
+                return
+            except Exception as error:  # noqa: BLE001 - a service may raise anything, and the others go on
+                failures = 1 if time.monotonic() - begun > LONGEST_S else failures + 1
+                pause = backoff(failures)
+                self._telemetry.count("ServicesFailed", service=name)
+                why = f"{type(error).__name__}: {error}"
+                self._telemetry.log("error", "a service failed; it is started again", service=name, error=why, seconds=pause)
+            await self._rest(pause)

@@ -1,0 +1,81 @@
+"""Services on their thread: they begin, fail, begin again, and end with the process."""
+
+import asyncio
+import threading
+
+from sedano.engine.services import Services
+from sedano.memory import MemoryTelemetry
+
+SECONDS = 60.0
+
+
+def test_a_service_that_fails_is_logged_and_started_again_after_a_pause_that_doubles() -> None:
+    telemetry, runs, pauses, over = MemoryTelemetry(), list[int](), list[float](), threading.Event()
+
+    async def prices() -> None:
+        runs.append(1)
+        if len(runs) < 4:
+            raise OSError("away")
+        over.set()
+
+    async def rest(seconds: float) -> None:
+        pauses.append(seconds)
+
+    services = Services({"prices": prices}, telemetry, rest)
+    services.begin()
+    assert over.wait(SECONDS)
+    services.end()
+    assert pauses == [1.0, 2.0, 4.0]
+    lines = [line.fields for line in telemetry.lines if line.message == "a service failed; it is started again"]
+    assert [(line["service"], line["error"], line["seconds"]) for line in lines] == [("prices", "OSError: away", s) for s in pauses]
+    assert telemetry.counted("ServicesFailed", service="prices") == 3
+
+
+def test_a_service_that_fails_does_not_end_the_others() -> None:
+    resting, beside = threading.Event(), list[str]()
+
+    async def bad() -> None:
+        raise OSError("away")
+
+    async def good() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            beside.append("cancelled")
+
+    async def rest(seconds: float) -> None:
+        resting.set()
+        await asyncio.Event().wait()
+
+    services = Services({"bad": bad, "good": good}, MemoryTelemetry(), rest)
+    services.begin()
+    assert resting.wait(SECONDS)
+    assert beside == []
+    services.end()
+    assert beside == ["cancelled"]
+
+
+def test_a_service_that_goes_on_after_it_was_cancelled_is_logged() -> None:
+    telemetry, begun, free = MemoryTelemetry(), threading.Event(), threading.Event()
+
+    async def stubborn() -> None:
+        begun.set()
+        while not free.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+
+    services = Services({"stubborn": stubborn}, telemetry, grace=0.05)
+    services.begin()
+    assert begun.wait(SECONDS)
+    services.end()
+    free.set()
+    assert telemetry.messages("warning") == ["a service goes on after it was cancelled; the process does not wait for it"]
+
+
+def test_the_end_of_services_that_were_not_begun_does_nothing() -> None:
+    async def never() -> None:
+        raise AssertionError("it ran")
+
+    Services({"never": never}, MemoryTelemetry()).end()
