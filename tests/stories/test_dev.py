@@ -149,3 +149,14 @@ def test_a_second_one_in_the_folder_is_refused_and_says_who_has_it(dev: DevProje
     assert f"`sedano dev` already runs in {dev.folder}: {holder}" in err
     assert (dev.folder / ".sedano" / "dev.json").exists()
     assert Path(dev.folder / ".sedano" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_mandatory_boot_step_that_fails_lets_messages_wait_for_code_that_boots(dev: DevProject) -> None:
+    app, before = dev.beside(), len(dev.lines)
+    dev.save(3, CODE + "\n\n@app.boot\ndef database():\n    raise OSError('away')\n")
+    dev.said("shop_tasks:app does not load; messages wait until it does: BootFailed: boot step database: OSError: away", before)
+    result = app.send_task("version")
+    dev.said("1 messages wait for code that loads", before)
+    dev.save(4, CODE + "\n\n@app.boot\ndef database():\n    print('booted')\n")
+    dev.said("booted", before)
+    assert result.get(timeout=SECONDS) == 4

@@ -9,7 +9,7 @@ import pytest
 
 from sedano.cli.exits import Exit
 from sedano.ports import command_queue
-from tests.stories.worked_project import SECONDS, WorkedProject, until
+from tests.stories.worked_project import CODE, SECONDS, WorkedProject, until
 
 FOREVER = "/nonexistent/file"
 
@@ -115,3 +115,49 @@ def test_the_app_is_an_argument_and_the_file_a_variable(project: WorkedProject) 
     assert project.app.send_task("note", (str(project.notes), 5)).get(timeout=SECONDS) == 5
     assert run.end() == 0
     assert project.ports.consumers.load(command_queue("default")) == (0, 0)
+
+
+BOOTED = CODE + """
+
+@app.boot
+def database():
+    noted(os.environ["NOTES"], "database")
+    if "BROKEN" in os.environ:
+        raise OSError("the database is away")
+    yield
+    noted(os.environ["NOTES"], "-database")
+
+
+@app.service
+async def prices():
+    try:
+        await asyncio.Event().wait()
+    finally:
+        noted(os.environ["NOTES"], "-prices")
+"""
+
+
+def test_boot_steps_start_before_the_first_task_and_stop_after_a_signal(tmp_path: Path) -> None:
+    project = WorkedProject(tmp_path, BOOTED)
+    try:
+        result = project.app.send_task("note", (str(project.notes), 1))
+        run = project.worker(NOTES=str(project.notes)).ready()
+        assert result.get(timeout=SECONDS) == 1
+        assert run.end() == 0
+        assert project.noted() == ["database", "1", "-prices", "-database"]
+    finally:
+        project.close()
+
+
+def test_a_mandatory_boot_step_that_fails_ends_the_process_with_1_and_no_message_is_received(tmp_path: Path) -> None:
+    project = WorkedProject(tmp_path, BOOTED)
+    try:
+        result = project.app.send_task("note", (str(project.notes), 1))
+        run = project.worker(NOTES=str(project.notes), BROKEN="1")
+        assert run.ended() == 1
+        assert "boot step database: OSError: the database is away" in str(run.said("the worker does not start")["fields"])
+        assert project.noted() == ["database"]
+        project.worker(NOTES=str(project.notes)).ready()
+        assert result.get(timeout=SECONDS) == 1
+    finally:
+        project.close()
