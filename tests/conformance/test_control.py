@@ -7,9 +7,10 @@ from tests.conformance.worlds import World
 
 EMPTY = ControlRecord()
 FIRST = ControlRecord(
-    1_767_225_600_000_001, "a" * 32, {"tenant=acmé#1": 1_767_225_600, "task=shop.add": 1}, frozenset({"bulk"}), {"shop.add": "10/s"}
-)
-SECOND = ControlRecord(FIRST.clock + 1, "b" * 32, {}, frozenset({"default"}), {"shop.add": "5/s", "é": ""})
+    1_767_225_600_000_001, "a" * 32, {"tenant=acmé#1": 1_767_225_600, "task=shop.add": 1}, frozenset({"bulk"}),
+    {"shop.add": "10/s"}, "1767225660 n",
+)  # fmt: skip
+SECOND = ControlRecord(FIRST.clock + 1, "b" * 32, {}, frozenset({"default"}), {"shop.add": "5/s", "é": ""}, "1767225720 m")
 """All of it is another than in the first, so that a part that is not written is seen."""
 
 

@@ -4,7 +4,7 @@
 from sedano.ports import MemberRecord
 from tests.conformance.worlds import World
 
-MEMBER = MemberRecord("host.1#a/b.ä", 1_767_225_600_000_001, "ACTIVE", 3, 1_767_225_600.125, ("task-1", "ä#2"))
+MEMBER = MemberRecord("host.1#a/b.ä", 1_767_225_600_000_001, "ACTIVE", 3, 1_767_225_600.125, ("task-1", "ä#2"), '{"id":"pong"}')
 
 
 def test_a_heartbeat_is_read_back(world: World) -> None:

@@ -111,6 +111,7 @@ def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Pat
         database.execute("DROP INDEX task_failed")
         for column in ("failed_day", "failed", "error", "place"):
             database.execute(f"ALTER TABLE task DROP COLUMN {column}")
+        database.execute("ALTER TABLE member DROP COLUMN answers")
         database.execute("PRAGMA user_version = 1")
         assert layout(database) != before
     ledger = ports_at(path)[0].ledger
@@ -123,8 +124,8 @@ def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Pat
 
 
 def layout(database: sqlite3.Connection) -> list[object]:
-    """The columns and indexes of the table of tasks."""
-    return [database.execute(f"PRAGMA {one}(task)").fetchall() for one in ("table_info", "index_list")]
+    """The columns and indexes of the tables that have changed."""
+    return [database.execute(f"PRAGMA {one}({table})").fetchall() for one in ("table_info", "index_list") for table in ("task", "member")]
 
 
 def test_a_damaged_file_says_what_to_do(path: Path) -> None:

@@ -123,9 +123,9 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "cluster-rules",
-        ("model.cluster.control_record", "model.cluster.members", "model.health", "model.memos"),
+        ("model.cluster.control_record", "model.cluster.inbox", "model.cluster.members", "model.health", "model.memos"),
         (
-            *unit("control_record", "cluster", "health", "rounds", "live"),
+            *unit("control_record", "inbox", "cluster", "health", "rounds", "live"),
             *conformance("control", "members", "memos"),
             *stories("health_checks"),
         ),
@@ -245,8 +245,11 @@ TARGETS: Sequence[Target] = (
     Target("election-steps", ("engine.elections", "canvas.election"), stories("elections", "preferences")),
     Target(
         "cluster-steps",
-        (*each("engine.cluster", "control controller explanation membership"), "engine.health"),
-        (*stories("controller", "explain", "membership", "health_checks", "revocation", "long_outages"), *unit("engine/invocations")),
+        (*each("engine.cluster", "control controller explanation inbox membership"), "engine.health"),
+        (
+            *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages"),
+            *unit("engine/invocations"),
+        ),
     ),
     Target(
         "history-steps",

@@ -14,7 +14,7 @@ from sedano import Retry, Sedano, every
 from sedano.aws.machine import SystemClock
 from sedano.errors import PortMissing, RemoteError, Unavailable
 from sedano.host import one_file
-from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
+from sedano.host.engine_process import FAULT_S, INBOX_S, EngineProcess, ProcessSettings
 from sedano.memory import MemoryTelemetry
 from sedano.ports import Delivery, Ports
 from sedano.ports.absent import REQUIRED_BY, absent
@@ -222,3 +222,34 @@ def test_a_round_that_fails_is_logged_and_tasks_go_on(app: Sedano, ports: Ports,
     process = EngineProcess(app, replace(ports, schedules=Broken(ports.schedules)), ProcessSettings())
     assert played(process, lambda: app.send_task("one").get(timeout=SECONDS)) == 1
     assert "the scheduler could not do its round; it tries again in a minute" in telemetry.messages("warning")
+
+
+def test_a_running_process_obeys_the_inbox_within_two_seconds_and_drains_when_it_is_asked_to(app: Sedano, ports: Ports) -> None:
+    ran = threading.Event()
+    pack = app.task(name="pack")(ran.set)
+    process = EngineProcess(app, ports, ProcessSettings())
+    took: dict[str, float] = {}
+
+    def asked(verb: str) -> None:
+        began = time.monotonic()
+        command = app.control.broadcast(verb)
+        while not (answers := app.control.answers(command)) and time.monotonic() < began + SECONDS:
+            time.sleep(0.01)
+        took[verb] = time.monotonic() - began
+        assert [*answers.values()] == ["pong" if verb == "ping" else "done"]
+
+    def play() -> None:
+        asked("ping")
+        asked("pause")
+        pack.delay()
+        assert not ran.wait(3 * INBOX_S)
+        asked("resume")
+        assert ran.wait(SECONDS)
+        asked("drain")
+        began = time.monotonic()
+        while app.control.members()[0].state != "LEFT" and time.monotonic() < began + SECONDS:
+            time.sleep(0.01)
+        assert app.control.members()[0].state == "LEFT", "the process ended on its own"
+
+    played(process, play)
+    assert max(took.values()) < 2.0, took

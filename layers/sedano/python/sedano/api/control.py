@@ -1,9 +1,12 @@
-"""`app.control`: look at the cluster, and change what runs in it, with Celery's names. Nothing is broadcast, so nothing goes unanswered.
+"""`app.control`: look at the cluster, and change what runs in it, with Celery's names.
 
     app.control.revoke(result.id)                       # before it runs; a running one is not tried again
     app.control.revoke(result.id, terminate=True)       # a running one meets it at its next `current().check()`
     app.control.revoke_by_header("tenant", "acme")      # everything of that tenant, until it is restored
     app.control.members()                               # who works: ACTIVE, IDLE, LOST, LEFT
+    app.control.broadcast("ping")                       # a command to each worker, under a seal (`sedano.api.inbox`)
+
+All but the last are read and written in the stores, and need no answer of a worker.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from sedano.api.elections import about
+from sedano.api.inbox import InboxControl
 from sedano.api.inspection import Inspect, Inspects
 from sedano.api.limit_control import LimitControl
 from sedano.canvas import Sig
@@ -43,7 +47,7 @@ NEAR = 0.8
 """The similarity, up to 1, from which one name counts as a misspelling of another: `tenent`, `tenants` and `rootid` do, `team` does not."""
 
 
-class Control(LimitControl, Hinting):
+class Control(LimitControl, InboxControl, Hinting):
     """The control panel of one app."""
 
     def __init__(self, app: Inspects) -> None:

@@ -35,6 +35,8 @@ def check(settings: object) -> None:
         value = getattr(settings, name)
         if not is_number(value, shortest, longest):
             raise OptionError(f"worker.{name}: {value!r} is not a number of seconds from {shortest:g} to {longest:g}{why}")
+    if type(settings.unsigned_inbox) is not bool:
+        raise OptionError(f"worker.unsigned_inbox: {settings.unsigned_inbox!r} is not True or False")
     if settings.visibility is not None and not is_number(settings.visibility, 3.0, 43_200.0):
         hint = "leave it out where the queue hides messages until the deadline of their batch, as on Lambda"
         raise OptionError(f"worker.visibility: {settings.visibility!r} is not a number of seconds from 3 to 43200; {hint}")

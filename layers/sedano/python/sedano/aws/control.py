@@ -10,6 +10,8 @@ from sedano.aws.expressions.control import CHANGE, CHANGE_ABSENT
 from sedano.model.cluster.control_record import Changed, ControlRecord
 
 _NOTHING = ControlRecord()
+_NOT_ASKED = {"S": ""}
+"""A record of a version before the inbox does not say that anything is asked."""
 
 
 class DynamoControl:
@@ -36,6 +38,7 @@ class DynamoControl:
             ":clk": {"N": str(record.clock)},
             ":revoked": {"M": {found: {"N": str(since)} for found, since in sorted(record.revoked.items())}},
             ":lims": {"M": {task: {"S": text} for task, text in sorted(record.limits.items())}},
+            ":asked": {"S": record.asked},
             ":paused": {"L": [{"S": queue} for queue in sorted(record.paused)]},
         }
         if seen.nonce:
@@ -51,4 +54,7 @@ def _record(item: Item) -> ControlRecord:
     revoked = {found: int(since["N"]) for found, since in item["revoked"]["M"].items()}
     limits = {task: text["S"] for task, text in item["lims"]["M"].items()} if "lims" in item else {}
     paused = frozenset(queue["S"] for queue in item["paused"]["L"])
-    return ControlRecord(int(item["clk"]["N"]), item["nc"]["S"], revoked, paused, limits)
+    return ControlRecord(
+        clock=int(item["clk"]["N"]), nonce=item["nc"]["S"], revoked=revoked, paused=paused, limits=limits,
+        asked=item.get("asked", _NOT_ASKED)["S"],
+    )  # fmt: skip

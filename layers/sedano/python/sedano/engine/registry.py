@@ -137,7 +137,8 @@ class WorkerSettings(NamedTuple):
     started; *poison_after*: claims of one attempt, or receives of an unclaimed message, that end without a record; *heartbeat*: seconds
     between membership writes, and between looks at pauses, revocations and limits; *visibility*: seconds for which the queue hides a
     received message, where bodies may take longer: claims and visibilities are extended then, up to the deadline of `Worker.work`
-    (`engine.worker.claim_extension`). None: the queue hides messages until that deadline, as on Lambda, and nothing is extended.
+    (`engine.worker.claim_extension`). None: the queue hides messages until that deadline, as on Lambda, and nothing is extended;
+    *unsigned_inbox*: whether commands without a seal are obeyed, which is logged as a warning at each start.
     """
 
     concurrency: int = 1
@@ -147,6 +148,7 @@ class WorkerSettings(NamedTuple):
     poison_after: int = 5
     heartbeat: float = 60.0
     visibility: float | None = None
+    unsigned_inbox: bool = False
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ On AWS Lambda begins a worker, a router and a recorder with each batch, and a sc
     commands           the thread that calls `run`: in a main thread a hard time limit also ends what waits for the system
     events, records    a thread of their own, so that a long body holds up neither
     the minute         a thread of its own: one round of the scheduler and one of the controller
+    the inbox          a thread of its own: each second a look at the control record, and at what it announces
 
 `run` goes on until `stop`; `drain` works off what is due, on one thread, and ends.
 
@@ -30,6 +31,7 @@ from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.worker.pipeline import Listener, Worker
 from sedano.engine.worker.time_limit_warning import Overtime
 from sedano.engine.worker_events import Host
+from sedano.model.cluster.inbox import DRAIN, PAUSE, RESUME, Receiving, after
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.ports.absent import has
 from sedano.workflow.built_in_tasks import enlist
@@ -39,6 +41,8 @@ REST_S = 0.02
 FAULT_S = 1.0
 """How long a loop rests after a store that did not answer."""
 MINUTE_S = 60.0
+INBOX_S = 1.0
+"""How often the control record is looked at: a command reaches a running process within twice that."""
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
 
@@ -66,12 +70,16 @@ class ProcessSettings(NamedTuple):
 
 
 class Consumer(NamedTuple):
-    """Receives from some queues, and hands each batch to a function that works it off. *stopping*: whether nothing is to begin any more."""
+    """Receives from some queues, and hands each batch to a function that works it off. *stopping*: whether nothing is to begin any more.
+
+    *paused*: whether nothing is to be received now.
+    """
 
     ports: Ports
     works: Mapping[str, Work]
     settings: ProcessSettings
     stopping: Callable[[], bool]
+    paused: Callable[[], bool] = lambda: False
 
     def turn(self) -> bool:
         """Work off one batch of each queue; return whether there was any.
@@ -83,7 +91,7 @@ class Consumer(NamedTuple):
 
     def _batch(self, queue: str, work: Work) -> bool:
         queues = self.ports.queues
-        deliveries = [] if self.stopping() else queues.receive(queue, self.settings.batch)
+        deliveries = [] if self.stopping() or self.paused() else queues.receive(queue, self.settings.batch)
         if not deliveries:
             return False
         back = {delivery.message_id for delivery in work(deliveries, self.ports.clock.now() + self.settings.seconds)}
@@ -117,7 +125,9 @@ class EngineProcess:
         host, self.boot = Host(self._name, os.getpid()), Boot(app.registry, ports)
         self.worker = self._employed(host, (app.worker or WorkerSettings())._replace(lanes=0))
         self._overtime = Overtime(self.worker.running, ports.clock, ports.telemetry)
+        self._receiving = Receiving()
         self._commands = self._consumer({command_queue(queue): self._work for queue in settings.queues or app.queues})
+        self._commands = self._commands._replace(paused=lambda: self._receiving.paused)
         followed: dict[str, Work] = {EVENTS: Router(app.registry, ports, host).route} if settings.alone else {}
         if settings.alone and has(ports.events):
             followed[RECORDS] = Recorder(ports, host).record
@@ -146,6 +156,10 @@ class EngineProcess:
                 threading.Thread(target=self._loop, args=(self._followed,), name="sedano-followers", daemon=True),
                 threading.Thread(target=self._minutes, name="sedano-minutes", daemon=True),
             ]
+        for worker in self._workers():
+            worker.commands.host.update({DRAIN: self.stop, PAUSE: self._pausing(PAUSE), RESUME: self._pausing(RESUME)})
+        if has(self._ports.control) and has(self._ports.memos):
+            self._threads.append(threading.Thread(target=self._inbox, name="sedano-inbox", daemon=True))
         for thread in self._threads:
             thread.start()
 
@@ -244,6 +258,35 @@ class EngineProcess:
                 announce=lambda name: outlet.announce(name, {}),
             ).round  # fmt: skip
         return rounds
+
+    def _pausing(self, verb: str) -> Callable[[], None]:
+        """Return what receives no more tasks, or receives them again, as *verb* says."""
+
+        def change() -> None:
+            self._receiving = after(self._receiving, verb)
+
+        return change
+
+    def _workers(self) -> Sequence[Worker]:
+        """Return the workers of this process: each is a member of the cluster and has the commands to it."""
+        return [self.worker]
+
+    def _inbox(self) -> None:
+        while not self._stopping.wait(INBOX_S):
+            try:
+                self._look()
+            except Exception as error:  # noqa: BLE001 - the next look asks anew, and tasks run meanwhile
+                self._ports.telemetry.log("warning", "the inbox was not looked at", error=f"{type(error).__name__}: {error}")
+
+    def _look(self) -> None:
+        """Read the control record once for all workers of this process, and let each obey what it announces."""
+        first, *others = self._workers()
+        first.membership.look()
+        for other in others:
+            if other.membership.control.clock < first.membership.control.clock:
+                other.membership.control = first.membership.control
+        for worker in (first, *others):
+            worker.commands.obey()
 
     def _minutes(self) -> None:
         while not self._is_stopped:

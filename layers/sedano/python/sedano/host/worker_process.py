@@ -36,6 +36,8 @@ from sedano.ports import Delivery, Ports, command_queue
 
 CUT_S = 1.0
 """How long before the end of a drain bodies that still run are cancelled."""
+PAUSED_S = 0.2
+"""How long a receiver rests before it looks again whether the process receives tasks."""
 KEEP_S = 1.0
 """After how many seconds messages that wait for a lane are hidden anew: no lane begins with less time than it believes to have."""
 LOOK_S = 1.0
@@ -116,6 +118,9 @@ class WorkerProcess(EngineProcess):
         """Return the messages whose bodies run."""
         return [delivery for lane in self._lanes for unit in [*lane.units] for delivery in unit]
 
+    def _workers(self) -> Sequence[Worker]:
+        return [lane.worker for lane in self._lanes]
+
     def _serve(self) -> None:
         queues = self._settings.queues or self._app.queues
         receivers = [self._thread(self._receive, command_queue(queue)) for queue in queues]
@@ -161,7 +166,10 @@ class WorkerProcess(EngineProcess):
         while asked := self._room.ask():
             found: Sequence[Delivery] = ()
             try:
-                found = self._ports.queues.receive(queue, asked, self._own.poll)
+                if self._receiving.paused:
+                    self._stopping.wait(PAUSED_S)
+                else:
+                    found = self._ports.queues.receive(queue, asked, self._own.poll)
             except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the receiver while the process goes on
                 words = "a queue did not answer; it is asked again"
                 self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}", queue=queue)

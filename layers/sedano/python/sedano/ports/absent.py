@@ -67,6 +67,14 @@ class NoSeals(Absent):
         """Return False: no mark counts."""
         return False
 
+    def seal(self, body: bytes, audience: str, issued: int, expires: int) -> str:
+        """Return "": nothing can be sealed."""
+        return ""
+
+    def refusal(self, header: str, body: bytes, audience: str) -> str | None:
+        """Return that the key is unknown: no seal counts."""
+        return "unknown_key"
+
     def attached(self, kind: str, text: str, *parts: str) -> str:
         """Return "": nothing can be marked."""
         return ""

@@ -88,6 +88,26 @@ class Seals:
         mac, _, text = rest.partition(";")
         return text if given and self.is_marked(f"{kid};{mac}", kind, text, *parts) else ""
 
+    def seal(self, body: bytes, audience: str, issued: int, expires: int) -> str:
+        """Return the seal of *body* for *audience* from *issued* to *expires* (whole epoch s); "" where there are no keys.
+
+        Raises:
+            OptionError: the audience is not one, or the seal would live for longer than 900 s.
+        """
+        keys = self._keys(KEPT_S)
+        return "" if keys is None else seal.seal(body, keys, audience, issued, expires)
+
+    def refusal(self, header: str, body: bytes, audience: str) -> str | None:
+        """Return why the seal *header* does not let *body* in for *audience*, one of `sedano.model.seals.seal.REFUSALS`; None when it does.
+
+        Without keys each key is unknown. A key that is not known is looked for once more, at most once in 30 s.
+        """
+        now, keys = self._clock.now(), self._keys(KEPT_S)
+        why = seal.refusal(header, body, keys.keys if keys is not None else {}, audience, now)
+        if why == seal.UNKNOWN_KEY and (newer := self._keys(AGAIN_S)) is not None:
+            why = seal.refusal(header, body, newer.keys, audience, now)
+        return why
+
     def _keys(self, most: float) -> KeySet | None:
         """Return the keys, as they were at most so many seconds ago, or as they were last when they cannot be had now."""
         now, known = self._clock.monotonic(), self._known

@@ -41,10 +41,14 @@ class SqliteControl:
 def _text(record: ControlRecord) -> str:
     parts = {
         "clock": record.clock, "revoked": dict(record.revoked), "paused": sorted(record.paused), "limits": dict(record.limits),
+        "asked": record.asked,
     }  # fmt: skip
     return json.dumps(parts, separators=(",", ":"))
 
 
 def _record(row: Sequence[Any]) -> ControlRecord:
     parts = json.loads(row[0])
-    return ControlRecord(parts["clock"], row[1], parts["revoked"], frozenset(parts["paused"]), parts["limits"])
+    return ControlRecord(
+        clock=parts["clock"], nonce=row[1], revoked=parts["revoked"], paused=frozenset(parts["paused"]), limits=parts["limits"],
+        asked=parts.get("asked", ""),
+    )  # fmt: skip

@@ -10,13 +10,13 @@ from sedano.sqlite.store import Store
 MEMBER_LIFETIME_S = 3 * 86_400
 """How long a member that says nothing any more is remembered."""
 BEAT = """
-INSERT INTO member VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO member (name, clock, state, in_flight, seen, tasks, ttl, answers) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET clock = excluded.clock, state = excluded.state, in_flight = excluded.in_flight, seen = excluded.seen,
-    tasks = excluded.tasks, ttl = excluded.ttl
+    tasks = excluded.tasks, ttl = excluded.ttl, answers = excluded.answers
 WHERE clock < excluded.clock"""
 LOSE = "UPDATE member SET state = ?, clock = ? WHERE name = ? AND clock < ? AND state = ? AND seen < ?"
 _OWN = "SELECT 1 FROM member WHERE name = ? AND state = ? AND clock = ?"
-_READ = "SELECT name, clock, state, in_flight, seen, tasks FROM member ORDER BY name"
+_READ = "SELECT name, clock, state, in_flight, seen, tasks, answers FROM member ORDER BY name"
 
 
 class SqliteMembers:
@@ -31,7 +31,7 @@ class SqliteMembers:
         until = int(member.seen) + MEMBER_LIFETIME_S
         seen, tasks = round(member.seen * 1000), json.dumps(member.tasks)
         with self._store.changing() as database:
-            database.execute(BEAT, (member.name, member.clock, member.state, member.in_flight, seen, tasks, until))
+            database.execute(BEAT, (member.name, member.clock, member.state, member.in_flight, seen, tasks, until, member.answers))
 
     def lose(self, name: str, clock: int, lapsed: float) -> bool:
         """Write down that the member is LOST where it has said nothing since *lapsed*."""
@@ -42,6 +42,8 @@ class SqliteMembers:
     def read(self) -> list[MemberRecord]:
         """Return all members, by name."""
         return [
-            MemberRecord(name=name, clock=clock, state=state, in_flight=in_flight, seen=seen / 1000, tasks=tuple(json.loads(tasks)))
-            for name, clock, state, in_flight, seen, tasks in self._store.rows(_READ)
+            MemberRecord(
+                name=name, clock=clock, state=state, in_flight=in_flight, seen=seen / 1000, tasks=tuple(json.loads(tasks)), answers=answers
+            )
+            for name, clock, state, in_flight, seen, tasks, answers in self._store.rows(_READ)
         ]

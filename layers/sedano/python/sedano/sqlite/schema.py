@@ -9,7 +9,7 @@ from __future__ import annotations
 
 OURS = 0x5EDA0502
 """The file's `application_id`."""
-VERSION = 2
+VERSION = 3
 OLDEST_SQLITE = (3, 38, 0)
 """It has RETURNING (3.35), STRICT tables (3.37) and the functions of JSON always (3.38)."""
 
@@ -42,7 +42,7 @@ CREATE INDEX timer_fires ON timer (fires);
 CREATE TABLE blob (digest TEXT PRIMARY KEY, kept INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
 CREATE TABLE event (name TEXT PRIMARY KEY, lines BLOB NOT NULL) STRICT;
 CREATE TABLE member (name TEXT PRIMARY KEY, clock INTEGER NOT NULL, state TEXT NOT NULL, in_flight INTEGER NOT NULL, seen INTEGER NOT NULL,
-    tasks TEXT NOT NULL, ttl INTEGER NOT NULL) STRICT;
+    tasks TEXT NOT NULL, ttl INTEGER NOT NULL, answers TEXT NOT NULL DEFAULT '') STRICT;
 CREATE TABLE control (id INTEGER PRIMARY KEY CHECK (id = 1), nonce TEXT NOT NULL, body TEXT NOT NULL) STRICT;
 CREATE TABLE memo (name TEXT PRIMARY KEY, nonce TEXT NOT NULL, body TEXT NOT NULL) STRICT;
 CREATE TABLE agenda (number INTEGER PRIMARY KEY, nonce TEXT NOT NULL, held INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
@@ -78,6 +78,9 @@ ALTER TABLE task ADD COLUMN failed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE task ADD COLUMN error TEXT NOT NULL DEFAULT '';
 ALTER TABLE task ADD COLUMN place TEXT NOT NULL DEFAULT '';
 CREATE INDEX task_failed ON task (failed_day, failed) WHERE failed_day <> '';
+""",
+    2: """
+ALTER TABLE member ADD COLUMN answers TEXT NOT NULL DEFAULT '';
 """,
 }
 """By the number of an earlier layout: the statements that change a file of it into the next one."""

@@ -11,7 +11,8 @@ Less critical than the work: a heartbeat that is not written, a hello that is no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sedano.engine.batch import Batch, Held, Job
 from sedano.engine.history.run_events import count_at_once
@@ -23,11 +24,16 @@ from sedano.model.messages.lamport import ClockAhead, LamportClock
 from sedano.ports import MemberRecord, Ports
 from sedano.ports.absent import has
 
+if TYPE_CHECKING:
+    from sedano.engine.cluster.inbox import Inbox
+    from sedano.engine.context import TaskContext
+    from sedano.engine.registry import Registry, WorkerSettings
+
 
 class Membership:
     """One worker's place in the cluster. *control* is what it knows of the control record."""
 
-    __slots__ = ("_due", "_every", "_heard", "_joined", "_lamport", "_last", "_ports", "_ticked", "control", "name")
+    __slots__ = ("_answers", "_due", "_every", "_heard", "_joined", "_lamport", "_last", "_ports", "_said", "_ticked", "control", "name")
 
     def __init__(self, ports: Ports, lamport: LamportClock, name: str, every: float) -> None:
         """Beat as *name*, at most once in *every* seconds."""
@@ -38,6 +44,8 @@ class Membership:
         self._last = self._ticked = float("-inf")
         self._due = self._joined = self._heard = False
         self.control = ControlRecord()
+        self._answers = ""
+        self._said = MemberRecord(name, 0, ACTIVE, 0, 0.0)
 
     def hello(self) -> None:
         """Read the control record when this worker starts, again when a heartbeat is due, and each time while something is paused.
@@ -77,18 +85,25 @@ class Membership:
         now = self._ports.clock.now()
         tasks = tuple(job.command.task_id for job in jobs if job.mode == "claimed")
         self._due, self._last, self._ticked = False, now, self._ports.clock.monotonic()
-        if not self._write(MemberRecord(
-            name=self.name, clock=self._lamport.forward(), state=ACTIVE, in_flight=in_flight, seen=now, tasks=tasks,
-        )):
+        self._said = MemberRecord(
+            name=self.name, clock=self._lamport.forward(), state=ACTIVE, in_flight=in_flight, seen=now, tasks=tasks, answers=self._answers,
+        )  # fmt: skip
+        if not self._write(self._said):
             return
         kind = HEARTBEAT if self._joined else ONLINE
         self._joined = True
         chronicle.line(kind, self._lamport.forward(), now, active=in_flight, freq=self._every)
 
+    def answer(self, answers: str) -> None:
+        """Write the *answers* to the inbox into this worker's record at once; they stay in it."""
+        self._answers = answers
+        self._said = self._said._replace(clock=self._lamport.forward(), seen=self._ports.clock.now(), answers=answers)
+        self._write(self._said)
+
     def leave(self, chronicle: Chronicle) -> None:
         """Say that this worker takes no more work."""
         now = self._ports.clock.now()
-        if self._write(MemberRecord(self.name, self._lamport.forward(), LEFT, 0, now)):
+        if self._write(MemberRecord(self.name, self._lamport.forward(), LEFT, 0, now, answers=self._answers)):
             chronicle.line(OFFLINE, self._lamport.forward(), now)
 
     def lose(self, held: Held, batch: Batch, lapsed: float, owner: str) -> None:
@@ -113,3 +128,45 @@ class Membership:
             self._ports.telemetry.log("warning", "heartbeat not written", error=str(error))
             return False
         return True
+
+
+class InboxDoor:
+    """Loads the inbox of one worker (`sedano.engine.cluster.inbox`) when the control record first announces a command.
+
+    *worked*: how many messages the worker finished. *host*: what its host does for the verbs that only a process of its own can obey.
+    """
+
+    __slots__ = ("_inbox", "_membership", "_ports", "_registry", "_running", "_started", "_unsigned", "host", "worked")
+
+    def __init__(
+        self, ports: Ports, membership: Membership, registry: Registry, settings: WorkerSettings, running: Callable[[], list[TaskContext]]
+    ) -> None:
+        """Load nothing; warn where *settings* let in commands without a seal."""
+        self._ports, self._membership, self._registry, self._running = ports, membership, registry, running
+        self._started, self._unsigned = ports.clock.now(), settings.unsigned_inbox
+        self._inbox: Inbox | None = None
+        self.host: dict[str, Callable[[], object]] = {}
+        self.worked = 0
+        if self._unsigned:
+            ports.telemetry.log("warning", "the inbox of this worker obeys commands without a seal (unsigned_inbox)")
+
+    def obey(self) -> None:
+        """Obey the commands to this worker that the known control record announces; nothing is read where it announces none.
+
+        A batch does this after its hello. A host that lives looks at the control record (`Membership.look`) and calls this each second.
+
+        Raises:
+            Unavailable: the inbox was not read; the next call tries again.
+        """
+        if not self._membership.control.asked or not has(self._ports.memos):
+            return
+        from sedano.engine.cluster.inbox import Inbox, Staff
+
+        if self._inbox is None:
+            member = self._membership
+            self._inbox = Inbox(self._ports, Staff(
+                name=member.name, announced=lambda: member.control.asked, answer=member.answer,
+                checks=self._registry.checks, running=lambda: len(self._running()), worked=lambda: self.worked, host=self.host,
+                unsigned=self._unsigned, started=self._started,
+            ))  # fmt: skip
+        self._inbox.obey()

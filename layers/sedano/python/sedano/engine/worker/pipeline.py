@@ -34,7 +34,7 @@ from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.canvas.join_arrivals import Joining
 from sedano.engine.canvas.page_cache import Plans
-from sedano.engine.cluster.membership import Membership
+from sedano.engine.cluster.membership import InboxDoor, Membership
 from sedano.engine.context import TaskContext
 from sedano.engine.drafts import Composer
 from sedano.engine.history.invocation_costs import WORKER, Invocations
@@ -131,8 +131,8 @@ class Worker:
             most_claims=settings.poison_after, length=self._extending.length,
         )  # fmt: skip
         self._execution = self._executing(registry, conducting, run_loop)
-        self._judging = Judging(ports, self.lamport, composer, conducting)
-        self._lanes = Lanes(settings.lanes)
+        self._judging, self._lanes = Judging(ports, self.lamport, composer, conducting), Lanes(settings.lanes)
+        self.commands = InboxDoor(ports, self.membership, registry, settings, self.running)
         self._invocations = Invocations(WORKER, ports, host, self.lamport)
 
     def _conducting(self, composer: Composer, registry: Registry) -> Conducting:
@@ -175,6 +175,7 @@ class Worker:
         self._invocations.begin()
         telemetry = self.ports.telemetry
         passing(telemetry, "hello", self.membership.hello, None)
+        passing(telemetry, "obey", self.commands.obey, None)
         batch.limits = self.membership.control.limits
         jobs = self._intake.open(self._admission.sift(deliveries, batch), batch)
         passing(telemetry, "beat", partial(self.membership.beat, len(deliveries), jobs, batch.chronicle), None)
@@ -188,6 +189,7 @@ class Worker:
         passing(telemetry, "park", partial(self._parking.settle, batch), None)
         passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
         self._spared.add(batch.given_back)
+        self.commands.worked += len(deliveries) - len(batch.given_back)
         return batch.given_back
 
     def running(self) -> list[TaskContext]:

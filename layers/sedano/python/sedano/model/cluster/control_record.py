@@ -36,13 +36,14 @@ NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 class ControlRecord(NamedTuple):
     """The record: *clock* and *nonce* of its last change, *revoked* pairs (since when, epoch s), *paused*: pauses as texts
-    (`sedano.model.pauses`)."""
+    (`sedano.model.pauses`), *asked*: whether the inbox asks anything (`sedano.model.cluster.inbox`)."""
 
     clock: int = 0
     nonce: str = ""
     revoked: Mapping[str, int] = NO_PAIRS
     paused: frozenset[str] = frozenset()
     limits: Mapping[str, str] = NO_TEXTS
+    asked: str = ""
 
 
 class Changed(NamedTuple):
@@ -118,15 +119,21 @@ def with_limits(record: ControlRecord, task: str, text: str, clock: int, nonce: 
     return _changed(record, clock, nonce, limits={**rest, task: text} if text else rest)
 
 
+def with_asked(record: ControlRecord, asked: str, clock: int, nonce: str) -> ControlRecord:
+    """Return *record* with the announcement *asked* of what the inbox holds."""
+    return _changed(record, clock, nonce, asked=asked)
+
+
 def _done(found: str, since: int, now: int) -> bool:
     return found.partition("=")[0] in ONE_TREE and since < now - RECORD_LIFETIME_S
 
 
 def _changed(
     record: ControlRecord, clock: int, nonce: str, *, revoked: Mapping[str, int] | None = None, paused: frozenset[str] | None = None,
-    limits: Mapping[str, str] | None = None,
+    limits: Mapping[str, str] | None = None, asked: str | None = None,
 ) -> ControlRecord:  # fmt: skip
     return ControlRecord(
-        max(clock, record.clock + 1), nonce, record.revoked if revoked is None else revoked, record.paused if paused is None else paused,
-        record.limits if limits is None else limits,
+        clock=max(clock, record.clock + 1), nonce=nonce, revoked=record.revoked if revoked is None else revoked,
+        paused=record.paused if paused is None else paused, limits=record.limits if limits is None else limits,
+        asked=record.asked if asked is None else asked,
     )  # fmt: skip

@@ -35,7 +35,8 @@ SKEW_S = 5.0
 class MemberRecord(NamedTuple):
     """One worker of the cluster as it last said: its full name, clock, state, messages in flight, and when (epoch s).
 
-    *tasks* are the ids of the claimed tasks among those messages. Its state as it is now is `state_of`.
+    *tasks* are the ids of the claimed tasks among those messages, *answers* its latest answers to the inbox as one text
+    (`sedano.model.cluster.inbox`). Its state as it is now is `state_of`.
     """
 
     name: str
@@ -44,6 +45,7 @@ class MemberRecord(NamedTuple):
     in_flight: int
     seen: float
     tasks: tuple[str, ...] = ()
+    answers: str = ""
 
 
 class Member(NamedTuple):
