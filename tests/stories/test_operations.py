@@ -78,6 +78,8 @@ MUTATIONS: list[tuple[list[str], str]] = [
     (["pause", "acme", "--kind", "tenant", "--for", "2h"], "sedano pause: pause 1 tenant: acme for 7200 s; running"),
     (["pause", "ops.tidy", "--kind", "schedule"], "sedano pause: pause 1 schedule: ops.tidy until"),
     (["limit", "ops.send", "--rate", "10/m"], "sedano limit: limits of 1 task, ops.send: rate 10/m; workers"),
+    (["broadcast", "stats", "--wait", "1"], "sedano broadcast: send stats to all workers (0 active): answers with the counts"),
+    (["broadcast", "drain", "--to", "here.1", "--wait", "1"], "sedano broadcast: send drain to the worker here.1: receives nothing more"),
     (["trigger", "ops.tidy"], "sedano trigger: run 1 schedule now: ops.tidy; its next moments stay as they are"),
     (["purge", "mail"], "sedano purge: delete every message that waits in 1 queue: mail (2 wait, 0 run)\nsedano purge: their"),
 ]
@@ -88,7 +90,7 @@ def state(world: testing.World) -> Any:
     control = world.ports.control.read()
     waiting = [len(world.queues.peek(queue)) for queue in (command_queue("mail"), command_queue("default"), PARKED)]
     paused = [one.paused for one in app.schedules.list()]
-    return control.paused, control.revoked, dict(control.limits), waiting, paused, world.ports.ledger.read(["t-1", "t-2"])
+    return control.paused, control.revoked, dict(control.limits), control.asked, waiting, paused, world.ports.ledger.read(["t-1", "t-2"])
 
 
 @pytest.mark.parametrize(("arguments", "plan"), MUTATIONS, ids=[" ".join(arguments[:2]) for arguments, _ in MUTATIONS])
@@ -132,6 +134,32 @@ def test_the_log_line_of_a_change_has_the_person_and_the_reason(world: testing.W
     run("resume", "mail", "--dry-run")
     (line,) = [one for one in world.telemetry.lines if one.message == "changed by an operator"]
     assert line.fields == {"verb": "pause", "what": "queue=mail", "reason": "bad deploy", "by": getpass.getuser()}
+
+
+def test_the_answers_to_a_command_are_printed_as_they_arrive_and_cannot_change_the_terminal(world: testing.World, run: Ran) -> None:
+    send.apply_async((1,))
+    world.drain()
+    (worker,) = app.control.members()
+
+    class Answering:
+        """The clock of the world: while the verb sleeps, the worker has a batch."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(world.clock, name)
+
+        def sleep(self, seconds: float) -> None:
+            world.clock.sleep(seconds)
+            world.clock.advance(60.0)
+            send.apply_async((2,))
+            world.drain()
+
+    app.attach(replace(app.outlet.ports, clock=Answering()))
+    out, _ = run("broadcast", "ping", "--yes", "--json")
+    sent, answer = map(json.loads, out.splitlines())
+    assert (sent["verb"], answer) == ("ping", {"worker": worker.name, "answer": "pong"})
+    app.attach(world.ports)
+    assert NASTY not in run("broadcast", NASTY, "--yes", code=Exit.USAGE)[1]
+    assert run("broadcast", "ping", "x", "--yes", code=Exit.USAGE)[1] == "sedano broadcast: argument: ping takes none\n"
 
 
 def test_a_header_is_revoked_and_restored(world: testing.World, run: Ran) -> None:

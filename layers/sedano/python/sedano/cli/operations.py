@@ -1,11 +1,11 @@
-"""The work of `sedano revoke`, `pause`, `resume`, `limit`, `release`, `trigger` and `purge`."""
+"""The work of `sedano revoke`, `broadcast`, `pause`, `resume`, `limit`, `release`, `trigger` and `purge`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sedano.app import Sedano
-from sedano.changes import limits, locks, pauses, revocations, triggers
+from sedano.changes import broadcasts, limits, locks, pauses, revocations, triggers
 from sedano.cli.consent import Consent, made, note, refusal
 from sedano.cli.exits import Exit
 from sedano.errors import UnknownQueue
@@ -23,6 +23,11 @@ def revoke(app: Sedano, ids: Sequence[str], terminate: bool, consent: Consent) -
 def revoke_by_header(app: Sedano, header: str, value: str, restore: bool, consent: Consent) -> Exit:
     """Revoke every task with a header, or take that back; print the revoked headers."""
     return made(app, revocations.revoke_by_header(app, header, value, restore=restore), consent)
+
+
+def broadcast(app: Sedano, verb: str, argument: str, to: str | None, wait: float, consent: Consent) -> Exit:
+    """Send a command to all workers or one; print its id and the answers that arrive within *wait* seconds."""
+    return made(app, broadcasts.broadcast(app, verb, argument, to, wait), consent)
 
 
 def pause(app: Sedano, name: str, kind: str | None, seconds: float | None, consent: Consent) -> Exit:

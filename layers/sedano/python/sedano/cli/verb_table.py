@@ -21,6 +21,14 @@ def bootstrap() -> Command:
 
 
 @verb
+def broadcast() -> Command:
+    """Send a signed command to all workers, or to one."""
+    from sedano.cli.verbs.broadcast import command
+
+    return command
+
+
+@verb
 def call() -> Command:
     """Publish a task and print its id, or its result."""
     from sedano.cli.verbs.call import command

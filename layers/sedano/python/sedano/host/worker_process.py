@@ -170,6 +170,9 @@ class WorkerProcess(EngineProcess):
                     self._stopping.wait(PAUSED_S)
                 else:
                     found = self._ports.queues.receive(queue, asked, self._own.poll)
+                if found and self._receiving.paused:  # it was paused meanwhile
+                    self._give_back(found)
+                    found = ()
             except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the receiver while the process goes on
                 words = "a queue did not answer; it is asked again"
                 self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}", queue=queue)

@@ -1,0 +1,45 @@
+"""Commands to workers through the inbox."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sedano.app import Sedano
+from sedano.changes.pauses import valid
+from sedano.changes.plan import ChangePlan, Effect, Made
+from sedano.model.cluster import inbox
+from sedano.model.cluster.members import ACTIVE
+from sedano.model.seals.seal import LONGEST_LIFE_S
+
+LOOK_S = 0.2
+"""The pause between two looks at the answers."""
+
+
+def broadcast(app: Sedano, verb: str, argument: str, to: str | None, wait: float) -> ChangePlan:
+    """Return the plan to send *verb* to all workers, or to the one called *to*, and to wait for answers for so many seconds.
+
+    Raises:
+        UsageError: there is no such verb, or it does not take this argument.
+    """
+    valid(inbox.asking, "plan", verb, argument, 0.0, LONGEST_LIFE_S)
+    active = sum(member.state == ACTIVE for member in app.control.members())
+    whom = f"the worker {to}" if to is not None else f"all workers ({active} active)"
+    what = f"{verb} {argument}".strip()
+    line = f"send {what} to {whom}: {inbox.VERBS[verb].effect}"
+    return ChangePlan(
+        verb="broadcast", what=f"{what} to {to or 'all'}", lines=(line,), number=0, word=verb,
+        make=partial(_sent, app, verb, argument, to, wait),
+    )  # fmt: skip
+
+
+def _sent(app: Sedano, verb: str, argument: str, to: str | None, wait: float) -> Made:
+    """Send it; wait until each active worker that was asked has answered, or the time is over."""
+    clock = app.outlet.ports.clock
+    asked = {member.name for member in app.control.members() if member.state == ACTIVE} if to is None else {to}
+    command = str(valid(app.control.broadcast, verb, argument, to=to))
+    until, answers = clock.monotonic() + wait, app.control.answers(command)
+    while not asked <= answers.keys() and clock.monotonic() < until:
+        clock.sleep(min(LOOK_S, max(0.0, until - clock.monotonic())))
+        answers = app.control.answers(command)
+    found = [Effect(f"{name} {said}", {"worker": name, "answer": said}) for name, said in sorted(answers.items())]
+    return Made((Effect(f"sent {command}", {"id": command, "verb": verb}), *found))

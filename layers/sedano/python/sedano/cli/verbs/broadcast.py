@@ -1,0 +1,21 @@
+"""`sedano broadcast VERB [ARGUMENT]`: a signed command to all workers, or to one, and their answers."""
+
+from __future__ import annotations
+
+import click
+
+from sedano.cli.options import changes, consent, of_app, seconds, the_app
+
+
+@click.command(help="Send a signed command to all workers: ping, stats, stacks, check_health NAME, drain, pause or resume.")
+@click.argument("verb")
+@click.argument("argument", default="")
+@click.option("--to", metavar="WORKER", help="Send it to this worker alone; `sedano workers` lists the names.")
+@click.option("--wait", type=seconds, metavar="SPAN", default="3", show_default=True, help="Wait for answers: 90, 90s, 5m, 2h or 3d.")
+@changes
+@of_app
+def command(verb: str, argument: str, to: str | None, wait: float) -> int:
+    """Send a command to workers."""
+    from sedano.cli import operations
+
+    return operations.broadcast(the_app(), verb, argument, to, wait, consent())
