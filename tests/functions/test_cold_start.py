@@ -25,7 +25,7 @@ IDLE = {
 }
 """What a function of a plain app never loads, besides `RARE`."""
 RARE = (
-    "errors.celery_names",
+    "errors.celery_names", "api.boxes", "engine.boxes", "model.boxes",
     "engine.publisher.process_exit", "engine.publisher.backlog", "engine.publisher.spool", "aws.client.call_deadlines",
     "model.connection_breaker",
     "api.control", "api.elections", "api.leases", "api.partitions", "canvas", "engine.canvas.page_entries",

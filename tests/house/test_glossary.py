@@ -15,6 +15,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     "api": {
         "boot": "`@app.boot` and `@app.service`, a mixin of the app",
         "boot_declaration": "the check of boot steps and services",
+        "boxes": "`app.boxed`: the declaration of a task whose body is a program",
         "call_keys": "the keys of limits, tenants and singletons",
         "checks_and_budgets": "the declarations of health checks and of budgets, a mixin of the app",
         "connector": "the function that is named in `connect=`",
@@ -35,6 +36,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     },
     "model": {
         "boot": "the order of boot steps, and when a failed one is tried again",
+        "boxes": "the plan of a boxed task and the lines of its program",
         "connection_breaker": "the breaker of a connection to a service",
         "prefetch": "how many messages a process that runs workers asks for",
         "settings": "the settings of a project, read from pyproject.toml",
@@ -50,6 +52,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     },
     "engine": {
         "boot": "the boot steps and the services of one process",
+        "boxes": "the processes of boxed tasks and their calls",
         "body_sections": "`with retry():` and its like in a body",
         "context": "the running task, as `current()` returns it",
         "declaration_origins": "the module in which a name was declared",

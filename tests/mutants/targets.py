@@ -320,6 +320,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target("prefetch", ("model.prefetch",), unit("prefetch")),
     Target("boot", ("model.boot", "engine.boot", "engine.services"), (*unit("boot", "engine/services"), *stories("boot"))),
+    Target("boxes", ("model.boxes", *each("engine.boxes", "child exchange pool")), (*unit("boxes"), *stories("boxes"))),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),
 )
 BY_NAME = {target.name: target for target in TARGETS}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, cast, overload
 
 from sedano.api.declaration import Declaration, declared
 from sedano.engine.declaration_origins import may_declare
@@ -96,6 +97,41 @@ class AppTasks(TaskDeclarer):
         """
         for one in shared:
             one.included_in(self)
+
+    def boxed(
+        self, name: str, command: Sequence[str | os.PathLike[str]], /, *, pool: int = 1, memory: str | None = None, timeout: float = 60.0,
+        cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None, credentials: bool = False,
+        calls_per_child: int | None = None, **options: Unpack[TaskOptions],
+    ) -> AsyncTask[..., Any]:  # fmt: skip
+        """Declare a boxed task: its body is a program in any language, in processes of its own (docs/boxes.md).
+
+        Args:
+            name: how messages name the task.
+            command: the program and its arguments; no shell reads them. Workers look for it, programs that only publish need it not.
+            pool: how many processes each worker keeps and runs at once, 1 to 256.
+            memory: the data that each process may allocate, as ``"512M"`` or ``"2G"``; enforced on Linux.
+            timeout: seconds for one call; a process that takes longer is killed with its group, and the attempt has failed.
+            cwd: the folder in which the program begins; by default that of the worker.
+            env: variables for the program, besides PATH, LANG and a few more of the worker's.
+            credentials: pass on the worker's AWS credentials.
+            calls_per_child: calls after which a process is replaced.
+            options: as those of `task`, without `batch` and `bind`.
+
+        Raises:
+            OptionError: an option is unknown or cannot be honoured, or another task has the name.
+        """
+        from sedano.api import boxes
+
+        plan = boxes.plan_of(
+            name, command, pool=pool, memory=memory, timeout=timeout, cwd=cwd, env=env, credentials=credentials,
+            calls_per_child=calls_per_child,
+        )  # fmt: skip
+        declaration = declared({"name": name, **boxes.permitted(options)})
+        self.permits(declaration)
+        body = boxes.BoxBody(plan)
+        task = self.declared(body.function, declaration)
+        self.registry.boxes[task.name] = body.close
+        return cast("AsyncTask[..., Any]", task)
 
     def declared(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
         """Return the task that *function* is by *declaration*, entered into this app."""

@@ -157,7 +157,8 @@ class Registry:
     checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
     (*prefer*). *boot* and *services*: what a worker process starts before its first task. *origins*: where each name was declared
     (`sedano.engine.declaration_origins`). *needs*: the optional ports that the app needs, and `ORDER` or `DELAY` of the queues, each with
-    what needs it. *bound*: the ports that the app is connected to.
+    what needs it. *bound*: the ports that the app is connected to. *boxes*: ends the programs of each box, by the task's name, when the app
+    is unbound.
 
     Filled while the user's module is imported, then only read.
     """
@@ -175,6 +176,7 @@ class Registry:
     origins: dict[str, Any] = field(default_factory=dict)
     needs: dict[str, str] = field(default_factory=dict)
     bound: Ports | None = None
+    boxes: dict[str, Callable[[], None]] = field(default_factory=dict)
 
     def need(self, what: str, user: str) -> None:
         """Note that *user*, something that the app declares, needs *what*: an optional port, or something of the queues.
@@ -198,9 +200,12 @@ class Registry:
             require_of(ports, what, user)
 
     def bind(self, ports: Ports | None) -> None:
-        """Connect the app to *ports*, or to none; raises what `check` raises."""
+        """Connect the app to *ports*, or to none, which ends the programs of its boxes; raises what `check` raises."""
         if ports is not None:
             self.check(ports)
+        else:
+            for close in self.boxes.values():
+                close()
         self.bound = ports
 
 

@@ -242,6 +242,35 @@ class RemoteError(SedanoError):
         self.traceback = traceback
 
 
+class BoxFailure(SedanoError):
+    """A call of a boxed task failed in its worker: its program is missing, ended, was too slow, or wrote an invalid reply."""
+
+
+class BoxMissing(BoxFailure):
+    """The program of a box could not be started; the message names it, the reason and the remedy."""
+
+
+class BoxCrashed(BoxFailure):
+    """The program of a box ended before it replied; the message has its exit status or its signal."""
+
+
+class BoxTimeout(BoxFailure, TimeoutError):
+    """The program of a box did not reply within `timeout` and was killed with its process group."""
+
+
+class BoxReplyInvalid(BoxFailure, ValueError):
+    """A reply of the program of a box is too long, malformed, or answers another call; the program was killed."""
+
+
+class BoxedError(RemoteError):
+    """The program of a box replied with an error. The task's record has its type, message and traceback, not this class."""
+
+    def __init__(self, type_name: str, message: str, traceback: str = "", *, retry: bool = True) -> None:
+        """Carry the program's error; *retry*: whether another attempt may help."""
+        super().__init__(type_name, message, traceback)
+        self.retry = retry
+
+
 class LeaseTaken(SedanoError, TimeoutError):
     """Another process held the lease for as long as the caller was ready to wait."""
 

@@ -12,6 +12,7 @@ from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.task_log import TELEMETRY
 from sedano.engine.unexpected_errors import unexpected
 from sedano.errors import (
+    BoxedError,
     BudgetExhausted,
     HopLimit,
     Ignore,
@@ -93,6 +94,9 @@ def failed(error: BaseException) -> Run:
         return Run(revoked=True)
     if isinstance(error, Replaced):
         return _replaced(error)
+    if isinstance(error, BoxedError):
+        found = ErrorRecord(error.type_name, error.message[:MESSAGE_CHARACTERS], error.traceback[-TRACEBACK_CHARACTERS:])
+        return Run(error=found, poisonous=not error.retry)
     mark, frames = mark_of(error), error.__traceback__
     never = HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue | WaitInsideTask | WaitInsideLoop
     hopeless = mark.poisonous or isinstance(error, never)

@@ -1,0 +1,83 @@
+"""What a boxed task costs: a warm call, calls of a noisy program, and how late a program that hangs is killed.
+
+    python -m benchmarks.boxes                 # 20 000 calls, 20 kills
+    python -m benchmarks.boxes 100000 50
+
+A call is measured at the pool, below the engine: CPU and wall time of this process for one request and its reply. The program is Python's
+own, started without its site packages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sedano.engine.boxes.pool import Pool
+from sedano.engine.context import CURRENT, TaskContext
+from sedano.errors import BoxTimeout
+from sedano.model.boxes import BoxPlan
+from sedano.model.messages.message import Command
+
+HOST = Path(__file__).resolve().parents[1] / "tests" / "stories" / "programs" / "boxed.py"
+COMMAND = (sys.executable, "-S", "-E", str(HOST))
+TIMEOUT = 0.2
+
+
+async def warm(calls: int) -> Mapping[str, float]:
+    """Return microseconds of this process, and of the wall, for each of so many warm calls."""
+    pool = Pool(BoxPlan("box", COMMAND, memory=256 << 20))
+    await pool.call(("echo",), {})
+    walls = []
+    before = time.process_time()
+    for _ in range(calls):
+        began = time.perf_counter()
+        await pool.call(("echo", 7), {})
+        walls.append((time.perf_counter() - began) * 1e6)
+    cpu = (time.process_time() - before) * 1e6 / calls
+    pool.close()
+    walls.sort()
+    return {"warm_cpu_us": cpu, "warm_wall_us": statistics.median(walls), "warm_wall_p99_us": walls[len(walls) * 99 // 100]}
+
+
+async def noisy(calls: int) -> Mapping[str, float]:
+    """Return how many of so many calls of a noisy program, four at a time, had another's reply or none."""
+    pool = Pool(BoxPlan("box", COMMAND, pool=4))
+    mismatched = 0
+
+    async def share(first: int) -> None:
+        nonlocal mismatched
+        for number in range(first, calls, 4):
+            mismatched += await pool.call(("noisy", number, 1), {}) != number + 1
+
+    await asyncio.gather(*(share(first) for first in range(4)))
+    pool.close()
+    return {"noisy_calls": calls, "mismatched": mismatched}
+
+
+async def kills(count: int) -> Mapping[str, float]:
+    """Return the milliseconds after its deadline at which a call of a program that hangs has ended, and its group was killed."""
+    pool, late = Pool(BoxPlan("box", COMMAND, timeout=TIMEOUT)), []
+    for _ in range(count):
+        began = time.perf_counter()
+        try:
+            await pool.call(("hang",), {})
+        except BoxTimeout:
+            late.append((time.perf_counter() - began - TIMEOUT) * 1e3)
+    return {"kills": len(late), "kill_late_ms": statistics.median(late), "kill_late_most_ms": max(late)}
+
+
+async def measured(calls: int, killed: int) -> dict[str, Any]:
+    """Return all figures."""
+    CURRENT.set(TaskContext(Command(id="call", task="box", task_id="call"), fence=1, deadline=time.time() + 3_600, clock=1))
+    return {**await warm(calls), **await noisy(calls), **await kills(killed)}
+
+
+if __name__ == "__main__":
+    given = [int(word) for word in sys.argv[1:]]
+    print(json.dumps(asyncio.run(measured(*given or (20_000, 20))), indent=1))

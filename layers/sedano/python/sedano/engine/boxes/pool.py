@@ -1,0 +1,168 @@
+"""The processes of one box in one worker: at most `pool` at once, kept warm between calls and batches, replaced after a death."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from sedano.engine.boxes.child import BoxProcess, Log
+from sedano.engine.boxes.exchange import exchange
+from sedano.engine.context import TaskContext, current
+from sedano.engine.task_log import TELEMETRY
+from sedano.errors import BoxedError
+from sedano.model.boxes import BoxAnswer, BoxPlan, BoxRequest, request_line
+from sedano.ports import Telemetry
+
+GRACE_S = 0.5
+"""How long the idle processes may take to end after their input was closed; then they are killed."""
+MOST_LINES = 1_000
+"""The most log lines of one call; the others are counted."""
+_Waiting = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+
+
+class Pool:
+    """Gives calls to processes. Loops of several threads may ask."""
+
+    def __init__(self, plan: BoxPlan) -> None:
+        """Start nothing yet: a process is started by the call that needs one."""
+        self._plan, self._lock, self._owner = plan, threading.Lock(), os.getpid()
+        self._idle: list[BoxProcess] = []
+        self._busy = 0
+        self._reserved: int | None = None
+        self._waiting: deque[_Waiting] = deque()
+        atexit.register(self.close)
+
+    async def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what a process answers, for the running task.
+
+        Raises:
+            BoxedError: it answered with an error.
+            BoxFailure: it gave no valid answer; it was killed, and the next call gets another process.
+        """
+        context = current()
+        call_id = os.urandom(8).hex()
+        line = request_line(_request(context, call_id), args, kwargs)
+        await self._turn()
+        try:
+            answer = await self._answered(line, call_id, _log(self._plan, context, TELEMETRY.get()))
+        finally:
+            self._pass_on()
+        if answer.error is not None:
+            raise BoxedError(answer.error.type_name, answer.error.message, answer.error.traceback, retry=answer.error.retry)
+        return answer.value
+
+    def close(self) -> None:
+        """End the idle processes: their input is closed, and their groups are killed after `GRACE_S`."""
+        with self._lock:
+            children, self._idle = self._idle, []
+        if self._owner != os.getpid():
+            return
+        for child in children:
+            child.let_go()
+        until = time.monotonic() + GRACE_S
+        for child in children:
+            while child.status() is None and time.monotonic() < until:
+                time.sleep(0.002)
+            child.log_rest()
+            child.kill()
+
+    async def _answered(self, line: bytes, call_id: str, log: Log) -> BoxAnswer:
+        child, answer = self._fit(), None
+        child.log = log
+        try:
+            answer = await exchange(self._plan, child, line, call_id)
+            if self._reserved is None and self._plan.memory is not None:
+                self._reserved = child.reserved()
+        finally:
+            if answer is None or (self._plan.calls_per_child is not None and child.calls >= self._plan.calls_per_child):
+                child.kill()
+            else:
+                with self._lock:
+                    self._idle.append(child)
+        return answer
+
+    def _fit(self) -> BoxProcess:
+        """Return an idle process that can be given a call, the warmest first, or a new one."""
+        while True:
+            with self._lock:
+                child = self._idle.pop() if self._idle else None
+            if child is None:
+                return BoxProcess(self._plan, self._reserved)
+            if child.is_fit():
+                return child
+            child.kill()
+
+    async def _turn(self) -> None:
+        """Wait until fewer than `pool` calls run."""
+        with self._lock:
+            self._begin_anew_after_fork()
+            if self._busy < self._plan.pool:
+                self._busy += 1
+                return
+            loop = asyncio.get_running_loop()
+            asked: asyncio.Future[None] = loop.create_future()
+            self._waiting.append((loop, asked))
+        try:
+            await asked
+        except BaseException:
+            if asked.done() and not asked.cancelled():  # the turn was given to a call that was cancelled meanwhile
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        """Give this turn to the call that has waited longest, or back."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._busy -= 1
+                    return
+                loop, asked = self._waiting.popleft()
+            try:
+                loop.call_soon_threadsafe(self._give, asked)
+            except RuntimeError:  # that loop has ended, and its call with it
+                continue
+            return
+
+    def _give(self, asked: asyncio.Future[None]) -> None:
+        if asked.done():
+            self._pass_on()
+        else:
+            asked.set_result(None)
+
+    def _begin_anew_after_fork(self) -> None:
+        """Leave the processes to the process that started them, when this one was forked from it."""
+        if self._owner != os.getpid():
+            for child in self._idle:
+                child.forget()
+            self._idle, self._busy, self._owner = [], 0, os.getpid()
+            self._waiting.clear()
+
+
+def _request(context: TaskContext, call_id: str) -> BoxRequest:
+    return BoxRequest(
+        call_id=call_id, task=context.task, task_id=context.id, attempt=context.attempt, fence=context.fence, deadline=context.deadline,
+        traceparent=context.traceparent,
+    )  # fmt: skip
+
+
+def _log(plan: BoxPlan, context: TaskContext, telemetry: Telemetry | None) -> Log:
+    """Return what logs the lines of one call under its task's id."""
+    lines = 0
+
+    def log(stream: str, text: str) -> None:
+        nonlocal lines
+        lines += 1
+        if telemetry is None or lines > MOST_LINES:
+            return
+        about = {"box": plan.name, "stream": stream, "task_id": context.id, "attempt": context.attempt}
+        if lines == MOST_LINES:
+            telemetry.log("warning", f"this call has logged {MOST_LINES} lines; its further lines are left out", **about)
+        else:
+            telemetry.log("info", text, **about)
+
+    return log
