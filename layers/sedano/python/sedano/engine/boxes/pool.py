@@ -32,10 +32,11 @@ class Pool:
         """Start nothing yet: a process is started by the call that needs one."""
         self._plan, self._lock, self._owner = plan, threading.Lock(), os.getpid()
         self._idle: list[BoxProcess] = []
+        self._called: set[BoxProcess] = set()
         self._busy = 0
         self._reserved: int | None = None
         self._waiting: deque[_Waiting] = deque()
-        atexit.register(self.close)
+        atexit.register(self._leave)
 
     async def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what a process answers, for the running task.
@@ -71,14 +72,23 @@ class Pool:
             child.log_rest()
             child.kill()
 
+    def _leave(self) -> None:
+        """Kill what still runs a call, and end the others: this process ends."""
+        if self._owner == os.getpid():
+            for child in [*self._called]:
+                child.kill()
+        self.close()
+
     async def _answered(self, line: bytes, call_id: str, log: Log) -> BoxAnswer:
         child, answer = self._fit(), None
         child.log = log
+        self._called.add(child)
         try:
             answer = await exchange(self._plan, child, line, call_id)
             if self._reserved is None and self._plan.memory is not None:
                 self._reserved = child.reserved()
         finally:
+            self._called.discard(child)
             if answer is None or (self._plan.calls_per_child is not None and child.calls >= self._plan.calls_per_child):
                 child.kill()
             else:
@@ -139,6 +149,7 @@ class Pool:
         if self._owner != os.getpid():
             for child in self._idle:
                 child.forget()
+            self._called.clear()
             self._idle, self._busy, self._owner = [], 0, os.getpid()
             self._waiting.clear()
 
