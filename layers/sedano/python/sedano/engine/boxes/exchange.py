@@ -44,7 +44,7 @@ class _Exchange:
         self._loop = asyncio.get_running_loop()
         self.answered: asyncio.Future[BoxAnswer | None] = self._loop.create_future()
         self._unsent = memoryview(b"")
-        self._watched = [child.output]
+        self._watched, self._sends = [child.output], False
 
     def begin(self, line: bytes) -> None:
         """Watch, and send *line* as far as the pipe takes it."""
@@ -54,6 +54,7 @@ class _Exchange:
         self._unsent = memoryview(line)
         self._send()
         if self._unsent:
+            self._sends = True
             loop.add_writer(child.requests, self._send)
 
     def end(self) -> None:
@@ -61,8 +62,7 @@ class _Exchange:
         self._timer.cancel()
         for descriptor in self._watched:
             self._loop.remove_reader(descriptor)
-        if self._unsent:
-            self._loop.remove_writer(self._child.requests)
+        self._stop_sending()
 
     def _send(self) -> None:
         try:
@@ -77,7 +77,9 @@ class _Exchange:
 
     def _stop_sending(self) -> None:
         self._unsent = memoryview(b"")
-        self._loop.remove_writer(self._child.requests)
+        if self._sends:
+            self._sends = False
+            self._loop.remove_writer(self._child.requests)
 
     def _output(self) -> None:
         replies = self._child.replies()
