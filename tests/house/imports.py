@@ -77,7 +77,6 @@ LATE = {
         "dev/pages.py": "the pages of `sedano dev` are loaded at their first visit, so that they delay no worker",
         "django/interface.py": "Django 6 has the interface for tasks; before it a package has",
         "engine/boot.py": "only a process with services loads an event loop",
-        "engine/cluster/membership.py": "only a worker that finds a pause loads pauses",
         "engine/cluster/membership.py": "only a worker that finds a pause loads pauses; one that is asked something, the inbox",
         "engine/deferrals.py": "only a worker of a queue that keeps order loads the rules of order",
         "engine/history/run_events.py": "only a worker that runs calls together loads baskets",
