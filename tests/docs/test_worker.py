@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Iterator[WorkedProject]:
 
 def test_the_project_of_the_page_runs_and_ends_as_it_says(project: WorkedProject) -> None:
     (project.folder / "shop.py").write_text(PAGE.blocks[0])
-    _, on_a_file = map(shlex.split, COMMANDS)
+    on_a_file = shlex.split(COMMANDS[1])
     options = on_a_file[: on_a_file.index("--file")]
     run = project.worker(*options).ready()
     assert run.said("the worker is ready")["fields"]["queues"] == ["default", "mail"]
@@ -43,7 +43,7 @@ def test_the_commands_of_the_page_are_taken(words: str) -> None:
 
 
 def test_the_table_of_the_page_has_the_options_and_their_defaults() -> None:
-    rows = dict(re.findall(r"^\| (?:`-\w`, |`APP`, )?`(--\w+)` \| (.*?) \|", PAGE.text, re.MULTILINE))
+    rows = dict(re.findall(r"^\| (?:`-\w`, |`APP`, )?`(--[\w-]+)` \| (.*?) \|", PAGE.text, re.MULTILINE))
     shared = ("code", "stage", "region", "profile", "help")
     own = [one for one in command.params if isinstance(one, click.Option) and one.name not in shared]
     assert {*rows} == {one.opts[-1] for one in own}

@@ -133,6 +133,7 @@ TYPED = {
         "api/task_decorators.py": "is itself for the type checker alone, and names the calls of a batch in annotations",
         "canvas/form.py": "names options in annotations, and gives a type variable a default, which Python 3.13 has first",
         "canvas/signature.py": "names the options of a publication in an annotation",
+        "cli/verbs/worker.py": "names the options of a worker in an annotation; help of a verb alone loads click",
         "cli/verb_entries.py": "names click's command in an annotation; help of a verb alone loads click",
         "engine/batch.py": "names the lease of a singleton and permits in annotations",
         "engine/registry.py": "names circuits, health checks and limits in annotations",

@@ -39,6 +39,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "boxes": "the plan of a boxed task and the lines of its program",
         "connection_breaker": "the breaker of a connection to a service",
         "prefetch": "how many messages a process that runs workers asks for",
+        "restarts": "when a process that works is replaced",
         "settings": "the settings of a project, read from pyproject.toml",
         "store_clock": "the time at a store, as an interval that contains it",
     },

@@ -318,7 +318,7 @@ TARGETS: Sequence[Target] = (
             *stories("extended_claims", "overtime", "time_limits", "failures_logged", "time_limits_of_calls"),
         ),
     ),
-    Target("prefetch", ("model.prefetch",), unit("prefetch")),
+    Target("processes", ("model.prefetch", "model.restarts"), unit("prefetch", "restarts")),
     Target("boot", ("model.boot", "engine.boot", "engine.services"), (*unit("boot", "engine/services"), *stories("boot"))),
     Target("boxes", ("model.boxes", *each("engine.boxes", "child exchange pool")), (*unit("boxes"), *stories("boxes"))),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),

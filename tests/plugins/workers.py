@@ -15,7 +15,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 TOGETHER = {"tests/pipeline": "pipeline", "tests/infra": "infra", "tests/trust": "trust", "tests/deploy": "endpoint"}
-ENDPOINT = ("tests/infra/test_refusals.py", "tests/examples/test_demo.py")
+ENDPOINT = ("tests/infra/test_refusals.py", "tests/examples/test_demo.py", "tests/stories/test_worker_on_sqs.py")
 """Files that need the endpoint, and whose names do not say so."""
 
 

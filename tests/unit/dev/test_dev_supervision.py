@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from sedano.dev.watch import LEAST_S, FolderWatch, interval
-from sedano.dev.worker_processes import GRACE_S, LEAVE_S, backoff, overdue
+from sedano.dev.worker_processes import GRACE_S, LEAVE_S, overdue
+from sedano.model.restarts import backoff
 
 
 def test_saved_added_and_deleted_files_are_changes_and_others_are_not(tmp_path: Path) -> None:

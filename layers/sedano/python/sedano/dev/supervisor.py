@@ -30,15 +30,14 @@ from sedano.dev.pages import DevPages
 from sedano.dev.settings import DevSettings
 from sedano.dev.watch import FolderWatch
 from sedano.dev.worker import VISIBILITY_S
-from sedano.dev.worker_processes import Child, backoff, overdue
+from sedano.dev.worker_processes import Child, overdue
 from sedano.errors import SedanoError
 from sedano.host import one_file
+from sedano.model.restarts import STEADY_S, backoff
 from sedano.ports import command_queue
 
 LOOK_S = 0.5
 """The longest time between two looks at deadlines."""
-STEADY_S = 5.0
-"""A worker that lived for so long has not died in a row."""
 LOADS_LONG_S = 10.0
 """After so many seconds the supervisor says that a worker still loads."""
 FAILED, TASK_FAILED = 1, 6

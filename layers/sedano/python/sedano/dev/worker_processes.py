@@ -35,11 +35,6 @@ def library_mark() -> tuple[int, int]:
     return status.st_mtime_ns, status.st_ino
 
 
-def backoff(deaths: int) -> float:
-    """Return the seconds before a worker is started again that has died *deaths* times in a row: 0, 0.5, 1, 2, 4, then 5."""
-    return 0.0 if deaths <= 1 else float(min(5.0, 0.5 * 2 ** (deaths - 2)))
-
-
 def overdue(deadline: float | None, asked_to_stop: float | None, now: float) -> bool:
     """Return whether a worker must be ended at *now* (epoch s).
 

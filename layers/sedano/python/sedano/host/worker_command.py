@@ -7,11 +7,9 @@ visible again, and its claims are over, when the visibility has passed.
 from __future__ import annotations
 
 import os
-import signal
-import socket
+import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -27,10 +25,15 @@ from sedano.engine.worker.pipeline import Listener
 from sedano.errors import UsageError
 from sedano.host import one_file
 from sedano.host.engine_process import ProcessSettings
+from sedano.host.stop_signals import StopSignals
+from sedano.host.supervised import LEAVING, READY, supervised
 from sedano.host.worker_process import LaneSettings, WorkerProcess
+from sedano.host.worker_supervisor import Fleet, WorkerSupervisor
+from sedano.model.restarts import spread
 from sedano.ports import Ports, Telemetry, command_queue
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOOK_S = 0.2
+"""How often the process looks whether its supervisor lives."""
 FILE_POLL_S = 0.25
 """How long a receiver waits on a file: a look costs no request, and the end of the process waits for it."""
 BROKEN = 1
@@ -44,7 +47,8 @@ NO_DEPLOYMENT = (
 class WorkerOptions(NamedTuple):
     """The options of `sedano worker`: the names of the *queues* (none: all of the app), *concurrency* bodies at once, the SQLite *file*
     (None: the deployment of the environment), and seconds: for the *drain*, for a body (*timeout*), for which a message stays invisible
-    (*visibility*). *telemetry* takes the log in place of JSON on stdout; *listener*: see `Worker`.
+    (*visibility*). The process ends after about *most_tasks* messages, and when it uses more than *most_memory* MiB (0: never).
+    *telemetry* takes the log in place of JSON on stdout; *listener*: see `Worker`.
     """
 
     queues: Sequence[str]
@@ -53,6 +57,8 @@ class WorkerOptions(NamedTuple):
     timeout: float
     visibility: int
     file: Path | None = None
+    most_tasks: int = 0
+    most_memory: int = 0
     telemetry: Telemetry | None = None
     listener: Listener | None = None
 
@@ -78,17 +84,19 @@ def run(app: Sedano, options: WorkerOptions) -> int:
         UsageError: a queue is unknown, or no deployment is named.
         ConfigurationError: the variables of the stage are malformed.
     """
-    process = worker_process(app, options)
+    above, process = supervised(os.environ), worker_process(app, options)
+    if above is not None:
+        process.when_ready, process.when_leaving = (lambda: above.say(READY)), (lambda: above.say(LEAVING))
     main = threading.Thread(target=process.run, name="sedano-worker", daemon=True)
-    with _signals() as (woken, asked):
+    with StopSignals() as signals:
         main.start()
-        while main.is_alive() and not asked and not process.broken:
-            _wait(woken)
+        while main.is_alive() and not signals.asked and not (above is not None and above.is_left()):
+            signals.wait(LOOK_S)
         process.stop()
         while main.is_alive():
-            if len(asked) > 1:
-                os._exit(128 + asked[1])
-            _wait(woken)
+            if len(signals.asked) > 1:
+                os._exit(128 + signals.asked[1])
+            signals.wait(LOOK_S)
     app.close()
     status = BROKEN if process.broken is not None else 0
     if process.running():  # a body that does not end would hold up the end of the interpreter
@@ -107,7 +115,9 @@ def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
         seconds=options.timeout, visibility=options.visibility, queues=queues, alone=found.alone, listener=options.listener
     )  # fmt: skip
     poll = FILE_POLL_S if found.near else min(POLL_S, max(1.0, options.drain / 3))
-    return WorkerProcess(app, ports, settings, LaneSettings(options.concurrency, options.drain, poll))
+    most_tasks = spread(options.most_tasks, ports.entropy.unit()) if options.most_tasks else 0
+    lanes = LaneSettings(options.concurrency, options.drain, poll, most_tasks, options.most_memory * 2**20)
+    return WorkerProcess(app, ports, settings, lanes)
 
 
 def deployment(app: Sedano, options: WorkerOptions, environment: Mapping[str, str]) -> WorkerDeployment:
@@ -147,28 +157,8 @@ def _require(queues: Sequence[str], known: Sequence[str], owner: str) -> None:
             raise UsageError(f"--queues: {owner} has no queue {queue!r}; it has {', '.join(sorted(known))}")
 
 
-@contextmanager
-def _signals() -> Iterator[tuple[socket.socket, list[int]]]:
-    """Collect signals, which wake a reader of the socket."""
-    asked: list[int] = []
-    woken, wakes = socket.socketpair()
-    woken.settimeout(0.2)
-    wakes.setblocking(False)
-    before = {number: signal.signal(number, lambda number, _: asked.append(number)) for number in SIGNALS}
-    descriptor = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-    try:
-        yield woken, asked
-    finally:
-        signal.set_wakeup_fd(descriptor)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        woken.close()
-        wakes.close()
-
-
-def _wait(woken: socket.socket) -> None:
-    """Wait for a signal for a moment."""
-    try:
-        woken.recv(64)
-    except TimeoutError:
-        return
+def supervise(words: Sequence[str], processes: int, drain: float) -> int:
+    """Run so many *processes* of `sedano worker`, with these *words*, until a signal ends them; return the exit status."""
+    telemetry = PowertoolsTelemetry("sedano-worker", "sedano/supervisor", {})
+    fleet = Fleet([sys.executable, "-m", "sedano", "worker", *words], processes, drain)
+    return WorkerSupervisor(fleet, telemetry, os.environ).run()

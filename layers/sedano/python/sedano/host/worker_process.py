@@ -20,8 +20,11 @@ The end, in this order, after `stop`:
 from __future__ import annotations
 
 import os
+import resource
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
@@ -46,12 +49,15 @@ LOOK_S = 1.0
 
 class LaneSettings(NamedTuple):
     """How a process works off commands: *concurrency* bodies at once; *drain*: seconds until it has ended after it was asked to; *poll*:
-    seconds for which a receiver waits for a message.
+    seconds for which a receiver waits for a message. It ends after *most_tasks* messages, and when it uses more than *most_memory* bytes
+    (0: never).
     """
 
     concurrency: int = 10
     drain: float = 25.0
     poll: float = 5.0
+    most_tasks: int = 0
+    most_memory: int = 0
 
 
 class Lane(NamedTuple):
@@ -62,7 +68,10 @@ class Lane(NamedTuple):
 
 
 class WorkerProcess(EngineProcess):
-    """Runs an app's tasks until it is stopped. *broken*: what ended a lane; such a process cannot go on, and has stopped."""
+    """Runs an app's tasks until it is stopped. *broken*: what ended a lane; such a process cannot go on, and has stopped.
+
+    *when_ready* is called when it receives, *when_leaving* when it ends after so much work.
+    """
 
     def __init__(self, app: Sedano, ports: Ports, settings: ProcessSettings, lanes: LaneSettings) -> None:
         """Build it, and bind *app* to *ports*; nothing is received yet. *settings* must give a visibility.
@@ -85,6 +94,9 @@ class WorkerProcess(EngineProcess):
         self._lanes = [Lane(self._employed(Host(f"{self._name}.{number}", os.getpid()), own), []) for number in range(lanes.concurrency)]
         self.broken: BaseException | None = None
         self._is_cut = False
+        self.when_ready: Callable[[], None] = _nothing
+        self.when_leaving: Callable[[], None] = _nothing
+        self._counting, self._tasks = threading.Lock(), 0
 
     def begin(self) -> None:
         """Start the boot steps and what works beside the bodies, and join the cluster."""
@@ -127,6 +139,7 @@ class WorkerProcess(EngineProcess):
         lanes = [self._thread(self._work_off, lane) for lane in self._lanes]
         self._thread(self._keep)
         self._ports.telemetry.log("info", "the worker is ready", queues=[*queues], concurrency=len(lanes), pid=os.getpid())
+        self.when_ready()
         while not self._stopping.wait(LOOK_S):
             self.boot.look()
         self._empty(receivers, lanes)
@@ -197,16 +210,31 @@ class WorkerProcess(EngineProcess):
 
     def _one(self, worker: Worker, unit: Unit) -> None:
         back = {delivery.message_id for delivery in worker.work(unit, self._ports.clock.now() + self._settings.seconds)}
+        self._count(len(unit))
         if self._is_cut:  # another process may have the message by now
             return
         self._acknowledging.delete([delivery for delivery in unit if delivery.message_id not in back])
         if self._is_stopped:
             self._give_back([delivery for delivery in unit if delivery.message_id in back])
 
+    def _count(self, messages: int) -> None:
+        """Count *messages* that were worked off, and end the process after so many."""
+        with self._counting:
+            before, self._tasks = self._tasks, self._tasks + messages
+        if before < self._own.most_tasks <= self._tasks:
+            self._retire("the process has worked off as many tasks as it may", tasks=self._tasks)
+
+    def _retire(self, words: str, **fields: Any) -> None:
+        self._ports.telemetry.log("info", words, **fields)
+        self.when_leaving()
+        self.stop()
+
     def _keep(self) -> None:
-        """Hide the messages that wait for a lane for longer than they were hidden."""
+        """Hide the messages that wait for a lane for longer than they were hidden, and end a process that has grown too large."""
         while not self._stopping.wait(KEEP_S):
             self._hold(self._room.waiting(), self._visibility)
+            if self._own.most_memory and (used := _memory()) > self._own.most_memory:
+                self._retire("the process uses more memory than it may", mebibytes=used // 2**20)
 
     def _give_back(self, deliveries: Sequence[Delivery]) -> None:
         self._hold(deliveries, 0)
@@ -218,6 +246,19 @@ class WorkerProcess(EngineProcess):
             except SedanoError as error:
                 words = "the visibility of a message was not changed; it is delivered again later"
                 self._ports.telemetry.log("warning", words, message_id=delivery.message_id, error=str(error))
+
+
+def _nothing() -> None:
+    """Report nothing."""
+
+
+def _memory() -> int:
+    """Return how many bytes of memory this process has now, or had at most where the system does not say that."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return pages * resource.getpagesize()
 
 
 def _ended(threads: Sequence[threading.Thread], until: float, now: Callable[[], float]) -> None:

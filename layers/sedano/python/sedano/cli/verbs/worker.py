@@ -10,14 +10,19 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sedano.cli.options import chosen, of_app, the_app
 from sedano.errors import UsageError
 
-CONCURRENCY, DRAIN_S, TIMEOUT_S, VISIBILITY_S = 10, 25.0, 3_600, 30
-MOST_LANES, LEAST_VISIBILITY_S, MOST_VISIBILITY_S, LONGEST_S = 1_000, 6, 43_000, 39_600
+if TYPE_CHECKING:
+    from sedano.host.worker_command import WorkerOptions
+
+CONCURRENCY, DRAIN_S, TIMEOUT_S, VISIBILITY_S, PROCESSES = 10, 25.0, 3_600, 30, 1
+SHARED = ("app", "code", "stage", "region", "profile")
+MOST_PROCESSES, MOST_LANES, LEAST_VISIBILITY_S, MOST_VISIBILITY_S, LONGEST_S = 256, 1_000, 6, 43_000, 39_600
 HELP = """Run the tasks of this app in a process of your own, until SIGTERM or Ctrl-C.
 
 It receives from the queues of a stage on AWS, or works on the SQLite file of a project. The same engine runs as in Lambda, and a body may
@@ -38,12 +43,16 @@ take 11 hours. The first signal lets bodies end and gives the other messages bac
     help="Seconds after which the tasks of a killed process run elsewhere.",
 )  # fmt: skip
 @click.option("--file", type=click.Path(dir_okay=False, path_type=Path), help="SQLite file of a project; default: SEDANO_FILE, else AWS.")
+@click.option("--processes", type=click.IntRange(1, MOST_PROCESSES), default=PROCESSES, show_default=True, metavar="N", help="Processes.")
+@click.option("--max-tasks", type=click.IntRange(1), metavar="N", help="Replace a process after about so many tasks.")
+@click.option("--max-memory", type=click.IntRange(1), metavar="MIB", help="Replace a process that uses more memory.")
 @click.option("--log", type=click.Choice(["lines", "json"]), help="How to log; default: lines on a terminal, else JSON on stdout.")
 def command(
-    reference: str | None, queues: str, concurrency: int, drain: float, timeout: int, visibility: int, file: Path | None, log: str | None
+    reference: str | None, queues: str, concurrency: int, drain: float, timeout: int, visibility: int, file: Path | None,
+    processes: int, max_tasks: int | None, max_memory: int | None, log: str | None,
 ) -> int:  # fmt: skip
     """Run until a signal ends it."""
-    from sedano.host.worker_command import WorkerOptions, run
+    from sedano.host.worker_command import WorkerOptions, run, supervise
 
     if reference:
         if chosen("app"):
@@ -53,11 +62,24 @@ def command(
     found = os.environ.get("SEDANO_FILE")
     options = WorkerOptions(
         queues=names, concurrency=concurrency, drain=drain, timeout=timeout, visibility=visibility,
-        file=file or (Path(found) if found else None),
+        file=file or (Path(found) if found else None), most_tasks=max_tasks or 0, most_memory=max_memory or 0,
     )  # fmt: skip
+    form = log or ("lines" if sys.stderr.isatty() else "json")
+    if processes > 1:
+        return supervise([*_words(options), f"--log={form}"], processes, drain)
     app = the_app()
-    if (log or ("lines" if sys.stderr.isatty() else "json")) == "lines":
+    if form == "lines":
         from sedano.cli.worker import in_lines
 
         options = in_lines(options)
     return run(app, options)
+
+
+def _words(options: WorkerOptions) -> list[str]:
+    """Return the words of a command that runs one process with *options*, and with the shared options of this command."""
+    own = {
+        **{name: chosen(name) for name in SHARED}, "queues": ",".join(options.queues), "concurrency": options.concurrency,
+        "drain": options.drain, "timeout": int(options.timeout), "visibility": options.visibility, "file": options.file,
+        "max-tasks": options.most_tasks, "max-memory": options.most_memory,
+    }  # fmt: skip
+    return [f"--{name}={value}" for name, value in own.items() if value not in (None, "") and (value or name == "drain")]
