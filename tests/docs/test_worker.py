@@ -2,6 +2,9 @@
 
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import click
 import pytest
 
 from sedano.cli.verbs.worker import command
+from sedano.host.worker_supervisor import GRACE_S
 from tests.docs.pages import page
 from tests.stories.worked_project import SECONDS, WorkedProject
 
@@ -35,6 +39,20 @@ def test_the_project_of_the_page_runs_and_ends_as_it_says(project: WorkedProject
     assert run.end() == 0
     assert run.said("the worker stops")
     assert run.other == []
+
+
+def test_systemd_accepts_the_unit_of_the_page(tmp_path: Path) -> None:
+    (unit,) = re.findall(r"```ini\n(.*?)```", PAGE.text, re.DOTALL)
+    (starts,) = re.findall(r"^ExecStart=\S*/sedano worker (.*)$", unit, re.MULTILINE)
+    context = command.make_context("worker", shlex.split(starts))
+    assert float(re.findall(r"TimeoutStopSec=(\d+)", unit)[0]) > context.params["drain"] + 2 * GRACE_S
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    file = tmp_path / "shop.service"
+    file.write_text(unit.replace("/srv/shop/venv/bin/sedano", sys.executable))
+    done = subprocess.run([analyze, "verify", "--man=no", str(file)], capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert [line for line in done.stderr.splitlines() if "shop.service" in line] == [], done.stderr
 
 
 @pytest.mark.parametrize("words", COMMANDS)

@@ -25,6 +25,8 @@ from sedano.engine.worker.pipeline import Listener
 from sedano.errors import UsageError
 from sedano.host import one_file
 from sedano.host.engine_process import ProcessSettings
+from sedano.host.service_manager import READY as READY_STATE
+from sedano.host.service_manager import STOPPING, ServiceManager
 from sedano.host.stop_signals import StopSignals
 from sedano.host.supervised import LEAVING, READY, supervised
 from sedano.host.worker_process import LaneSettings, WorkerProcess
@@ -36,6 +38,8 @@ LOOK_S = 0.2
 """How often the process looks whether its supervisor lives."""
 FILE_POLL_S = 0.25
 """How long a receiver waits on a file: a look costs no request, and the end of the process waits for it."""
+EXTENDED_S = 5.0
+"""How much longer than its drain a process asks the service manager to wait for its end."""
 BROKEN = 1
 """The exit status of a process whose lane ended (`sedano.cli.exits`)."""
 NO_DEPLOYMENT = (
@@ -84,7 +88,8 @@ def run(app: Sedano, options: WorkerOptions) -> int:
         UsageError: a queue is unknown, or no deployment is named.
         ConfigurationError: the variables of the stage are malformed.
     """
-    above, process = supervised(os.environ), worker_process(app, options)
+    above, manager, process = supervised(os.environ), ServiceManager(os.environ), worker_process(app, options)
+    process.when_ready = lambda: manager.say(READY_STATE, f"STATUS={options.concurrency} bodies at once")
     if above is not None:
         process.when_ready, process.when_leaving = (lambda: above.say(READY)), (lambda: above.say(LEAVING))
     main = threading.Thread(target=process.run, name="sedano-worker", daemon=True)
@@ -93,6 +98,7 @@ def run(app: Sedano, options: WorkerOptions) -> int:
         while main.is_alive() and not signals.asked and not (above is not None and above.is_left()):
             signals.wait(LOOK_S)
         process.stop()
+        manager.say(STOPPING, f"EXTEND_TIMEOUT_USEC={int((options.drain + EXTENDED_S) * 1_000_000)}", "STATUS=draining")
         while main.is_alive():
             if len(signals.asked) > 1:
                 os._exit(128 + signals.asked[1])
@@ -161,4 +167,4 @@ def supervise(words: Sequence[str], processes: int, drain: float) -> int:
     """Run so many *processes* of `sedano worker`, with these *words*, until a signal ends them; return the exit status."""
     telemetry = PowertoolsTelemetry("sedano-worker", "sedano/supervisor", {})
     fleet = Fleet([sys.executable, "-m", "sedano", "worker", *words], processes, drain)
-    return WorkerSupervisor(fleet, telemetry, os.environ).run()
+    return WorkerSupervisor(fleet, telemetry, ServiceManager(os.environ), os.environ).run()

@@ -18,6 +18,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from sedano.host.service_manager import READY as READY_STATE
+from sedano.host.service_manager import STOPPING, ServiceManager
 from sedano.host.stop_signals import StopSignals
 from sedano.host.supervised import LEAVING, READY, VARIABLE
 from sedano.model.restarts import backoff, in_a_row
@@ -55,9 +57,9 @@ class WorkerChild:
 class WorkerSupervisor:
     """Runs the processes of one `sedano worker`."""
 
-    def __init__(self, fleet: Fleet, telemetry: Telemetry, environment: Mapping[str, str]) -> None:
-        """Begin with none."""
-        self._fleet, self._telemetry, self._environment = fleet, telemetry, environment
+    def __init__(self, fleet: Fleet, telemetry: Telemetry, manager: ServiceManager, environment: Mapping[str, str]) -> None:
+        """Begin with none; *manager* started the supervisor."""
+        self._fleet, self._telemetry, self._manager, self._environment = fleet, telemetry, manager, environment
         self._selector = selectors.DefaultSelector()
         self._workers: list[WorkerChild] = []
         self._deaths = dict.fromkeys(range(fleet.processes), 0)
@@ -76,6 +78,8 @@ class WorkerSupervisor:
             while not signals.asked and not self._status:
                 self._start_due()
                 self._look()
+            seconds = self._fleet.drain + 2 * GRACE_S
+            self._manager.say(STOPPING, f"EXTEND_TIMEOUT_USEC={int(seconds * 1_000_000)}", "STATUS=draining")
             self._pass_on(signals.asked[0] if signals.asked else signal.SIGTERM)
             self._wait(signals)
             if len(signals.asked) > 1:
@@ -109,6 +113,7 @@ class WorkerSupervisor:
             one.is_ready = True
             if not self._said and sum(worker.is_ready for worker in self._workers) == self._fleet.processes:
                 self._said = True
+                self._manager.say(READY_STATE, f"STATUS={self._fleet.processes} processes")
                 self._telemetry.log("info", "all worker processes are ready", processes=self._fleet.processes, pid=os.getpid())
         if LEAVING in news and not one.is_leaving:
             one.is_leaving = True
