@@ -1,6 +1,7 @@
 """`sedano worker --processes`: processes that die or grow old are replaced, all end together, and none outlives a killed supervisor."""
 
 import os
+import random
 import signal
 import time
 from collections.abc import Iterator
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from sedano.cli.exits import Exit
+from sedano.model import states
 from tests.stories.worked_project import SECONDS, WorkedProject, WorkerRun, until
 
+RESTARTS, KILLS, TASKS, SEED = 3, 4, 600, 20_261_124
 ALL_READY = "all worker processes are ready"
 
 
@@ -112,3 +115,20 @@ def test_processes_of_a_killed_supervisor_drain_and_end(project: WorkedProject) 
     run.process.kill()
     until(lambda: all(map(ended, pids)))
     assert {member.state for member in project.ports.members.read()} == {"LEFT"}
+
+
+def test_kills_and_restarts_under_load_lose_no_task_and_record_each_once(project: WorkedProject) -> None:
+    chance = random.Random(SEED)
+    results = [project.app.send_task("note", (str(project.notes), number, 0.05)) for number in range(TASKS)]
+    for _ in range(RESTARTS):
+        run = project.worker("--processes", "2", "-c", "4")
+        run.said(ALL_READY)
+        for kill in range(KILLS):
+            os.kill(chance.choice([pid for pid in started(run, 2 + kill) if not ended(pid)]), signal.SIGKILL)
+            started(run, 3 + kill)
+        assert run.end() == 0
+    project.worker("--processes", "2", "-c", "4")
+    assert [result.get(timeout=SECONDS) for result in results] == [*range(TASKS)]
+    records = project.ports.ledger.read([result.id for result in results])
+    assert {record.state for record in records.values()} == {states.SUCCESS}
+    assert 0 <= len(project.noted()) - TASKS <= RESTARTS * KILLS * 4, "only bodies that ran when a process was killed run again"

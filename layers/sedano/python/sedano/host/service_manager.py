@@ -1,7 +1,7 @@
 """Reports to the service manager that started a process of workers: the protocol of systemd's `sd_notify`, without its library.
 
-systemd names a socket in NOTIFY_SOCKET for a unit with `Type=notify`. The variable is taken out of the environment, so processes that bodies
-start do not report in our place.
+systemd names a socket in NOTIFY_SOCKET for a unit with `Type=notify`. The variable is taken out of the environment, so that a process which
+a body starts cannot report in our place.
 """
 
 from __future__ import annotations
