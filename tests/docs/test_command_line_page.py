@@ -13,6 +13,7 @@ from sedano.cli.verb_table import VERBS
 from sedano.model.settings import DEFAULTS, VARIABLES, project, resolved
 from tests.docs import shop
 from tests.docs.pages import page
+from tests.docs.shown_commands import wrong_commands
 
 PAGE = page("command_line.md")
 
@@ -32,6 +33,10 @@ def test_the_commands_of_the_page_run_and_print_what_it_shows(capsys: pytest.Cap
             assert main([verb, *of_app, *rest]) == Exit.DONE, command
             assert shown in ("", capsys.readouterr().out), command
             world.drain()
+
+
+def test_the_options_of_the_commands_that_are_not_run_here_exist() -> None:
+    assert wrong_commands("".join(re.findall(r"```sh\n.*?```", PAGE.text, re.DOTALL))) == []
 
 
 def test_the_settings_of_the_page_are_taken_and_the_table_names_their_options_and_variables() -> None:

@@ -14,7 +14,7 @@ from sedano.cli.exits import Exit
 from sedano.model.messages.lineage import rerun_id
 from sedano.views.panels import ScreenQuery
 from sedano.web.addresses import address
-from sedano.web.changes import ID, Change
+from sedano.web.changes import ID, SEARCH, Change
 from tests.docs import exchange
 from tests.docs.pages import page
 from tests.stories.shopfront import Elements, Shop
@@ -66,18 +66,30 @@ def test_three_commands_lead_from_the_failure_to_the_task_that_has_run() -> None
 
 
 def test_one_line_runs_all_of_a_cause_again(capsys: pytest.CaptureFixture[str]) -> None:
-    (line,) = re.findall(r"```sh\nsedano (.*) \| cut -f1 \| xargs sedano (.*)\n```", PAGE.text)
-    (listed, *wanted), (retry, *options) = map(shlex.split, line)
+    (line,) = re.findall(r"```sh\nsedano (.*)\n```", PAGE.text)
+    retry, *options = shlex.split(line)
     with testing.world(exchange.app) as world:
         for task_id in FAILED:
             exchange.convert.apply_async((120, "CHF"), task_id=task_id)
         exchange.convert.apply_async((120, "EUR"))
         world.drain()
-        assert main([listed, *APP, *wanted]) == Exit.DONE
-        ids = [row.split("\t")[0] for row in capsys.readouterr().out.splitlines()]
+        assert main([retry, *APP, *options, "--yes"]) == Exit.DONE
+        ids = re.findall(r"^(\S+) runs again as", capsys.readouterr().out, re.MULTILINE)
         assert sorted(ids) == sorted(FAILED)
-        assert main([retry, *APP, *options, *ids]) == Exit.DONE
-        assert capsys.readouterr().out.count("runs again as") == len(FAILED)
+
+
+def test_a_search_on_the_pages_offers_another_run_of_all_that_failed() -> None:
+    search, words = re.findall(r"such as `(.*?)`, offers `(.*?)`", PAGE.text.replace("\n", " "))[0]
+    with testing.world(exchange.app) as world:
+        for task_id in FAILED:
+            exchange.convert.apply_async((120, "CHF"), task_id=task_id)
+        world.drain()
+        shop = Shop(world, exchange.app, actions=True)
+        change = Change("retry", SEARCH, search, "2")
+        found = Elements(shop.html(address(ScreenQuery("tasks", query=search))))
+        assert change.address in [one.get("href") for _, one in found.found]
+        assert words in found.text
+        assert shop.change(change.address, "the rate of CHF was missing").body.decode().count("runs again as") == len(FAILED)
 
 
 def test_four_clicks_lead_from_the_page_now_to_another_run() -> None:

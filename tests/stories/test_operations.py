@@ -347,7 +347,7 @@ def test_a_run_of_a_workflow_is_retried(capsys: pytest.CaptureFixture[str]) -> N
         (["limit", "ops.send"], Exit.USAGE, "limit what? give --rate or --concurrency, or --restore"),
         (["pause", "ops.tidy"], Exit.USAGE, "ops.tidy is the name of a task and of a schedule; add --kind"),
         (["purge", NASTY], Exit.NOT_FOUND, f"{HARMLESS}: the app has no queue of this name; it has default, mail"),
-        (["revoke"], Exit.USAGE, "revoke what? give ids, or --header NAME=VALUE"),
+        (["revoke"], Exit.USAGE, "revoke what? give ids, --header NAME=VALUE, or --query QUERY"),
         (["revoke", "--header", "x"], Exit.USAGE, "--header: x: write NAME=VALUE"),
         (["release", NASTY, "--token", "1"], Exit.NOT_FOUND, f"{HARMLESS} was never taken"),
         (["release", "nightly"], Exit.USAGE, "--token"),

@@ -55,6 +55,10 @@ CHANGES: dict[str, tuple[Change, str, str, str]] = {
     "revoke": (Change("revoke", "id", "later"), "revoke 1 tasks: 1 PENDING", "later REVOKED", "later"),
     "retry": (Change("retry", "id", "odd"), "run 1 ended tasks again", f"odd runs again as {rerun_id('odd')}, sent to", "odd"),
     "retry a hostile id": (Change("retry", "id", ID), "run 1 ended tasks again", f"runs again as {rerun_id(ID)}", ID),
+    "retry a search": (
+        Change("retry", "search", "name:shopfront.charge id:odd", "1"), "found 1 tasks since", "odd runs again as",
+        "query=name:shopfront.charge id:odd",
+    ),
     "rate": (
         Change("limit", "rate", "shopfront.weigh", "10/m"), "limits of 1 task, shopfront.weigh: rate 10/m; workers",
         "shopfront.weigh rate 10/m", "limits of 1 task, shopfront.weigh: rate 10/m",
@@ -103,7 +107,7 @@ def test_a_change_shows_its_plan_is_made_once_and_is_logged_with_the_person(what
 
 def test_every_verb_and_kind_is_driven_here() -> None:
     driven = {(change.verb, change.kind) for change, *_ in CHANGES.values()}
-    apart = {("limit", "declared"), ("resume", "task"), ("resume", "schedule"), ("resume", "circuit")}
+    apart = {("revoke", "search"), ("limit", "declared"), ("resume", "task"), ("resume", "schedule"), ("resume", "circuit")}
     assert driven | apart == {(verb, kind) for verb, kinds in KINDS.items() for kind in kinds}
 
 
@@ -280,7 +284,7 @@ def test_a_store_that_does_not_answer_is_a_page(shop: Shop) -> None:
 def test_a_hostile_name_is_shown_as_text_wherever_it_is_asked_for(name: str, shop: Shop) -> None:
     for verb, kinds in KINDS.items():
         for kind in kinds:
-            answer = shop.get(Change(verb, kind, name, "1" if kind in ("rate", "concurrency", "lock") else "").address)
+            answer = shop.get(Change(verb, kind, name, "1" if kind in ("rate", "concurrency", "lock", "search") else "").address)
             page = Elements(answer.body.decode())
             assert answer.status in (200, 400, 404)
             assert [one for tag, one in page.found if tag == "script"] == [{"type": "module", "src": "/-/app.js"}]

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from sedano.app import Sedano
 from sedano.changes import broadcasts, limits, locks, pauses, revocations, triggers
+from sedano.changes.searches import revoke_found
 from sedano.cli.consent import Consent, made, note, refusal
 from sedano.cli.exits import Exit
 from sedano.errors import UnknownQueue
 from sedano.ports import PARKED, command_queue
+from sedano.views.selection import to_revoke
 
 EMPTY_POLLS = 3
 """SQS may answer a poll with nothing though messages are there; after so many in a row the queue counts as empty."""
@@ -18,6 +20,12 @@ EMPTY_POLLS = 3
 def revoke(app: Sedano, ids: Sequence[str], terminate: bool, consent: Consent) -> Exit:
     """Revoke tasks by id; print the state of each afterwards."""
     return made(app, revocations.revoke(app, ids, terminate=terminate), consent)
+
+
+def revoke_search(app: Sedano, query: str, days: int, most: int, terminate: bool, consent: Consent) -> Exit:
+    """Revoke the tasks that *query* finds in the history of the last *days* and that have not ended, at most so many."""
+    found = to_revoke(app, query, days, most)
+    return made(app, revoke_found(app, query, found.ids, found.sentence, terminate=terminate), consent)
 
 
 def revoke_by_header(app: Sedano, header: str, value: str, restore: bool, consent: Consent) -> Exit:

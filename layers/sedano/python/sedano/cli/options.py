@@ -101,6 +101,17 @@ def refuse_stage(verb: str) -> None:
             raise UsageError(f"{option}: `sedano {verb}` runs on this machine and reaches no deployed stage; leave the option out")
 
 
+def by_search(command: F) -> F:
+    """Let a change take a search of the event history in the place of ids: ``query``, ``days`` and ``most``."""
+    for option in (
+        click.option("--limit", "most", type=whole(1), default=1_000, metavar="N", help="--query: at most N tasks; default: 1000."),
+        click.option("--days", type=whole(1), default=2, metavar="N", help="--query: search N days, today included; default: 2."),
+        click.option("--query", metavar="QUERY", help="The tasks that `sedano list QUERY` finds."),
+    ):
+        command = option(command)
+    return command
+
+
 def settings() -> Settings:
     """Return the settings: options, then the environment, then pyproject.toml."""
     from sedano.cli.settings import read

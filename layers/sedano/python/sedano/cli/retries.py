@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from sedano.app import Sedano
 from sedano.changes import retries
+from sedano.changes.searches import retry_found
 from sedano.cli.consent import Consent, made
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say
 from sedano.errors import RerunRefused, SedanoError
+from sedano.views.selection import to_retry
 
 
 def retry(app: Sedano, ids: Sequence[str], consent: Consent) -> Exit:
@@ -23,6 +25,14 @@ def retry(app: Sedano, ids: Sequence[str], consent: Consent) -> Exit:
     done = made(app, plan, consent)
     app.close()
     return done if done != Exit.DONE else others
+
+
+def retry_search(app: Sedano, query: str, days: int, most: int, consent: Consent) -> Exit:
+    """Run again the failed tasks that *query* finds in the history of the last *days*, at most so many."""
+    found = to_retry(app, query, days, most)
+    done = made(app, retry_found(app, query, found.ids, found.sentence), consent)
+    app.close()
+    return done
 
 
 def _refused(errors: Sequence[SedanoError]) -> Exit:

@@ -35,6 +35,7 @@ class FailureGroup(NamedTuple):
     *example*, the latest.
 
     *where*: the innermost frame of the application; empty where the error has no traceback, and for what is from the event history.
+    *state*: FAILURE or POISON.
     """
 
     task: str
@@ -44,6 +45,12 @@ class FailureGroup(NamedTuple):
     last: float
     example: str
     where: str = ""
+    state: str = states.FAILURE
+
+    @property
+    def query(self) -> str:
+        """The search that finds its tasks, and those of the same name that failed for another cause."""
+        return f"name:{self.task} state:{self.state}"
 
 
 class FailuresView(NamedTuple):
@@ -101,15 +108,15 @@ def read(reader: Reader, days: int, history: History | None) -> Failures:
 
 def grouped(failed: Sequence[FailedTask]) -> list[FailureGroup]:
     """Return *failed* tasks, the latest first, by task, kind of error and place, the most frequent group first."""
-    groups: dict[tuple[str, str, str], list[FailedTask]] = {}
+    groups: dict[tuple[str, str, str, str], list[FailedTask]] = {}
     for one in failed:
-        groups.setdefault((one.name, one.error or "?", one.where), []).append(one)
+        groups.setdefault((one.name, one.error or "?", one.where, str(one.state)), []).append(one)
     found = [
         FailureGroup(
             task=task, error=error, number=len(some), first=min(one.at for one in some), last=some[0].at, example=some[0].task_id,
-            where=where,
+            where=where, state=state,
         )
-        for (task, error, where), some in groups.items()
+        for (task, error, where, state), some in groups.items()
     ]  # fmt: skip
     return sorted(found, key=lambda one: (-one.number, one.task, one.error, one.where))
 

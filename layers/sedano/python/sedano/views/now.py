@@ -34,7 +34,7 @@ MOST_GROUPS = 10
 
 
 class Need(NamedTuple):
-    """One thing that waits for a person: its *kind*, the *name* of what is meant, and one *sentence*.
+    """One thing that waits for a person: its *kind*, the *name* of what is meant, one *sentence*, and the *query* for its tasks, if any.
 
     Kinds: ``parked``, ``poison``, ``failures``, ``circuit``, ``schedule``, ``worker``, ``paused``.
     """
@@ -42,6 +42,7 @@ class Need(NamedTuple):
     kind: str
     name: str
     sentence: str
+    query: str = ""
 
 
 class NowView(NamedTuple):
@@ -80,9 +81,9 @@ def now(app: Sedano, days: int = 1) -> NowView:
 def _needs(reader: Reader, failed: Sequence[FailedTask], members: Sequence[Member]) -> Iterator[Need]:
     parked = reader.ports.consumers.load(PARKED).waiting if has(reader.ports.consumers) else 0
     if parked:
-        yield Need("parked", "parked", f"{parked} messages were set aside; `sedano parked list` shows the reasons")
+        yield Need("parked", "parked", f"{_messages(parked)} set aside; `sedano parked list` shows the reasons")
     for group in of_failures.grouped(failed)[:MOST_GROUPS]:
-        yield _failed(group, [one for one in failed if one.task_id == group.example])
+        yield _failed(group)
     circuits = reader.control.inspect().circuits() if has(reader.ports.memos) else []
     yield from (_circuit(one) for one in circuits if one.open)
     if has(reader.ports.schedules):
@@ -93,12 +94,16 @@ def _needs(reader: Reader, failed: Sequence[FailedTask], members: Sequence[Membe
     yield from (_lost(one) for one in members if one.state == LOST)
 
 
-def _failed(group: FailureGroup, example: Sequence[FailedTask]) -> Need:
-    kind = "poison" if any(one.state == states.POISON for one in example) else "failures"
+def _messages(number: int) -> str:
+    return "1 message was" if number == 1 else f"{number} messages were"
+
+
+def _failed(group: FailureGroup) -> Need:
+    kind = "poison" if group.state == states.POISON else "failures"
     times = "once" if group.number == 1 else f"{group.number} times"
     place = f" ({group.where})" if group.where else ""
     last = f"last at {shown(group.last)}: task {group.example}"
-    return Need(kind, group.task, f"{group.task} failed {times} with {group.error}{place}, {last}")
+    return Need(kind, group.task, f"{group.task} failed {times} with {group.error}{place}, {last}", group.query)
 
 
 def _circuit(one: CircuitView) -> Need:

@@ -87,7 +87,7 @@ def failures(app: Sedano, asked: ScreenQuery) -> Screen:
     view = of_failures.failures(app, asked.days)
     rows = tuple(
         (
-            Cell(str(one.number), "number"), Cell(one.task, "search", f"name:{one.task} state:FAILURE"), Cell(one.error, "bad"),
+            Cell(str(one.number), "number"), Cell(one.task, "search", one.query), Cell(one.error, "bad"),
             Cell(one.where), moment(one.first), moment(one.last), Cell(one.example, "task", one.example),
         )
         for one in view.groups

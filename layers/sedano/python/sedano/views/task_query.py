@@ -53,6 +53,11 @@ def parse(text: str) -> TaskQuery:
     return TaskQuery(tuple(map(_part, words)))
 
 
+def is_literal(text: str) -> bool:
+    """Return whether *text* as a pattern matches itself alone, and is one part of a search."""
+    return bool(text) and not any(one.isspace() or one in "*?[" for one in text)
+
+
 def _part(word: str) -> Criterion:
     field, colon, pattern = word.partition(":")
     if not colon:

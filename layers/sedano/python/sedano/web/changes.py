@@ -21,22 +21,26 @@ from sedano.changes.plan import ChangePlan, Made
 from sedano.changes.redrives import redrive
 from sedano.changes.retries import retry
 from sedano.changes.revocations import revoke
+from sedano.changes.searches import retry_found, revoke_found
 from sedano.changes.targets import SCHEDULE
 from sedano.changes.triggers import trigger
 from sedano.errors import NotAllowed, UsageError
 from sedano.model.pauses import CIRCUIT, QUEUE, TASK
 from sedano.result.waits import must_be_id
+from sedano.views.panels import ScreenQuery
+from sedano.views.screens import MOST_DAYS
+from sedano.views.selection import to_retry, to_revoke
 from sedano.views.terminal_text import line
 
-ID, LOCK, REASON, ALL = "id", "lock", "reason", "all"
+ID, LOCK, REASON, ALL, SEARCH = "id", "lock", "reason", "all", "search"
 RATE, CONCURRENCY, DECLARED = "rate", "concurrency", "declared"
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "pause": (QUEUE, TASK, SCHEDULE), "resume": (QUEUE, TASK, SCHEDULE, CIRCUIT), "revoke": (ID,), "retry": (ID,),
+    "pause": (QUEUE, TASK, SCHEDULE), "resume": (QUEUE, TASK, SCHEDULE, CIRCUIT), "revoke": (ID, SEARCH), "retry": (ID, SEARCH),
     "limit": (RATE, CONCURRENCY, DECLARED), "redrive": (ALL, QUEUE, REASON), "release": (LOCK,), "trigger": (SCHEDULE,),
 }  # fmt: skip
 """The verbs of the pages, and the kinds of their targets; a limit's kind is the limit that changes."""
-VALUED = frozenset({RATE, CONCURRENCY, LOCK})
-"""The kinds whose change has a value: a limit, or the token of a lock."""
+VALUED = frozenset({RATE, CONCURRENCY, LOCK, SEARCH})
+"""The kinds whose change has a value: a limit, the token of a lock, or the days of history that a search reads."""
 TARGET, SENT = frozenset({"kind", "name", "value"}), frozenset({"reason", "typed", "token"})
 """The fields of an address, and those of a form that is sent to it."""
 LONGEST_VALUE = 100
@@ -66,7 +70,19 @@ class Change(NamedTuple):
     @property
     def is_open(self) -> bool:
         """Whether its value was not chosen yet."""
-        return self.kind in VALUED and not self.value
+        return self.kind in VALUED and not self.value and self.kind != SEARCH
+
+    @property
+    def days(self) -> int:
+        """The number of days of history that a search reads.
+
+        Raises:
+            UsageError: the value is not such a number.
+        """
+        found = _number(self.value, "a number of days") if self.value else ScreenQuery().days
+        if not 1 <= found <= MOST_DAYS:
+            raise UsageError(f"{found} is not a number of days from 1 to {MOST_DAYS}; open the page of the tasks again")
+        return found
 
 
 class ChangeForm(NamedTuple):
@@ -164,25 +180,31 @@ class Changes:
 
 def _planned(app: Sedano, change: Change) -> ChangePlan:
     _, kind, name, value = change
+    if kind == SEARCH:
+        return _of_search(app, change)
+    if kind == ID:
+        return (retry if change.verb == "retry" else revoke)(app, [must_be_id(name)])
     match change.verb:
         case "pause":
             return pause(app, name, kind)
         case "resume":
             return resume(app, name, kind)
-        case "retry":
-            return retry(app, [must_be_id(name)])
-        case "revoke":
-            return revoke(app, [must_be_id(name)])
         case "limit":
             return limit(app, name, value if kind == RATE else None, value if kind == CONCURRENCY else None, restore=kind == DECLARED)
         case "redrive":
             return redrive(app, name if kind == QUEUE else None, name if kind == REASON else None)
         case "release":
-            return release(app, name, _token(value))
+            return release(app, name, _number(value, "the token of a lock"))
     return trigger(app, name)
 
 
-def _token(text: str) -> int:
+def _of_search(app: Sedano, change: Change) -> ChangePlan:
+    find, plan = (to_retry, retry_found) if change.verb == "retry" else (to_revoke, revoke_found)
+    found = find(app, change.name, change.days)
+    return plan(app, change.name, found.ids, found.sentence)
+
+
+def _number(text: str, what: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise UsageError(f"{text!r} is not the token of a lock; open the page of the locks again")
+        raise UsageError(f"{text!r} is not {what}; open the page again")
     return int(text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from sedano.changes.plan import ChangePlan, Effect, Made
 from sedano.changes.targets import SCHEDULE
 from sedano.model.pauses import CIRCUIT, QUEUE, TASK
 from sedano.model.states import TERMINAL, UNSUCCESSFUL
+from sedano.views.canvas import CanvasView
 from sedano.views.circuits import CircuitsView
 from sedano.views.locks import LocksView
 from sedano.views.now import NowView
@@ -15,8 +16,10 @@ from sedano.views.panels import ScreenQuery
 from sedano.views.queues import QueuesView
 from sedano.views.schedules import SchedulesView
 from sedano.views.task import TaskView
+from sedano.views.task_query import is_literal
+from sedano.views.tasks import TasksView
 from sedano.web.addresses import address
-from sedano.web.changes import ALL, CONCURRENCY, DECLARED, ID, KINDS, LOCK, LONGEST_REASON, LONGEST_VALUE, RATE, REASON, Change
+from sedano.web.changes import ALL, CONCURRENCY, DECLARED, ID, KINDS, LOCK, LONGEST_REASON, LONGEST_VALUE, RATE, REASON, SEARCH, Change
 from sedano.web.markup import NOTHING, Markup, el, join
 
 WIDEST = 60
@@ -91,19 +94,32 @@ def words(change: Change) -> str:
             return "Send all parked messages again" if change.kind == ALL else f"Send the parked messages of the {change.kind} {name} again"
         case "trigger":
             return f"Run the schedule {name} now"
+    if change.kind == SEARCH:
+        return f"{change.verb.capitalize()} the tasks of this search that {'failed' if change.verb == 'retry' else 'have not ended'}"
     return f"{change.verb.capitalize()} {'this task' if change.kind == ID else f'the {change.kind} {name}'}"
 
 
-def offered(view: object, missing: Mapping[str, str]) -> Markup:
+def offered(asked: ScreenQuery, view: object, missing: Mapping[str, str]) -> Markup:
     """Return links to the previews of the changes that fit a page; *missing*: the IAM actions that the credentials lack, by verb."""
-    found = list(_offered(view))
+    found = list(_offered(asked, view))
     if not found:
         return NOTHING
     links = el("ul", *(el("li", _offer(one, missing)) for one in found), class_="acts", aria_label="Changes")
     return links if len(found) <= MOST_SHOWN else el("details", el("summary", f"{len(found)} changes"), links)
 
 
-def _offered(view: object) -> Iterable[Change]:
+def _offered(asked: ScreenQuery, view: object) -> Iterable[Change]:
+    if isinstance(view, TaskView):
+        yield from _of_task(view)
+    elif isinstance(view, TasksView):
+        yield from _of_search(asked.query, asked.days, {one.state for one in view.rows})
+    elif isinstance(view, CanvasView) and is_literal(view.id):
+        yield from _of_search(f"root:{view.id}", asked.days, set(view.progress))
+    else:
+        yield from _of_stage(view)
+
+
+def _of_stage(view: object) -> Iterable[Change]:
     if isinstance(view, NowView):
         yield from (Change("redrive", ALL, ALL) for one in view.needs if one.kind == "parked")
     elif isinstance(view, QueuesView):
@@ -115,8 +131,14 @@ def _offered(view: object) -> Iterable[Change]:
         yield from (Change("release", LOCK, one.lock, str(one.token)) for one in view.rows if one.held)
     elif isinstance(view, CircuitsView):
         yield from (Change("resume", CIRCUIT, one.name) for one in view.rows if one.open and one.shared)
-    elif isinstance(view, TaskView):
-        yield from _of_task(view)
+
+
+def _of_search(query: str, days: int, found: Collection[str]) -> Iterable[Change]:
+    """Yield the changes of all tasks of a search; a search without a condition has none."""
+    if query and any(state in UNSUCCESSFUL for state in found):
+        yield Change("retry", SEARCH, query, str(days))
+    if query and any(state not in TERMINAL for state in found):
+        yield Change("revoke", SEARCH, query, str(days))
 
 
 def _of_task(view: TaskView) -> Iterable[Change]:
@@ -147,6 +169,8 @@ def _back(change: Change) -> str:
     """Return the address of the page about the target."""
     if change.kind == ID:
         return address(ScreenQuery("task", id=change.name))
+    if change.kind == SEARCH:
+        return address(ScreenQuery("tasks", query=change.name, days=change.days))
     if change.verb == "redrive":
         return address(ScreenQuery())
     if change.verb == "limit" or change.kind == TASK:

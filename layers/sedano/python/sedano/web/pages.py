@@ -79,8 +79,8 @@ def _now(asked: ScreenQuery, screen: Screen, view: NowView) -> Markup:
 
 
 def _need(need: Need) -> Markup:
-    if need.kind in ("failures", "poison"):
-        there = ScreenQuery("tasks", query=f"name:{need.name} state:{'POISON' if need.kind == 'poison' else 'FAILURE'}", days=1)
+    if need.query:
+        there = ScreenQuery("tasks", query=need.query, days=1)
     elif need.kind in _PAGES:
         there = ScreenQuery(_PAGES[need.kind])
     else:

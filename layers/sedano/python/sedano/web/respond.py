@@ -168,7 +168,7 @@ def _refused(error: SedanoError, asked: ScreenQuery, site: Site, *, as_json: boo
 def _page(request: PageRequest, asked: ScreenQuery, screen: Screen, site: Site) -> Response:
     drawn = body(asked, screen)
     if site.changes is not None:
-        drawn = join((offered(screen.view, site.changes.missing), drawn))
+        drawn = join((offered(asked, screen.view, site.changes.missing), drawn))
     tag = _tag(f"{screen.title}\0{drawn}\0{screen.about.certainty}".encode())
     return _known(request, tag) or _whole(200, HTML, page(asked, screen, drawn, site.place, tag).encode(), tag)
 

@@ -1,23 +1,33 @@
-"""`sedano retry ID...`: once more what was parked, tasks that failed, and runs of workflows that failed."""
+"""`sedano retry ID...`: once more what was parked, tasks that failed, and runs of workflows that failed.
+
+sedano retry --query "name:shop.tasks.convert error:KeyError"
+"""
 
 from __future__ import annotations
 
 import click
 
-from sedano.cli.options import changes, consent, of_app, the_app
+from sedano.cli.options import by_search, changes, consent, of_app, the_app
 
 HELP = """Run again what did not end well: send parked messages of tasks again, run failed tasks again, and retry runs of workflows.
 
 A task that has ended runs again with its arguments, as a task of its own: its id is derived from the first one, and printed. The
-task runs once, however often you retry it. The tasks behind it in a canvas do not run again."""
+task runs once, however often you retry it. The tasks behind it in a canvas do not run again.
+
+--query QUERY runs again all tasks that failed and that a search of the event history finds, as `sedano list QUERY` shows them."""
 
 
 @click.command(help=HELP)
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@by_search
 @changes
 @of_app
-def command(ids: tuple[str, ...]) -> int:
+def command(ids: tuple[str, ...], query: str | None, days: int, most: int) -> int:
     """Run tasks or runs again."""
+    if bool(ids) == bool(query):
+        raise click.UsageError("retry what? give ids, or --query QUERY")
     from sedano.cli import retries
 
+    if query:
+        return retries.retry_search(the_app(), query, days, most, consent())
     return retries.retry(the_app(), ids, consent())
