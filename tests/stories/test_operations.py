@@ -323,6 +323,43 @@ def test_only_what_can_run_again_is_retried(world: testing.World, run: Ran) -> N
     assert refused.startswith(f"sedano retry: failed: it was run again as {rerun_id('failed')}, which is ")
 
 
+def test_a_failed_task_is_retried_with_other_arguments(world: testing.World, run: Ran) -> None:
+    BROKEN.add("mail")
+    for task_id in ("failed", "other"):
+        send.apply_async((1,), task_id=task_id)
+    world.drain()
+    BROKEN.clear()
+    world.clock.advance(3_600.0)
+    out, err = run("retry", "failed", "--args", "[5]", "--yes")
+    assert out.startswith(f"failed runs again as {rerun_id('failed')}, sent to ")
+    assert err.splitlines() == [
+        "sedano retry: run 1 ended task of ops.send again with other arguments, under a new id", "sedano retry: before: 1",
+        "sedano retry: now: 5",
+    ]
+    run("retry", "other", "--args", "[]", "--kwargs", '{"n": 6}', "--yes", "--json")
+    world.drain()
+    assert sorted(ran) == [5, 6]
+    assert "it was run again as" in run("retry", "failed", "--args", "[5]", "--yes", code=Exit.REFUSED)[1]
+    assert "no task is recorded under it" in run("retry", "unknown", "--args", "[5]", "--yes", code=Exit.NOT_FOUND)[1]
+
+
+EDITS = [
+    (["failed", "--args", "{}"], "--args: {} is not JSON of that kind; write it as '[1, \"x\"]'"),
+    (["failed", "--kwargs", "[1]"], "--kwargs: [1] is not JSON of that kind; write it as '{\"n\": 1}'"),
+    (["failed", "--args", "["], "--args: [ is not JSON"), (["failed", "other", "--args", "[]"], "are about one task; give one id"),
+    (["--query", "x", "--args", "[]"], "are about one task; give one id"),
+    (["failed", "--args", '["x"]'], "ops.send does not take these arguments: data.args[0]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "said"), EDITS, ids=lambda one: str(one)[:40])
+def test_other_arguments_that_cannot_be_are_refused(arguments: list[str], said: str, world: testing.World, run: Ran) -> None:
+    BROKEN.add("mail")
+    send.apply_async((1,), task_id="failed")
+    world.drain()
+    assert said in run("retry", *arguments, "--yes", code=Exit.USAGE)[1]
+
+
 def test_a_run_of_a_workflow_is_retried(capsys: pytest.CaptureFixture[str]) -> None:
     bakery.BROKEN.add("oven")
     of_bakery = ("--app", "tests.stories.bakery:app")

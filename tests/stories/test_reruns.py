@@ -8,7 +8,7 @@ from sedano import Ignore, Reject, chord, testing
 from sedano.engine import reruns
 from sedano.engine.parked.redrive import Parked, parked, planned, redrive
 from sedano.engine.reruns import Rerun
-from sedano.errors import RerunRefused, SedanoError
+from sedano.errors import ArgumentError, RerunRefused, SedanoError
 from sedano.model import states
 from sedano.model.messages.lineage import rerun_id
 from sedano.ports import PARKED, Outgoing
@@ -183,6 +183,8 @@ def test_the_body_of_a_chord_reads_the_results_of_its_members_again(stage: Stage
     survive(processes)
     assert whole.state == states.FAILURE
     stall.error = None
+    with pytest.raises(RerunRefused, match="its first argument is the results of a chord; retry it without other arguments"):
+        shop.app.control.retry(whole.id, args=["or"])
     assert shop.app.result(run_again(stage, processes, whole.id)).get() == "mended"
     assert stall.calls == [(([0, 2, 4], "and"), {})] * 2
 
@@ -283,3 +285,42 @@ def test_long_arguments_that_the_blob_store_does_not_take_cost_the_record_nothin
     assert failed.state == states.FAILURE
     assert "its arguments were not kept" in refusal(stage, failed.id)
     assert "the arguments of a failed task are not kept: `sedano retry` cannot run it again" in stage.telemetry.messages("warning")
+
+
+def test_a_task_runs_again_with_other_arguments_and_those_that_are_not_given_stay(stage: Stage, shop: Shop) -> None:
+    stall, processes = Stall(shop, ValueError("no stock")), Processes(stage, shop.app)
+    failed = [stall.task.apply_async(args=(1, "two"), kwargs={"three": n}) for n in range(3)]
+    survive(processes)
+    stall.error, stall.calls = None, []
+    given: list[dict[str, Any]] = [{"args": [7]}, {"kwargs": {"four": 4}}, {"args": (), "kwargs": {}}]
+    again = [shop.app.control.retry(one.id, **edits) for one, edits in zip(failed, given, strict=True)]
+    survive(processes)
+    assert [one.get() for one in again] == ["mended"] * 3
+    assert sorted(stall.calls, key=str) == [((), {}), ((1, "two"), {"four": 4}), ((7,), {"three": 0})]
+    assert [one.id for one in again] == [rerun_id(one.id) for one in failed]
+
+
+def test_long_arguments_are_replaced_as_a_whole(stage: Stage, shop: Shop) -> None:
+    stall, processes = Stall(shop, ValueError("no stock")), Processes(stage, shop.app)
+    failed = stall.task.delay("x" * 20_000)
+    survive(processes)
+    stall.error = None
+    with pytest.raises(RerunRefused, match="are in the blob store and cannot be edited in part; give args and kwargs"):
+        shop.app.control.retry(failed.id, args=["y"])
+    again = shop.app.control.retry(failed.id, args=["y" * 30_000], kwargs={})
+    survive(processes)
+    assert (again.get(), stall.calls[-1]) == ("mended", (("y" * 30_000,), {}))
+
+
+def test_arguments_that_the_task_does_not_take_are_refused_before_they_are_sent(stage: Stage, shop: Shop) -> None:
+    def weigh(n: int) -> int:
+        raise ValueError(n)
+
+    task, processes = shop.task("weigh", weigh, retry=False), Processes(stage, shop.app)
+    failed = task.delay(1)
+    survive(processes)
+    with pytest.raises(ArgumentError):
+        shop.app.control.retry(failed.id, args=["heavy"])
+    with pytest.raises(ArgumentError):
+        shop.app.control.retry(failed.id, kwargs={"m": 1})
+    assert stage.ports.ledger.read([rerun_id(failed.id)]) == {}

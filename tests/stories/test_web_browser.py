@@ -29,7 +29,9 @@ NO_SCRIPT = {"actions": True, "java_script_enabled": False}
 CHANGES = [
     Change("retry", "id", shopfront.ID), Change("revoke", "id", "later"), Change("pause", "task", "shopfront.charge"),
     Change("limit", "rate", "shopfront.weigh"), Change("limit", "rate", "shopfront.weigh", "10/m"), Change("redrive", "all", "all"),
-    Change("release", "lock", "nightly", "1"), Change("trigger", "schedule", "shopfront.dust"), Change("pause", "queue", shopfront.NASTY),
+    Change("retry", "edited", "odd"), Change("retry", "edited", "odd", '{"args": [4], "kwargs": {}}'),
+    Change("retry", "search", "name:shopfront.charge", "1"), Change("release", "lock", "nightly", "1"),
+    Change("trigger", "schedule", "shopfront.dust"), Change("pause", "queue", shopfront.NASTY),
 ]  # fmt: skip
 """A preview of each kind, with and without a form, one that refuses, and one of a target that does not exist."""
 
@@ -153,7 +155,7 @@ def _confirm(page: Any, **fields: str) -> str:
     """Fill the form of a preview and send it; return the text of the page that follows."""
     for name, text in {"reason": "a test", **fields}.items():
         page.fill(f"form.change input[name={name}]", text)
-    page.click("form.change button")
+    page.click("form[method=post] button")
     page.wait_for_load_state()
     return str(page.inner_text("main"))
 
@@ -208,6 +210,21 @@ def test_a_person_chooses_a_limit_sees_the_plan_and_sets_it(opened: Opened) -> N
     assert "concurrency 3; workers learn of it" in page.inner_text("main")
     assert "shopfront.charge concurrency 3" in _confirm(page)
     assert "shopfront.charge" in opened.beside(lambda: dict(shopfront.app.outlet.ports.control.read().limits))
+
+
+@pytest.mark.parametrize("opened", [{"actions": True}, NO_SCRIPT], indirect=True, ids=["script", "no script"])
+def test_a_person_edits_the_arguments_of_a_task_and_runs_it_again(opened: Opened) -> None:
+    page = opened.page
+    opened.go("/task?id=odd")
+    page.click("main .acts >> text='Retry this task with other arguments'")
+    assert page.input_value("main textarea") == '{"args": [3], "kwargs": {}}'
+    page.fill("main textarea", '{"args": [],\n "kwargs": {"n": 4}}')
+    page.click("main form.change button")
+    assert "now: n=4" in page.inner_text("main")
+    assert "odd runs again as " in _confirm(page)
+    opened.beside(lambda: shopfront.app, 1)
+    page.click("main [role=status] a")
+    assert "SUCCESS" in page.inner_text("main")
 
 
 @pytest.mark.parametrize("opened", [{"actions": True, "refused": True}], indirect=True)

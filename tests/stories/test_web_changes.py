@@ -1,15 +1,22 @@
 """Changes on the pages of `sedano web`: each shows its plan, takes a reason, is made once, and is logged with the person."""
 
 import getpass
+import html
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Never
 
 import pytest
 
+from sedano.engine import reruns
 from sedano.errors import NotAllowed, Unavailable
+from sedano.model import states
 from sedano.model.leases import LeaseRecord
-from sedano.model.messages.lineage import rerun_id
+from sedano.model.ledger.records import Outcome, Posted
+from sedano.model.messages import codec
+from sedano.model.messages.lineage import ROOT, rerun_id
 from sedano.ports import PARKED, command_queue
 from sedano.web.changes import KINDS, Change
 from tests.stories.shopfront import ID, LOST, NAME, PAGES, Elements, Shop, app, charge, opened
@@ -55,6 +62,10 @@ CHANGES: dict[str, tuple[Change, str, str, str]] = {
     "revoke": (Change("revoke", "id", "later"), "revoke 1 tasks: 1 PENDING", "later REVOKED", "later"),
     "retry": (Change("retry", "id", "odd"), "run 1 ended tasks again", f"odd runs again as {rerun_id('odd')}, sent to", "odd"),
     "retry a hostile id": (Change("retry", "id", ID), "run 1 ended tasks again", f"runs again as {rerun_id(ID)}", ID),
+    "retry with other arguments": (
+        Change("retry", "edited", "odd", '{"args": [], "kwargs": {"n": 4}}'), "under a new idbefore: 3now: n=4",
+        f"odd runs again as {rerun_id('odd')}", "odd with other arguments",
+    ),
     "retry a search": (
         Change("retry", "search", "name:shopfront.charge id:odd", "1"), "found 1 tasks since", "odd runs again as",
         "query=name:shopfront.charge id:odd",
@@ -128,7 +139,8 @@ OFFERED = {
     "/queues": [Change("pause", "queue", "default"), Change("resume", "queue", "mail")],
     "/schedules": [Change("pause", "schedule", "shopfront.dust"), Change("trigger", "schedule", "shopfront.dust")],
     "/task?id=odd": [
-        Change("retry", "id", "odd"), Change("pause", "task", "shopfront.charge"), Change("resume", "task", "shopfront.charge"),
+        Change("retry", "id", "odd"), Change("retry", "edited", "odd"), Change("pause", "task", "shopfront.charge"),
+        Change("resume", "task", "shopfront.charge"),
         Change("limit", "rate", "shopfront.charge"),
     ],
     "/task?id=later": [Change("revoke", "id", "later")], "/task?id=unknown": [Change("revoke", "id", "unknown")],
@@ -219,6 +231,63 @@ def test_a_preview_of_parked_messages_lets_them_be_seen_at_once(shop: Shop) -> N
     assert shop.change(there, token="x").status == 409
     assert "send 1 parked messages again" in Elements(shop.html(there)).text
     assert "nothing parked is meant" in Elements(shop.html(Change("redrive", "reason", "other").address)).text
+
+
+HOSTILE = '{"args": ["</textarea><script>alert(6)</script>\\u202e\\u007f\\ud83d\\ude00\\n"], "kwargs": {}}'
+
+
+def test_the_arguments_of_a_task_are_edited_before_it_runs_again(shop: Shop) -> None:
+    page = shop.html(Change("retry", "edited", "odd").address)
+    assert '<textarea name="value"' in page
+    assert json.loads(_textarea(page)) == {"args": [3], "kwargs": {}}
+    there = Change("retry", "edited", "odd", '{"args": [4], "kwargs": {}}').address
+    assert json.loads(_textarea(shop.html(there))) == {"args": [4], "kwargs": {}}
+    assert "runs again as" in shop.change(there).body.decode()
+    shop.world.drain()
+    assert app.result(rerun_id("odd")).get() == 4
+    assert "it was run again as" in Elements(shop.html(there)).text
+    (line,) = [one.fields for one in shop.world.telemetry.lines if one.message == "changed by an operator"]
+    assert line["what"] == "odd with other arguments", "the log holds no arguments"
+
+
+def test_edited_arguments_that_are_hostile_are_shown_inert_and_sent_as_they_are(shop: Shop) -> None:
+    there = Change("retry", "edited", "odd", HOSTILE).address
+    assert shop.get(there).status == 400, "charge takes a number"
+    shop.world.ports.ledger.keep([nasty_end("nasty-2")])
+    there = Change("retry", "edited", "nasty-2", HOSTILE).address
+    page = shop.html(there)
+    assert [one for tag, one in Elements(page).found if tag == "script"] == [{"type": "module", "src": "/-/app.js"}]
+    assert json.loads(_textarea(page)) == json.loads(HOSTILE)
+    assert "runs again as" in shop.change(there).body.decode()
+    shop.world.drain()
+    assert app.result(rerun_id("nasty-2")).get() == json.loads(HOSTILE)["args"][0]
+
+
+def nasty_end(task_id: str) -> Outcome:
+    """The failed end of a task that takes any text."""
+    (found,) = reruns.planned(app.outlet.ports, ["odd"])
+    assert isinstance(found, reruns.Rerun)
+    command = found.command._replace(id="m", task_id=task_id, task=NAME, source="s", time=1.0, clock=1, args=("x",), lineage=ROOT)
+    call = Posted(found.queue, codec.encode(command))
+    return Outcome(
+        task_id=task_id, state=states.FAILURE, nonce="n", fence=0, message_id="m", attempt=0, clock=1, name=NAME, at=1.0, call=call
+    )  # fmt: skip
+
+
+def _textarea(page: str) -> str:
+    (found,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)
+    return html.unescape(found)
+
+
+WRONG_ARGUMENTS = [
+    "x", "[1]", "{}", '{"args": 1, "kwargs": {}}', '{"args": [], "kwargs": []}', '{"args": [], "kwargs": {}, "x": 1}', "[" * 4_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG_ARGUMENTS, ids=lambda text: text[:30])
+def test_arguments_that_are_not_such_json_are_a_page_that_says_what_to_write(text: str, shop: Shop) -> None:
+    answer = shop.get(Change("retry", "edited", "odd", text).address)
+    assert (answer.status, "write it as {" in Elements(answer.body.decode()).text) == (400, True)
 
 
 def test_a_limit_is_chosen_on_a_page_first(shop: Shop) -> None:

@@ -15,6 +15,7 @@ from sedano.model.tasks.signature import (
     OPTION_NAMES,
     Options,
     Signature,
+    call_text,
     changed,
     delay_of,
     expiry_of,
@@ -134,3 +135,8 @@ def test_a_publication_expires_by_its_own_word_else_by_the_tasks_else_never():
     assert expiry_of(Options(expires=0), 60.0, NOW) == NOW
     assert expiry_of(Options(expires=at(7)), 60.0, NOW) == NOW + 7
     assert expiry_of(Options(expires=datetime.fromtimestamp(NOW, UTC)), None, NOW) == NOW
+
+
+def test_arguments_are_written_as_in_a_call():
+    assert call_text((7, "é"), {"order": [None], "n": 1.5}) == '7, "é", order=[null], n=1.5'
+    assert (call_text((), {}), call_text((), {"n": "é"})) == ("", 'n="é"')

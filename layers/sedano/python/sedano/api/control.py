@@ -77,11 +77,18 @@ class Control(LimitControl, InboxControl, Hinting):
             raise OptionError(f"task_id: {task_id!r} is not an id; give a task's (result.id), or several in a list")
         return [withdraw(outlet.ports, outlet.lamport, one, terminate=terminate) for one in ids]
 
-    def retry(self, task_id: str) -> AsyncResult[Any]:
+    def retry(
+        self, task_id: str, *, args: Sequence[Any] | None = None, kwargs: Mapping[str, Any] | None = None
+    ) -> AsyncResult[Any]:  # fmt: skip
         """Run a task again that ended without success: with its arguments, as a task of its own.
 
         Its id is derived from *task_id*, so calling this twice runs it once. It never expires, arrives at no join, and what follows the
         first one in a canvas does not follow it. Arguments are kept for 44 days, unless the task says ``keep_arguments=False``.
+
+        Args:
+            task_id: the id that the task ended under.
+            args: other positional arguments; None: those of the first run.
+            kwargs: other keyword arguments; None: those of the first run.
 
         Returns:
             the result of the new run.
@@ -89,12 +96,15 @@ class Control(LimitControl, InboxControl, Hinting):
         Raises:
             RerunRefused: it has not ended, it succeeded, it was run again before, or its arguments were not kept; the message says which.
             OptionError: the id is missing.
+            ArgumentError: the task does not take *args* and *kwargs*.
             Unavailable: the ledger or the queue did not answer; calling again is safe.
         """
         outlet = self._app.outlet
         (found,) = reruns.planned(outlet.ports, [must_be_id(task_id)])
         if isinstance(found, SedanoError):
             raise found
+        if args is not None or kwargs is not None:
+            found = reruns.edited(found, args, kwargs, outlet.registry)
         (error,) = reruns.publish(outlet.ports, [found])
         if error is not None:
             raise error

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sedano.app import Sedano
 from sedano.changes.plan import ChangePlan, Effect, Made, hindered
@@ -12,9 +12,17 @@ from sedano.changes.redrives import rerun_effect, sent
 from sedano.engine import reruns
 from sedano.engine.parked.redrive import Parked, give_back, parked, planned
 from sedano.engine.reruns import Rerun
-from sedano.errors import SedanoError
+from sedano.errors import ArgumentError, RerunRefused, SedanoError, UsageError
+from sedano.model.tasks.signature import call_text
 from sedano.ports.absent import has
 from sedano.workflow import find
+
+
+class KeptCall(NamedTuple):
+    """The arguments of a task."""
+
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
 
 
 class _Meant(NamedTuple):
@@ -47,6 +55,46 @@ def retry(app: Sedano, ids: Sequence[str]) -> ChangePlan:
         verb="retry", what=what, lines=_lines(meant), number=number, word=str(number), make=partial(_made, app, meant), refused=refused,
         drop=partial(give_back, ports, some),
     )  # fmt: skip
+
+
+def retry_edited(app: Sedano, task_id: str, args: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> ChangePlan:
+    """Return the plan to run the ended task *task_id* again with other arguments; those that are None stay as they were.
+
+    Raises:
+        UsageError: the task does not take these arguments.
+        Unavailable: a store did not answer.
+    """
+    (found,) = reruns.planned(app.outlet.ports, [task_id])
+    if isinstance(found, SedanoError):
+        return hindered("retry", task_id, str(found), (found,))
+    try:
+        again = reruns.edited(found, args, kwargs, app.registry)
+    except RerunRefused as refused:
+        return hindered("retry", task_id, str(refused), (refused,))
+    except ArgumentError as wrong:
+        raise UsageError(f"{found.command.task} does not take these arguments: {wrong}") from wrong
+    head = f"run 1 ended task of {found.command.task} again with other arguments, under a new id"
+    before = f"before: {_call(found)}" if found.command.data_ref is None else "before: arguments in the blob store"
+    return ChangePlan(
+        verb="retry", what=f"{task_id} with other arguments", lines=(head, before, f"now: {_call(again)}"), number=1, word="1",
+        make=partial(_published, app, [again]),
+    )  # fmt: skip
+
+
+def kept_call(app: Sedano, task_id: str) -> KeptCall | None:
+    """Return the arguments that are kept of the ended task *task_id*; None where its record holds none.
+
+    Raises:
+        Unavailable: the ledger did not answer.
+    """
+    record = app.outlet.ports.ledger.read([task_id]).get(task_id)
+    found = reruns.arguments_of(record) if record is not None else None
+    return None if found is None else KeptCall(*found)
+
+
+def _call(one: Rerun) -> str:
+    """Return the arguments of *one* as in a call."""
+    return call_text(one.command.args, one.command.kwargs)
 
 
 def _lines(meant: _Meant) -> tuple[str, ...]:

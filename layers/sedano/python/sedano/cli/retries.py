@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import TypeVar
 
 from sedano.app import Sedano
 from sedano.changes import retries
@@ -10,8 +12,10 @@ from sedano.changes.searches import retry_found
 from sedano.cli.consent import Consent, made
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say
-from sedano.errors import RerunRefused, SedanoError
+from sedano.errors import RerunRefused, SedanoError, UsageError
 from sedano.views.selection import to_retry
+
+T = TypeVar("T")
 
 
 def retry(app: Sedano, ids: Sequence[str], consent: Consent) -> Exit:
@@ -25,6 +29,33 @@ def retry(app: Sedano, ids: Sequence[str], consent: Consent) -> Exit:
     done = made(app, plan, consent)
     app.close()
     return done if done != Exit.DONE else others
+
+
+def retry_edited(app: Sedano, task_id: str, args: str | None, kwargs: str | None, consent: Consent) -> Exit:
+    """Run an ended task again with other arguments: *args* is a JSON array, *kwargs* a JSON object; None: as they were.
+
+    Raises:
+        UsageError: a text is not such JSON, or the task does not take these arguments.
+    """
+    plan = retries.retry_edited(app, task_id, _json("--args", args, list), _json("--kwargs", kwargs, dict))
+    if plan.hindrance:
+        return _refused(plan.refused)
+    done = made(app, plan, consent)
+    app.close()
+    return done
+
+
+def _json(option: str, text: str | None, kind: type[T]) -> T | None:
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, kind):
+        example = '[1, "x"]' if kind is list else '{"n": 1}'
+        raise UsageError(f"{option}: {text[:60]} is not JSON of that kind; write it as '{example}'")
+    return found
 
 
 def retry_search(app: Sedano, query: str, days: int, most: int, consent: Consent) -> Exit:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sedano.engine.batch import Job, Ran
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, RerunRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.ledger.records import Posted, TaskRecord
@@ -127,6 +128,27 @@ def _planned(ports: Ports, task_id: str, record: TaskRecord | None, later: TaskR
         return _read(ports, record.call)
     except SedanoError as error:
         return error
+
+
+def edited(one: Rerun, args: Sequence[Any] | None, kwargs: Mapping[str, Any] | None, registry: Registry) -> Rerun:
+    """Return *one* with other arguments; those that are None stay as they were.
+
+    Raises:
+        RerunRefused: its other arguments are in the blob store, or are results of a canvas.
+        ArgumentError: the task does not take these arguments.
+    """
+    before = one.command
+    if before.gather is not None:
+        raise RerunRefused(one.ended_id, "its first argument is the results of a chord; retry it without other arguments")
+    if before.data_ref is not None and (args is None or kwargs is None):
+        raise RerunRefused(one.ended_id, "its arguments are in the blob store and cannot be edited in part; give args and kwargs")
+    command = before._replace(
+        args=before.args if args is None else tuple(args), kwargs=before.kwargs if kwargs is None else dict(kwargs), data_ref=None
+    )  # fmt: skip
+    spec = registry.tasks.get(command.task)
+    if spec is not None:
+        spec.parameters.fit(command.args, command.kwargs)
+    return one._replace(command=command)
 
 
 def _read(ports: Ports, call: Posted) -> Rerun:

@@ -20,6 +20,7 @@ from sedano.model.history.event_order import stamp
 from sedano.model.ledger import tracebacks
 from sedano.model.ledger.records import ErrorRecord, TaskRecord
 from sedano.model.ledger.tracebacks import Frame
+from sedano.model.tasks import signature
 from sedano.result.waits import must_be_id
 from sedano.views.cluster import first_day, read_state
 from sedano.views.reader import About, Reader
@@ -104,8 +105,7 @@ def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] 
 
 def call_text(arguments: Mapping[str, Any]) -> str:
     """Return the kept arguments of a task as in a call: ``7, order="x"``."""
-    named = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments["kwargs"].items())
-    return ", ".join((*(json.dumps(value, ensure_ascii=False) for value in arguments["args"]), *named))
+    return signature.call_text(arguments["args"], arguments["kwargs"])
 
 
 def _sentence(why: Explanation, error: ErrorRecord | None, redact: bool) -> str:

@@ -6,10 +6,11 @@ line.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote_plus, urlsplit
 
 from sedano.app import Sedano
@@ -19,7 +20,7 @@ from sedano.changes.locks import release
 from sedano.changes.pauses import pause, resume
 from sedano.changes.plan import ChangePlan, Made
 from sedano.changes.redrives import redrive
-from sedano.changes.retries import retry
+from sedano.changes.retries import kept_call, retry, retry_edited
 from sedano.changes.revocations import revoke
 from sedano.changes.searches import retry_found, revoke_found
 from sedano.changes.targets import SCHEDULE
@@ -32,20 +33,24 @@ from sedano.views.screens import MOST_DAYS
 from sedano.views.selection import to_retry, to_revoke
 from sedano.views.terminal_text import line
 
-ID, LOCK, REASON, ALL, SEARCH = "id", "lock", "reason", "all", "search"
+ID, LOCK, REASON, ALL, SEARCH, EDITED = "id", "lock", "reason", "all", "search", "edited"
 RATE, CONCURRENCY, DECLARED = "rate", "concurrency", "declared"
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "pause": (QUEUE, TASK, SCHEDULE), "resume": (QUEUE, TASK, SCHEDULE, CIRCUIT), "revoke": (ID, SEARCH), "retry": (ID, SEARCH),
+    "pause": (QUEUE, TASK, SCHEDULE), "resume": (QUEUE, TASK, SCHEDULE, CIRCUIT), "revoke": (ID, SEARCH), "retry": (ID, SEARCH, EDITED),
     "limit": (RATE, CONCURRENCY, DECLARED), "redrive": (ALL, QUEUE, REASON), "release": (LOCK,), "trigger": (SCHEDULE,),
 }  # fmt: skip
 """The verbs of the pages, and the kinds of their targets; a limit's kind is the limit that changes."""
-VALUED = frozenset({RATE, CONCURRENCY, LOCK, SEARCH})
-"""The kinds whose change has a value: a limit, the token of a lock, or the days of history that a search reads."""
+VALUED = frozenset({RATE, CONCURRENCY, LOCK, SEARCH, EDITED})
+"""The kinds whose change has a value: a limit, the token of a lock, the days of history that a search reads, or arguments as JSON."""
 TARGET, SENT = frozenset({"kind", "name", "value"}), frozenset({"reason", "typed", "token"})
 """The fields of an address, and those of a form that is sent to it."""
-LONGEST_VALUE = 100
+LONGEST_VALUE, LONGEST_CALL = 100, 4_096
 LONGEST_REASON = 500
 MOST_FIELDS = 10
+WIDE = 0x10000
+"""JSON escapes a character from here on as two."""
+EXAMPLE = '{"args": [1, "x"], "kwargs": {"n": 2}}'
+"""The arguments of a task as a person writes them."""
 
 
 class Change(NamedTuple):
@@ -108,8 +113,9 @@ def parse(target: str, body: str = "") -> ChangeForm | None:
     kind, name, value = named.get("kind", ""), named.get("name", ""), named.get("value", "").strip()
     if kind not in KINDS[verb] or not name:
         raise UsageError(f"{verb} what? add ?kind= ({', '.join(KINDS[verb])}) and &name= to the address")
-    if len(value) > LONGEST_VALUE or (value and kind not in VALUED):
+    if len(value) > (LONGEST_CALL if kind == EDITED else LONGEST_VALUE) or (value and kind not in VALUED):
         raise UsageError(f"{verb}: {value[:40]!r} is not a value for the {kind}; open the page of the change again")
+    value = _one_line(value) if kind == EDITED else value
     return ChangeForm(Change(verb, kind, name, value), sent.get("reason", "").strip(), sent.get("typed", "").strip(), sent.get("token", ""))
 
 
@@ -156,6 +162,18 @@ class Changes:
         with self._watched(change.verb):
             return _planned(self._app, change)
 
+    def given(self, change: Change) -> str:
+        """Return the text that a person edits before *change* has a value: the kept arguments of a task as JSON, or nothing.
+
+        Raises:
+            SedanoError: a store did not answer.
+        """
+        found = kept_call(self._app, must_be_id(change.name)) if change.kind == EDITED else None
+        if found is None:
+            return ""
+        text = _text({"args": [*found.args], "kwargs": {**found.kwargs}})
+        return text if len(text) <= LONGEST_CALL else ""
+
     def make(self, plan: ChangePlan, reason: str) -> Made:
         """Make the change of *plan*, and report the person and the *reason*.
 
@@ -182,8 +200,8 @@ def _planned(app: Sedano, change: Change) -> ChangePlan:
     _, kind, name, value = change
     if kind == SEARCH:
         return _of_search(app, change)
-    if kind == ID:
-        return (retry if change.verb == "retry" else revoke)(app, [must_be_id(name)])
+    if kind in (ID, EDITED):
+        return _of_task(app, change, must_be_id(name))
     match change.verb:
         case "pause":
             return pause(app, name, kind)
@@ -198,10 +216,46 @@ def _planned(app: Sedano, change: Change) -> ChangePlan:
     return trigger(app, name)
 
 
+def _of_task(app: Sedano, change: Change, task_id: str) -> ChangePlan:
+    if change.kind == EDITED:
+        return retry_edited(app, task_id, *_arguments(change.value))
+    return (retry if change.verb == "retry" else revoke)(app, [task_id])
+
+
 def _of_search(app: Sedano, change: Change) -> ChangePlan:
     find, plan = (to_retry, retry_found) if change.verb == "retry" else (to_revoke, revoke_found)
     found = find(app, change.name, change.days)
     return plan(app, change.name, found.ids, found.sentence)
+
+
+def _arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments that *text* holds as a JSON object with args and kwargs.
+
+    Raises:
+        UsageError: it is not such an object.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    given = (found.get("args"), found.get("kwargs")) if isinstance(found, dict) and set(found) == {"args", "kwargs"} else (None, None)
+    if not isinstance(given[0], list) or not isinstance(given[1], dict):
+        raise UsageError(f"{text[:60]!r} is not a JSON object with args and kwargs; write it as {EXAMPLE}")
+    return given[0], given[1]
+
+
+def _one_line(text: str) -> str:
+    """Return *text* as one line of JSON; as it is where it is not JSON."""
+    try:
+        return _text(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
+
+
+def _text(value: object) -> str:
+    """Return *value* as JSON; characters that cannot be printed are escaped, so that a form shows and sends the same."""
+    whole = json.dumps(value, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" if ord(one) < WIDE else json.dumps(one)[1:-1] for one in whole)
 
 
 def _number(text: str, what: str) -> int:

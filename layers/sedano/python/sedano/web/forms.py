@@ -19,7 +19,23 @@ from sedano.views.task import TaskView
 from sedano.views.task_query import is_literal
 from sedano.views.tasks import TasksView
 from sedano.web.addresses import address
-from sedano.web.changes import ALL, CONCURRENCY, DECLARED, ID, KINDS, LOCK, LONGEST_REASON, LONGEST_VALUE, RATE, REASON, SEARCH, Change
+from sedano.web.changes import (
+    ALL,
+    CONCURRENCY,
+    DECLARED,
+    EDITED,
+    EXAMPLE,
+    ID,
+    KINDS,
+    LOCK,
+    LONGEST_CALL,
+    LONGEST_REASON,
+    LONGEST_VALUE,
+    RATE,
+    REASON,
+    SEARCH,
+    Change,
+)  # fmt: skip
 from sedano.web.markup import NOTHING, Markup, el, join
 
 WIDEST = 60
@@ -47,12 +63,14 @@ def preview(change: Change, plan: ChangePlan, token: str, complaint: str = "", r
         _typed(plan), el("p", el("button", words(change)), " ", back), method="post", action=change.address, class_="change",
     )  # fmt: skip
     wrong = el("p", complaint, class_="why failed", role="alert") if complaint else NOTHING
-    other = choice(change) if change.verb in ("limit", "redrive") else NOTHING
+    other = choice(change) if change.verb in ("limit", "redrive") or change.kind == EDITED else NOTHING
     return join((wrong, el("ul", *(el("li", one) for one in plan.lines), class_="need plan"), form, other))
 
 
-def choice(change: Change) -> Markup:
-    """Return the form that leads to the preview of another limit, or of other parked messages."""
+def choice(change: Change, given: str = "") -> Markup:
+    """Return the form that leads to the preview of another limit, of other parked messages, or of other arguments, now *given*."""
+    if change.kind == EDITED:
+        return _arguments(change, given)
     options = join(el("option", _KINDS[one], value=one, selected=one == change.kind) for one in KINDS[change.verb])
     kind = el("select", options, name="kind", aria_label="Limit" if change.verb == "limit" else "Messages")
     if change.verb == "limit":
@@ -63,6 +81,13 @@ def choice(change: Change) -> Markup:
         text = el("input", name="name", value=change.name, required=True, aria_label="Queue or reason", autocomplete="off")
     button = el("button", "Preview")
     return el("form", kind, named, text, button, action=f"/{change.verb}", class_="filter", aria_label=f"Another {change.verb}")
+
+
+def _arguments(change: Change, given: str) -> Markup:
+    hidden = join(el("input", type="hidden", name=name, value=value) for name, value in (("kind", change.kind), ("name", change.name)))
+    text = el("textarea", change.value or given, name="value", required=True, maxlength=LONGEST_CALL, rows=6, spellcheck="false")
+    label = el("label", f"Arguments as JSON, such as {EXAMPLE} ", text)
+    return el("form", hidden, label, el("p", el("button", "Preview")), action=f"/{change.verb}", class_="change", aria_label="Arguments")
 
 
 def effects(change: Change, made: Made) -> Markup:
@@ -94,6 +119,8 @@ def words(change: Change) -> str:
             return "Send all parked messages again" if change.kind == ALL else f"Send the parked messages of the {change.kind} {name} again"
         case "trigger":
             return f"Run the schedule {name} now"
+    if change.kind == EDITED:
+        return "Retry this task with other arguments"
     if change.kind == SEARCH:
         return f"{change.verb.capitalize()} the tasks of this search that {'failed' if change.verb == 'retry' else 'have not ended'}"
     return f"{change.verb.capitalize()} {'this task' if change.kind == ID else f'the {change.kind} {name}'}"
@@ -144,6 +171,8 @@ def _of_search(query: str, days: int, found: Collection[str]) -> Iterable[Change
 def _of_task(view: TaskView) -> Iterable[Change]:
     if view.state in UNSUCCESSFUL:
         yield Change("retry", ID, view.id)
+        if (view.record or {}).get("retry"):
+            yield Change("retry", EDITED, view.id)
     if view.state not in TERMINAL:
         yield Change("revoke", ID, view.id)
     if view.name:
@@ -167,7 +196,7 @@ def _typed(plan: ChangePlan) -> Markup:
 
 def _back(change: Change) -> str:
     """Return the address of the page about the target."""
-    if change.kind == ID:
+    if change.kind in (ID, EDITED):
         return address(ScreenQuery("task", id=change.name))
     if change.kind == SEARCH:
         return address(ScreenQuery("tasks", query=change.name, days=change.days))

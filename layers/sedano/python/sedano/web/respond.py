@@ -109,7 +109,7 @@ def _asked(form: ChangeForm, site: Site, visitors: Visitors) -> Response:
     if site.changes is None:
         return _fault(403, "These pages only read", ONLY_READ, ScreenQuery(), site, as_json=False)
     if form.change.is_open:
-        return _whole(200, HTML, still(words(form.change), choice(form.change), site.place).encode())
+        return _whole(200, HTML, still(words(form.change), choice(form.change, site.changes.given(form.change)), site.place).encode())
     plan = site.changes.plan(form.change)
     plan.drop()
     return _preview(200, form, plan, site, visitors)

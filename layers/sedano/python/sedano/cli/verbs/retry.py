@@ -1,5 +1,6 @@
 """`sedano retry ID...`: once more what was parked, tasks that failed, and runs of workflows that failed.
 
+sedano retry ID --args '[120, "CHF"]'
 sedano retry --query "name:shop.tasks.convert error:KeyError"
 """
 
@@ -19,15 +20,22 @@ task runs once, however often you retry it. The tasks behind it in a canvas do n
 
 @click.command(help=HELP)
 @click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--args", metavar="JSON", help="Run one ended task again with these positional arguments, such as '[1, \"x\"]'.")
+@click.option("--kwargs", metavar="JSON", help="Run one ended task again with these keyword arguments, such as '{\"n\": 1}'.")
 @by_search
 @changes
 @of_app
-def command(ids: tuple[str, ...], query: str | None, days: int, most: int) -> int:
+def command(ids: tuple[str, ...], args: str | None, kwargs: str | None, query: str | None, days: int, most: int) -> int:
     """Run tasks or runs again."""
     if bool(ids) == bool(query):
         raise click.UsageError("retry what? give ids, or --query QUERY")
+    is_edited = args is not None or kwargs is not None
+    if is_edited and len(ids) != 1:
+        raise click.UsageError("--args and --kwargs are about one task; give one id")
     from sedano.cli import retries
 
+    if is_edited:
+        return retries.retry_edited(the_app(), ids[0], args, kwargs, consent())
     if query:
         return retries.retry_search(the_app(), query, days, most, consent())
     return retries.retry(the_app(), ids, consent())

@@ -5,6 +5,7 @@ The word and the methods are Celery's. `Options` is closed and checked: an optio
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -193,3 +194,9 @@ def expiry_of(options: Options, default: float | None, now: float) -> float | No
     if isinstance(expires, datetime):
         return expires.timestamp()
     return now + expires if expires is not None else None
+
+
+def call_text(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return arguments as in a call, each as JSON: ``7, order="x"``."""
+    named = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in kwargs.items())
+    return ", ".join((*(json.dumps(value, ensure_ascii=False) for value in args), *named))
