@@ -138,17 +138,23 @@ def locks(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the locks that are asked for, declared singletons and permits, and the circuits."""
     held = of_locks.held(app, asked.query.split())
     rows = tuple(
-        (Cell(one.lock), Cell("held" if one.held else "free"), Cell(one.owner), Cell(str(one.token), "number"), moment(one.expires))
+        (
+            Cell(one.lock), Cell("held" if one.held else "free"), Cell(one.owner), Cell(str(one.token), "number"), moment(one.expires),
+            Cell(str(one.waiting), "number"),
+        )
         for one in held.rows
-    )
+    )  # fmt: skip
     permits = tuple(
-        (Cell(one.task), Cell(f"{one.number + 1} of {one.most}"), Cell(one.owner), Cell(str(one.token), "number"), moment(one.expires))
+        (
+            Cell(one.task), Cell(f"{one.number + 1} of {one.most}"), Cell(one.owner), Cell(str(one.token), "number"), moment(one.expires),
+            Cell(str(one.waiting), "number"),
+        )
         for one in held.permits
-    )
+    )  # fmt: skip
     notes = tuple(f"{name} was never taken, or aged out." for name in held.missing)
     tables = (
-        Panel("Locks", ("lock", "state", "owner", "token", "until"), rows, "Search for a lock's name: the store has no list of all locks."),
-        Panel("Permits", ("task", "permit", "owner", "token", "until"), permits, "No permit is held."),
+        Panel("Locks", ("lock", "state", "owner", "token", "until", "wait"), rows, "Search for a lock's name: the store has no list of all locks."),
+        Panel("Permits", ("task", "permit", "owner", "token", "until", "wait"), permits, "No permit is held."),
         _circuits(held.circuits),
     )
     command = " ".join(["sedano locks", *map(_quoted, asked.query.split())]) if asked.query.split() else "sedano circuits"
