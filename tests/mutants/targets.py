@@ -57,7 +57,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "order",
         ("model.ledger.dedup_keys", "model.order", "model.deferrals", "model.pauses"),
-        (*unit("waits", "pauses"), *stories("in_order", "paused_queues")),
+        (*unit("waits", "pauses"), *stories("in_order", "paused_queues", "pause_causes")),
     ),
     Target(
         "retry",
@@ -247,7 +247,7 @@ TARGETS: Sequence[Target] = (
         "cluster-steps",
         (*each("engine.cluster", "control controller explanation inbox membership"), "engine.health"),
         (
-            *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages"),
+            *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages", "pause_causes"),
             *unit("engine/invocations"),
         ),
     ),

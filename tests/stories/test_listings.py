@@ -65,10 +65,11 @@ LISTS = (["queues"], ["workers"], ["locks", "nightly"], ["circuits"], ["schedule
 
 GOLDEN: dict[str, tuple[str, str, str]] = {
     "queues": (
-        "<b>QUEUE    WAIT  RUN  INVOCATIONS  PAUSED</>\ndefault  0     0    10           no\nmail     0     0    10           no\n",
-        "queue|wait|run|invocations|paused\ndefault|0|0|10|no\nmail|0|0|10|no\n",
-        ('{"queue": "default", "wait": 0, "run": 0, "invocations": 10, "paused": false}, '
-        '{"queue": "mail", "wait": 0, "run": 0, "invocations": 10, "paused": false}'),
+        ("<b>QUEUE    WAIT  RUN  INVOCATIONS  PAUSED  BY  REASON</>\n"
+        "default  0     0    10           no      -   -\nmail     0     0    10           no      -   -\n"),
+        "queue|wait|run|invocations|paused|by|reason\ndefault|0|0|10|no||\nmail|0|0|10|no||\n",
+        ('{"queue": "default", "wait": 0, "run": 0, "invocations": 10, "paused": false, "by": "", "reason": ""}, '
+        '{"queue": "mail", "wait": 0, "run": 0, "invocations": 10, "paused": false, "by": "", "reason": ""}'),
     ),
     "circuits": (
         "<b>CIRCUIT     STATE   SINCE  CAUSE  TASKS</>\nshelf.fill  closed  -      -      shelf.fill\n",

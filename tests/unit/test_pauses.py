@@ -6,7 +6,19 @@ from hypothesis import strategies as st
 
 from sedano.errors import OptionError
 from sedano.model.messages.message import Command
-from sedano.model.pauses import KINDS, in_force, parsed, pause, pausing, queues_of, with_pause, without_pause
+from sedano.model.pauses import (
+    KINDS,
+    PauseCause,
+    cause_name,
+    cause_of,
+    in_force,
+    parsed,
+    pause,
+    pausing,
+    queues_of,
+    with_pause,
+    without_pause,
+)
 
 NOW = 1_767_225_600.0
 COMMAND = Command("m", "t", "shop.add", "test", 0.0, 0, tenant="acme")
@@ -66,3 +78,21 @@ def test_a_window_that_is_no_two_numbers_stops_nothing_and_raises_nothing(window
 def test_what_cannot_be_paused_is_named(kind, name):
     with pytest.raises(OptionError, match=f"^{kind}"):
         pause(kind, name)
+
+
+@given(st.text(), st.text())
+def test_the_cause_of_a_pause_is_read_as_it_was_written(by: str, reason: str) -> None:
+    cause = PauseCause(by, reason)
+    assert cause_of(cause.text) == cause
+    assert bool(cause.text) == bool(by or reason)
+
+
+@pytest.mark.parametrize("text", ["", "x", "[]", '["ana"]', '["ana", 1]', '["ana", "why", "x"]', '{"ana": "why"}', "null"])
+def test_a_text_that_is_no_cause_says_nothing(text: str) -> None:
+    assert cause_of(text) == PauseCause()
+
+
+def test_a_cause_in_words_and_the_name_under_which_it_is_kept() -> None:
+    said = [PauseCause(*one).sentence for one in (("ana", "bad deploy"), ("ana", ""), ("", "bad deploy"), ("", ""))]
+    assert said == ["by ana: bad deploy", "by ana", "bad deploy", ""]
+    assert cause_name("queue", "mail") == "pause:queue=mail"

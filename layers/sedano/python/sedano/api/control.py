@@ -150,7 +150,7 @@ class Control(LimitControl, InboxControl, Hinting):
 
     def pause(
         self, *, queue: str = "", task: str = "", tenant: str = "", circuit: str = "", id: str = "",  # noqa: A002 - as `revoke` calls it
-        start: datetime | None = None, until: datetime | None = None,
+        start: datetime | None = None, until: datetime | None = None, by: str = "", reason: str = "",
     ) -> frozenset[str]:  # fmt: skip
         """Let nothing of a queue, a task, a tenant, a circuit, or one task by its id begin, until `resume`; messages wait, nothing is lost.
 
@@ -166,6 +166,8 @@ class Control(LimitControl, InboxControl, Hinting):
             id: the id of one task.
             start: from when (with a time zone); by default now. A maintenance window can be announced in advance.
             until: when it is resumed automatically; by default not.
+            by: the name of the person who pauses it, for those who look at the stage.
+            reason: why, for the same.
 
         Returns:
             all pauses now, as texts such as ``mail`` (a queue) and ``task=shop.charge``.
@@ -177,7 +179,9 @@ class Control(LimitControl, InboxControl, Hinting):
         kind, name = self._named(queue=queue, task=task, tenant=tenant, circuit=circuit, id=id)
         new = pauses.pause(kind, name, _moment("start", start), _moment("until", until))
         now = self._app.outlet.ports.clock.now()
-        return self._repaused(lambda paused: pauses.with_pause(paused, new, now))
+        paused = self._repaused(lambda paused: pauses.with_pause(paused, new, now))
+        self._keep_cause(kind, name, pauses.PauseCause(by, reason))
+        return paused
 
     def resume(
         self, *, queue: str = "", task: str = "", tenant: str = "", circuit: str = "", id: str = ""  # noqa: A002 - as `revoke` calls it
@@ -274,6 +278,10 @@ class Control(LimitControl, InboxControl, Hinting):
             shown = tuple(one for one in known if not one.startswith("sedano."))
             raise OptionError(f"{kind}: {name!r} is none of this app's {kind}s {shown}")
         return kind, name
+
+    def _keep_cause(self, kind: str, name: str, cause: pauses.PauseCause) -> None:
+        if has(self._ports.memos):
+            engine.keep_cause(self._ports, kind, name, cause)
 
     def _repaused(self, change: Callable[[frozenset[str]], frozenset[str]]) -> frozenset[str]:
         return self._controlling.change(lambda record, clock, nonce: with_pauses(record, change(record.paused), clock, nonce)).paused

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.changes.plan import ChangePlan, Effect, Made, hindered
+from sedano.changes.plan import ChangePlan, Effect, Made, hindered, person
 from sedano.changes.targets import SCHEDULE, found, is_paused, load
 from sedano.errors import OptionError, UsageError
 
@@ -27,11 +27,12 @@ def pause(app: Sedano, name: str, kind: str | None, seconds: float | None = None
     ends = f" for {seconds:.0f} s" if seconds is not None else " until `sedano resume`"
     waiting, words = load(app, kind, name)
     line = f"pause 1 {kind}: {name}{ends}{words}; running tasks go on"
-    control = partial(valid, app.control.pause, **_named(kind, name), until=until)
+    control = partial(valid, app.control.pause, **_named(kind, name), until=until, by=person())
     change = partial(app.schedules.pause, name) if kind == SCHEDULE else control
     effect = Effect(f"{kind} {name} paused", {"kind": kind, "name": name, "state": "paused"})
     return ChangePlan(
-        verb="pause", what=f"{kind}={name}", lines=(line,), number=waiting, word=name, make=partial(_changed, change, effect)
+        verb="pause", what=f"{kind}={name}", lines=(line,), number=waiting, word=name, make=partial(_changed, change, effect),
+        with_reason=None if kind == SCHEDULE else partial(_explained, control, effect),
     )  # fmt: skip
 
 
@@ -68,6 +69,11 @@ def valid(change: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 def _named(kind: str, name: str) -> dict[str, Any]:
     return {kind: name}
+
+
+def _explained(change: Callable[..., Any], effect: Effect, reason: str) -> Made:
+    change(reason=reason)
+    return Made((effect,))
 
 
 def _changed(change: Callable[[], Any], effect: Effect) -> Made:

@@ -38,6 +38,7 @@ class ChangePlan(NamedTuple):
     *verb*: its name on the command line. *what*: its target, for the log. *lines*: the plan in words. *number*: how many tasks or messages
     it touches, as far as is known. *word*: the text with which a person confirms it. *make* makes it. *hindrance*: why it cannot be made.
     *refused*: why some of what was asked for is not part of it. *drop* gives back what the plan holds, where the change is not made.
+    *with_reason* makes it instead of *make* where the stage keeps the reason, beside the log line.
     """
 
     verb: str
@@ -49,6 +50,7 @@ class ChangePlan(NamedTuple):
     hindrance: str = ""
     refused: tuple[SedanoError, ...] = ()
     drop: Callable[[], None] = lambda: None
+    with_reason: Callable[[str], Made] | None = None
 
     @property
     def typed(self) -> str:
@@ -68,7 +70,7 @@ def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:
         SedanoError: the change failed; a part of it may have been made.
     """
     try:
-        done = plan.make()
+        done = plan.make() if plan.with_reason is None else plan.with_reason(reason)
     except SedanoError as error:
         asked = {"verb": plan.verb, "what": plan.what, "reason": reason, "by": person()}
         app.outlet.ports.telemetry.log("warning", "change by an operator failed", **asked, error=str(error))

@@ -6,10 +6,12 @@ The control record holds pauses as texts, because every worker reads it: the nam
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from typing import NamedTuple
 
 from sedano.errors import OptionError
+from sedano.model.memos import PAUSE, memo_name, parts
 from sedano.model.messages.attributes import is_name
 from sedano.model.messages.message import Command
 
@@ -35,6 +37,38 @@ class Pause(NamedTuple):
         if self.start or self.until:
             return f"{self.kind}={self.name} {self.start} {self.until}"
         return self.name if self.kind == QUEUE else f"{self.kind}={self.name}"
+
+
+class PauseCause(NamedTuple):
+    """The person *by* whom something was paused, and the *reason*; both empty: not known."""
+
+    by: str = ""
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """This cause as its memo holds it; empty where nothing is known."""
+        return json.dumps([self.by, self.reason]) if self.by or self.reason else ""
+
+    @property
+    def sentence(self) -> str:
+        """This cause as the end of a sentence: ``by ana: bad deploy``; empty where nothing is known."""
+        return f"{f'by {self.by}' if self.by else ''}{f': {self.reason}' if self.reason else ''}".removeprefix(": ")
+
+
+def cause_of(text: str) -> PauseCause:
+    """Return the cause that the *text* of a memo holds; the empty one where the text is none."""
+    try:
+        found = parts(text)
+    except ValueError:
+        return PauseCause()
+    is_cause = isinstance(found, list) and len(found) == 2 and all(isinstance(one, str) for one in found)
+    return PauseCause(*found) if is_cause else PauseCause()
+
+
+def cause_name(kind: str, name: str) -> str:
+    """Return the name of the memo that holds the cause of the pause of *kind* and *name*."""
+    return memo_name(PAUSE, f"{kind}={name}")
 
 
 def pause(kind: str, name: str, start: float = 0.0, until: float = 0.0) -> Pause:

@@ -17,6 +17,7 @@ from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import LOST, Member
 from sedano.model.ledger.failures import FailedTask
 from sedano.model.messages.timestamps import shown
+from sedano.model.pauses import PauseCause
 from sedano.ports import PARKED
 from sedano.ports.absent import has
 from sedano.views import failures as of_failures
@@ -68,9 +69,10 @@ def now(app: Sedano, days: int = 1) -> NowView:
     rows = [row(task) for task in every]
     members = reader.control.members() if has(reader.ports.members) else []
     record = reader.ports.control.read() if has(reader.ports.control) else ControlRecord()
-    queues = of_queues.rows(reader, record) if has(reader.ports.consumers) else ()
+    causes = of_queues.causes(reader, record)
+    queues = of_queues.rows(reader, record, causes) if has(reader.ports.consumers) else ()
     failed = of_failures.read(reader, max(days, 1), (lambda: (every, 0)) if days else None)
-    needs = (*_needs(reader, failed.tasks, members), *_paused(record, queues, reader.now))
+    needs = (*_needs(reader, failed.tasks, members), *_paused(record, queues, causes, reader.now))
     return NowView(
         needs=needs, queues=queues, workers=dict(Counter(one.state for one in members)),
         by_state=dict(Counter(one.state for one in rows)), latest=tuple(rows[:LATEST]), unreadable=unreadable, notes=failed.notes,
@@ -118,10 +120,13 @@ def _lost(one: Member) -> Need:
     return Need("worker", one.name, f"the worker {one.name} was lost at {shown(one.seen)} with {len(one.holds)} tasks")
 
 
-def _paused(record: ControlRecord, queues: Sequence[QueueRow], now: float) -> Iterator[Need]:
-    """Yield the pauses in force; of a queue with how much waits."""
+def _paused(
+    record: ControlRecord, queues: Sequence[QueueRow], causes: Mapping[tuple[str, str], PauseCause], now: float
+) -> Iterator[Need]:  # fmt: skip
+    """Yield the pauses in force, with their causes as far as they are known; of a queue with how much waits."""
     waiting = {one.queue: one.wait for one in queues}
     for one in sorted(pauses.in_force(record.paused, now)):
         until = f" until {shown(one.until)}" if one.until else ""
+        cause = " " * bool(said := causes.get((one.kind, one.name), PauseCause()).sentence) + said
         held = f"; {waiting[one.name]} messages wait" if one.kind == pauses.QUEUE and one.name in waiting else ""
-        yield Need("paused", one.name, f"the {one.kind} {one.name} is paused{until}{held}")
+        yield Need("paused", one.name, f"the {one.kind} {one.name} is paused{until}{cause}{held}")

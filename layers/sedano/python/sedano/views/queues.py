@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.model import pauses
 from sedano.model.cluster.control_record import ControlRecord
+from sedano.model.pauses import PauseCause
 from sedano.ports import command_queue
 from sedano.ports.absent import has
 from sedano.views.reader import About, Reader
 
 
 class QueueRow(NamedTuple):
-    """A command queue: messages that *wait* and that *run*, how many invocations it may have (None: unknown), whether it is *paused*."""
+    """A command queue: messages that *wait* and that *run*, how many invocations it may have (None: unknown), whether it is *paused*.
+
+    *by* and *reason*: who paused it and why, as far as is known.
+    """
 
     queue: str
     wait: int
     run: int
     invocations: int | None
     paused: bool
+    by: str = ""
+    reason: str = ""
 
 
 class QueuesView(NamedTuple):
@@ -33,11 +40,25 @@ def queues(app: Sedano) -> QueuesView:
     """Return the command queues of *app* as they are now; the numbers are approximate, as those of SQS."""
     reader = Reader(app)
     record = reader.ports.control.read() if has(reader.ports.control) else ControlRecord()
-    return QueuesView(rows(reader, record), reader.about())
+    return QueuesView(rows(reader, record, causes(reader, record)), reader.about())
 
 
-def rows(reader: Reader, record: ControlRecord) -> tuple[QueueRow, ...]:
-    """Return a row for each command queue, with the pauses of *record*: two requests a queue."""
+def causes(reader: Reader, record: ControlRecord) -> Mapping[tuple[str, str], PauseCause]:
+    """Return the known causes of the pauses of *record* that are in force, by kind and name: one request where there are pauses."""
+    names = {pauses.cause_name(one.kind, one.name): (one.kind, one.name) for one in pauses.in_force(record.paused, reader.now)}
+    if not names or not has(reader.ports.memos):
+        return {}
+    return {names[name]: pauses.cause_of(memo.text) for name, memo in reader.ports.memos.read(list(names)).items()}
+
+
+def rows(reader: Reader, record: ControlRecord, known: Mapping[tuple[str, str], PauseCause]) -> tuple[QueueRow, ...]:
+    """Return a row for each command queue, with the pauses of *record* and the *known* causes of pauses: two requests a queue."""
     limits, paused = reader.control.inspect().limits(), pauses.queues_of(record.paused, reader.now)
     loads = {name: reader.ports.consumers.load(command_queue(name)) for name in reader.queues}
-    return tuple(QueueRow(name, load.waiting, load.running, limits.get(name), name in paused) for name, load in loads.items())
+    return tuple(
+        QueueRow(
+            queue=name, wait=load.waiting, run=load.running, invocations=limits.get(name), paused=name in paused,
+            by=known.get((pauses.QUEUE, name), PauseCause()).by, reason=known.get((pauses.QUEUE, name), PauseCause()).reason,
+        )
+        for name, load in loads.items()
+    )  # fmt: skip

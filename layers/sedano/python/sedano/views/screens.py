@@ -15,6 +15,7 @@ from sedano.errors import UsageError
 from sedano.model.cluster.members import LOST
 from sedano.model.history.task_costs import WorkerCost
 from sedano.model.messages.timestamps import shown
+from sedano.model.pauses import PauseCause
 from sedano.model.states import TERMINAL
 from sedano.views import canvas as of_canvas
 from sedano.views import circuits as of_circuits
@@ -37,6 +38,7 @@ OF_ID = ("task", "canvas", "trace")
 """The screens that need an id."""
 MOST_DAYS = 44
 MOST_TASKS = 200
+_NO_LIST = "the store has no list of all locks."
 
 
 def screen(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -153,7 +155,7 @@ def locks(app: Sedano, asked: ScreenQuery) -> Screen:
     )  # fmt: skip
     notes = tuple(f"{name} was never taken, or aged out." for name in held.missing)
     tables = (
-        Panel("Locks", ("lock", "state", "owner", "token", "until", "wait"), rows, "Search for a lock's name: the store has no list of all locks."),
+        Panel("Locks", ("lock", "state", "owner", "token", "until", "wait"), rows, f"Search for a lock's name: {_NO_LIST}"),
         Panel("Permits", ("task", "permit", "owner", "token", "until", "wait"), permits, "No permit is held."),
         _circuits(held.circuits),
     )
@@ -305,7 +307,8 @@ def _queues(rows: Sequence[of_queues.QueueRow]) -> Panel:
     cells = tuple(
         (
             Cell(one.queue, "search", f"queue:{one.queue}"), Cell(str(one.wait), "number"), Cell(str(one.run), "number"),
-            Cell("-" if one.invocations is None else str(one.invocations), "number"), Cell("paused", "bad") if one.paused else Cell(""),
+            Cell("-" if one.invocations is None else str(one.invocations), "number"),
+            Cell(f"paused {PauseCause(one.by, one.reason).sentence}".strip(), "bad") if one.paused else Cell(""),
         )
         for one in rows
     )  # fmt: skip

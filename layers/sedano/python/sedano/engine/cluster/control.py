@@ -10,6 +10,7 @@ from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import STALE_S, Member, view
 from sedano.model.memos import CIRCUIT, Memo, memo_name
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.pauses import PauseCause, cause_name
 from sedano.ports import Ports
 
 TRIES = 8
@@ -60,6 +61,24 @@ def close_circuit(ports: Ports, name: str) -> None:
             return
         seen = answer.memo
     raise Unavailable(f"circuit {name}: others changed it under each of {TRIES} attempts")
+
+
+def keep_cause(ports: Ports, kind: str, name: str, cause: PauseCause) -> None:
+    """Keep the *cause* of the pause of *kind* and *name*, in place of the one before; an empty one is written only over another.
+
+    Raises:
+        Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
+    """
+    memo = cause_name(kind, name)
+    seen = ports.memos.read([memo]).get(memo, Memo(memo))
+    for _ in range(TRIES):
+        if seen.text == cause.text:
+            return
+        answer = ports.memos.change(Memo(memo, cause.text, ports.entropy.nonce()), seen)
+        if answer.done:
+            return
+        seen = answer.memo
+    raise Unavailable(f"cause of the pause of {kind} {name}: others changed it under each of {TRIES} attempts")
 
 
 def members(ports: Ports, stale: float = STALE_S) -> list[Member]:
