@@ -5,17 +5,17 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Never
+from typing import Any
 
 import pytest
 
 from sedano import Breaker, Sedano, every, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
-from sedano.errors import LeaseLost, NotAllowed
+from sedano.errors import LeaseLost
 from sedano.model.messages.lineage import rerun_id
 from sedano.ports import PARKED, command_queue
-from tests.stories import bakery
+from tests.stories.forbidden_control import Forbidden
 from tests.stories.terminals import items, typed
 
 app = Sedano("ops", queues=("default", "mail"))
@@ -360,20 +360,6 @@ def test_other_arguments_that_cannot_be_are_refused(arguments: list[str], said: 
     assert said in run("retry", *arguments, "--yes", code=Exit.USAGE)[1]
 
 
-def test_a_run_of_a_workflow_is_retried(capsys: pytest.CaptureFixture[str]) -> None:
-    bakery.BROKEN.add("oven")
-    of_bakery = ("--app", "tests.stories.bakery:app")
-    with testing.world(bakery.app) as world:
-        assert main(["workflow", "start", "tests.stories.bakery:Bread", *of_bakery, "--run-id", "r-1"]) == 0
-        world.drain()
-        bakery.BROKEN.clear()
-        capsys.readouterr()
-        assert main(["retry", "r-1", *of_bakery, "--yes"]) == 0
-        assert capsys.readouterr() == ("r-1 RUNNING\n", "sedano retry: retry 1 runs of workflows\n")
-        world.drain()
-        assert main(["retry", "r-1", *of_bakery, "--yes"]) == Exit.REFUSED
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -398,18 +384,6 @@ def test_a_run_of_a_workflow_is_retried(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_mutation_of_nothing_is_refused(arguments: list[str], code: int, said: str, world: testing.World, run: Ran) -> None:
     out, err = run(*arguments, code=code)
     assert (out, said in err) == ("", True), err
-
-
-class Forbidden:
-    """A control table that the role may not write."""
-
-    def __init__(self, inner: Any) -> None:
-        """Read from *inner*."""
-        self.read = inner.read
-
-    def change(self, *arguments: object) -> Never:
-        """Refuse as IAM does."""
-        raise NotAllowed("dynamodb.UpdateItem: AccessDeniedException: no", "dynamodb:UpdateItem")
 
 
 def test_a_role_without_a_right_is_told_the_action(world: testing.World, run: Ran) -> None:

@@ -13,38 +13,14 @@ import pytest
 from sedano import Retry, Sedano
 from sedano.errors import Unavailable
 from sedano.host import one_file
-from sedano.host.engine_process import ProcessSettings
 from sedano.host.waiting_room import WaitingRoom
-from sedano.host.worker_process import LaneSettings, WorkerProcess
 from sedano.memory import MemoryTelemetry
 from sedano.model import states
 from sedano.ports import Delivery, Outgoing, Ports, command_queue
+from tests.stories.lanes_in_threads import SECONDS, VISIBILITY_S, Process, until
 from tests.stories.mutants import Delegating
 
-SECONDS = 60.0
-VISIBILITY_S = 6
 QUEUE = command_queue("default")
-
-
-class Process:
-    """A process of workers that runs on threads of the test."""
-
-    def __init__(
-        self, app: Sedano, ports: Ports, *, concurrency: int = 4, drain: float = 20.0, queues: Sequence[str] | None = None
-    ) -> None:  # fmt: skip
-        """Start it."""
-        settings = ProcessSettings(seconds=SECONDS * 60, visibility=VISIBILITY_S, queues=queues)
-        self.process = WorkerProcess(app, ports, settings, LaneSettings(concurrency, drain, 0.1))
-        self._thread = threading.Thread(target=self.process.run)
-        self._thread.start()
-
-    def end(self) -> float:
-        """Stop it, and return how many seconds its end took."""
-        began = time.monotonic()
-        self.process.stop()
-        self._thread.join(SECONDS)
-        assert not self._thread.is_alive()
-        return time.monotonic() - began
 
 
 @pytest.fixture
@@ -387,13 +363,6 @@ def test_a_queue_that_does_not_answer_is_asked_again_and_a_lost_deletion_is_logg
     until(lambda: "finished messages were not deleted; they are delivered again" in telemetry.messages("warning"))
     until(lambda: ports.consumers.load(QUEUE) == (0, 0))
 
-
-def until(reached: Callable[[], bool]) -> None:
-    """Wait until *reached* holds."""
-    end = time.monotonic() + SECONDS
-    while not reached():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_each_lane_answers_the_inbox_also_while_a_body_runs_and_the_process_pauses_and_drains_as_a_whole(

@@ -204,10 +204,7 @@ class Worker:
         """Let go of the claims of bodies that still run, because the process ends before they do. May be called by any thread.
 
         Another worker may run them at once. Nothing that these bodies do from now on is recorded: their tokens are old. It is not counted
-        as an attempt that killed its worker. A body without a claim keeps its message until its visibility ends.
-
-        Returns:
-            the messages whose claims were let go.
+        as an attempt that killed its worker. A body without a claim keeps its message until its visibility ends. Returns the messages.
 
         Raises:
             Unavailable: the ledger did not answer; the claims expire.
