@@ -350,9 +350,9 @@ def test_a_second_begin_and_a_second_end_do_nothing(diary: Diary) -> None:
 
 
 def test_without_steps_nothing_is_done() -> None:
-    app = Sedano("bare")
+    app, before = Sedano("bare"), {*threading.enumerate()}
     with testing.world(app) as world:
         assert world.boot.states() == {}
         assert not world.boot.is_degraded
-        assert "sedano-services" not in {thread.name for thread in threading.enumerate()}
+        assert "sedano-services" not in {thread.name for thread in {*threading.enumerate()} - before}
     assert isinstance(world.boot, Boot)
