@@ -362,33 +362,3 @@ def test_a_queue_that_does_not_answer_is_asked_again_and_a_lost_deletion_is_logg
     assert "a queue did not answer; it is asked again" in telemetry.messages("warning")
     until(lambda: "finished messages were not deleted; they are delivered again" in telemetry.messages("warning"))
     until(lambda: ports.consumers.load(QUEUE) == (0, 0))
-
-
-
-def test_each_lane_answers_the_inbox_also_while_a_body_runs_and_the_process_pauses_and_drains_as_a_whole(
-    app: Sedano, start: Callable[..., Process]
-) -> None:
-    go, began, ran = threading.Event(), threading.Event(), threading.Event()
-    app.task(name="slow")(lambda: (began.set(), go.wait(SECONDS), None)[-1])
-    app.task(name="pack")(ran.set)
-    running = start(concurrency=2)
-
-    def asked(verb: str) -> set[str]:
-        command, until = app.control.broadcast(verb), time.monotonic() + SECONDS
-        while len(answers := app.control.answers(command)) < 2 and time.monotonic() < until:
-            time.sleep(0.01)
-        return {*answers.values()}
-
-    app.send_task("slow")
-    assert began.wait(SECONDS)
-    assert asked("ping") == {"pong"}
-    assert asked("pause") == {"done"}
-    app.send_task("pack")
-    assert not ran.wait(1.0)
-    assert asked("resume") == {"done"}
-    assert ran.wait(SECONDS)
-    assert asked("drain") == {"done"}
-    go.set()
-    running._thread.join(SECONDS)
-    assert not running._thread.is_alive(), "the process ended on its own"
-    assert {member.state for member in app.control.members()} == {"LEFT"}

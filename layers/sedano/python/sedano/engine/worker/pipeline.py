@@ -183,10 +183,9 @@ class Worker:
             self._walk_all(deliveries, jobs, batch)
         except Exception as error:  # noqa: BLE001 - the last resort
             self._return(jobs, unexpected(telemetry, error), batch)
-        for step, call in (("release", self._release), ("echo", self._intake.echo), ("park", self._parking.settle)):
+        park = ("park", self._parking.settle)
+        for step, call in (("release", self._release), ("echo", self._intake.echo), park, ("defer", self._defer), park):
             passing(telemetry, step, partial(call, batch), None)
-        passing(telemetry, "defer", partial(self._defer, batch), None)
-        passing(telemetry, "park", partial(self._parking.settle, batch), None)
         passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
         self._spared.add(batch.given_back)
         self.commands.worked += len(deliveries) - len(batch.given_back)
