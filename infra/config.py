@@ -47,6 +47,7 @@ _REGION = re.compile(stream_arns.REGION)
 _TAG_KEY = re.compile(r"(?!aws:)[\w .:/=+@-]{1,128}")
 _TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
 _KEY = re.compile(rf"arn:aws[a-z-]*:kms:{_REGION.pattern}:\d{{12}}:key/[\w-]{{8,64}}")
+_TABLE = re.compile(rf"arn:aws[a-z-]*:dynamodb:{_REGION.pattern}:\d{{12}}:table/[\w.-]{{3,255}}")
 _ARNS = {
     "permissions_boundary": ("iam", r"policy/[\w+=,.@/-]+", "policy/developers"),
     "code_signing": ("lambda", r"code-signing-config:csc-[a-z0-9]{17}", "code-signing-config:csc-0123456789abcdefg"),
@@ -102,6 +103,7 @@ class StageConfig:
         streams: the ARN of each stream that the application declares, by its name there: a DynamoDB table's or one of Kinesis, in the
             stage's Region; in a CDK app of your own also `table.table_stream_arn` or `stream.stream_arn`.
         stream_keys: the ARN of the KMS key, by the stream's name, where a key of your own encrypts it.
+        tables: the ARN of each table that tasks write to by `current().effects`, by the name of `app.table`; the worker is granted it.
         pipeline: the service that runs the history job: `glue`, `emr` or `none`.
         pipeline_schedule: when it runs without being started, such as `cron(15 * * * ? *)`.
         pipeline_by_task: let tasks start the Glue job, wait for it and stop it (`sedano.spark.spark_task`). The arguments of a run can name
@@ -142,6 +144,7 @@ class StageConfig:
     webhook_concurrency: int = 10
     streams: Mapping[str, str] = field(default_factory=dict)
     stream_keys: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
     pipeline: str = "glue"
     pipeline_schedule: str | None = None
     pipeline_by_task: bool = False
@@ -157,6 +160,7 @@ class StageConfig:
         self._check_tags()
         self._check_arns()
         self._check_streams()
+        self._check_tables()
         self._check_pipeline()
         self.require_in(self.region)
         require(self.production is None or isinstance(self.production, bool), "production", self.production, "True or False")
@@ -170,7 +174,7 @@ class StageConfig:
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
-        for name in ("queue_concurrency", "tags", "streams", "stream_keys"):
+        for name in ("queue_concurrency", "tags", "streams", "stream_keys", "tables"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def _check_place(self) -> None:
@@ -226,6 +230,11 @@ class StageConfig:
             usable = _is(_KEY, key) or stream_arns.is_placeholder(key)
             require(usable, f"stream_keys[{name}]", key, "an ARN such as arn:aws:kms:eu-central-1:123456789012:key/KEY-ID (no alias)")
 
+    def _check_tables(self) -> None:
+        for name, arn in self.tables.items():
+            usable = _is(_TABLE, arn) or stream_arns.is_placeholder(arn)
+            require(usable, f"tables[{name}]", arn, "an ARN such as arn:aws:dynamodb:eu-central-1:123456789012:table/orders")
+
     def require_in(self, region: str | None) -> None:
         """Refuse what a stage in *region* (None: not known yet) cannot use.
 
@@ -236,7 +245,9 @@ class StageConfig:
             wrong = stream_arns.wrong_with(arn, region)
             require(wrong is None, f"streams[{name}]", arn, f"{wrong}")
         named = {"alarm_topic": self.alarm_topic, "code_signing": self.code_signing}
-        for name, other in {**named, **{f"stream_keys[{one}]": key for one, key in self.stream_keys.items()}}.items():
+        by_name = {"stream_keys": self.stream_keys, "tables": self.tables}
+        each = {f"{setting}[{one}]": arn for setting, given in by_name.items() for one, arn in given.items()}
+        for name, other in {**named, **each}.items():
             there = other is None or region is None or stream_arns.is_placeholder(other) or other.split(":")[3] == region
             require(there, name, other, f"an ARN in {region}, where the stage is")
 

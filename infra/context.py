@@ -106,5 +106,5 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("local", "production", "own_key", "schedules", "pipeline_by_task", "task_metrics", "empty_buckets"), _flag),
     "budget": _dollars,
     "queue_concurrency": _numbers,
-    **dict.fromkeys(("tags", "streams", "stream_keys"), _pairs),
+    **dict.fromkeys(("tags", "streams", "stream_keys", "tables"), _pairs),
 }

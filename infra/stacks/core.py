@@ -47,6 +47,8 @@ from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, PARKED, PARKED_ARN, PAR
 RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 #: Why what a function fails at that comes round is not lost.
 NEXT_ROUND = "The next round does the work that a round missed: nothing is lost."
+#: What effects in the transaction of a record need on a table of the user's own; a body may read what its conditions name.
+EFFECTS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
 #: To whom the timers' role may be handed.
 SCHEDULER = "scheduler.amazonaws.com"
 
@@ -167,7 +169,10 @@ class CoreStack(StageStack):
             self._add_stream(environment, declared)
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
-        worker = self._function("worker", environment, may_loop=True)
+        effects = {"SEDANO_TABLES": self.to_json_string(dict(self._config.tables))} if self._config.tables else {}
+        worker = self._function("worker", {**environment, **effects}, may_loop=True)
+        if effects:
+            worker.allow(EFFECTS, *self._config.tables.values())
         for name, queue in self._commands.items():
             self._mappings[name] = worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency_of(name))
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]

@@ -6,7 +6,7 @@ the answer to a request, how to damage a blob, and whether calls may go out toge
 
 import json
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cache
@@ -22,6 +22,7 @@ from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.client.session import Session
 from sedano.aws.consumers import LambdaConsumers
 from sedano.aws.control import DynamoControl
+from sedano.aws.effects import DynamoEffects
 from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
 from sedano.aws.flow_runs import DynamoFlowRuns
@@ -56,6 +57,7 @@ from sedano.ports import (
     command_queue,
 )
 from sedano.ports.consumers import Consumers
+from sedano.ports.effects import Effects
 from sedano.ports.limits import Limits
 from sedano.sqlite.deployment import connect
 from sedano.sqlite.store import Store
@@ -87,6 +89,7 @@ class World:
     consumers: Consumers
     timers: Timers
     schedules: ScheduleStore
+    effects: Effects
     losing: Callable[[str], AbstractContextManager[None]]
     damage: Callable[[BlobRef, bytes | None], None]
     concurrent: bool
@@ -148,6 +151,7 @@ def over_aws(resources: Resources) -> World:
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
         consumers=LambdaConsumers(sqs, session.later("lambda"), urls, {}),
         timers=timers_of(session.client("scheduler"), urls),
+        effects=effects_of(dynamodb, settings["SEDANO_LEDGER_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),
         damage=damage,
         concurrent=real,
@@ -166,6 +170,39 @@ def in_the_control_table(dynamodb: Any, table: str) -> dict[str, Any]:
         "limits": DynamoLimits(dynamodb, table),
         "schedules": DynamoSchedules(dynamodb, table),
     }
+
+
+def effects_of(dynamodb: Any, ledger: str) -> DynamoEffects:
+    """Effects on a table of a user's own, which is made by the first call."""
+    return DynamoEffects(dynamodb, ledger, UserTables(dynamodb), pauses=())
+
+
+class UserTables(Mapping[str, str]):
+    """The one table `orders`, made when it is first looked up: most tests have no effects."""
+
+    def __init__(self, dynamodb: Any) -> None:
+        """Make it with *dynamodb*."""
+        self._dynamodb, self._made = dynamodb, ""
+
+    def __getitem__(self, name: str) -> str:
+        """Return the name of the table in DynamoDB."""
+        if not self._made:
+            self._made = f"orders-{secrets.token_hex(6)}"
+            schema = {"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "BillingMode": "PAY_PER_REQUEST"}
+            self._dynamodb.create_table(TableName=self._made, KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}], **schema)
+        return self._made
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether it is the one table."""
+        return name == "orders"
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the one name."""
+        return iter(["orders"])
+
+    def __len__(self) -> int:
+        """Return 1."""
+        return 1
 
 
 def timers_of(scheduler: Any, urls: dict[str, str]) -> SchedulerTimers:

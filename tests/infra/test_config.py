@@ -156,6 +156,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
         "pipeline_by_task": "no", "pipeline_schedule": "cron(15 * * * ? *)",
         "code_signing": "arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg", "retention": "90",
         "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "own_key": "yes", "release": "all-at-once",
+        "tables": "orders=arn:aws:dynamodb:eu-central-1:123456789012:table/orders",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
                "most_budget": "9", "most_failures": "9", "pipeline_lag": "9", "webhook_concurrency": "9",
@@ -167,6 +168,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
     assert {name: getattr(config, name) for name in numbers} == {name: int(text) for name, text in numbers.items()}
     assert (dict(config.tags), config.budget, config.local, config.production) == ({"team": "shop", "cost centre": "42"}, 12.5, True, True)
     assert (config.schedules, config.own_key) == (False, True)
+    assert dict(config.tables) == {"orders": "arn:aws:dynamodb:eu-central-1:123456789012:table/orders"}
     assert (dict(config.streams), dict(config.stream_keys)) == ({"clicks": CLICKS}, {"clicks": KEY})
 
 

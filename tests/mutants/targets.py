@@ -28,6 +28,11 @@ TARGETS: Sequence[Target] = (
         each("aws.expressions", "control flow_runs members memos schedules"),
         conformance("control", "flow_runs", "members", "memos", "schedules", "lifetimes"),
     ),
+    Target(
+        "effects",
+        ("aws.expressions.effects", "model.effects", "memory.effects", "engine.effects"),
+        (*conformance("effects"), *stories("effects")),
+    ),
     Target("memory-tasks", ("memory.ledger", "model.ledger.failures"), (*_LEDGER, *conformance("elections"), *unit("memory"))),
     Target("memory-leases", ("memory.leases",), (*_LEASES, *unit("memory"))),
     Target("memory-limits", ("memory.limits",), conformance("limits")),

@@ -109,6 +109,7 @@ REFUSED: dict[str, dict[str, Call]] = {
         "add": lambda app: app.schedules.add("tick", every(60), app.signature("add", (1, 2))),
         "remove": lambda app: app.schedules.remove("tick"),
     },
+    "effects": {"table": lambda app: app.table("orders", key="id")},
     "seals": {"keys": lambda app: app.outlet.ports.seals.store.read()},
 }
 """For each optional port the public calls that need it."""

@@ -27,6 +27,7 @@ from sedano.api.declaration import app_name, queue_names
 from sedano.api.exclusive_rights import Exclusion
 from sedano.api.periodic import PeriodicTasks
 from sedano.api.sources import Sources
+from sedano.api.tables import Tables
 from sedano.api.task_declarer import AppTasks
 from sedano.engine.declaration_origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
@@ -55,7 +56,7 @@ AWS = "sedano.aws.deployment:connect"
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
-class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Booting, Hinting):
+class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Hinting):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:

@@ -23,6 +23,7 @@ from sedano.ports.deadlines import patience
 
 if TYPE_CHECKING:
     from sedano.ports.consumers import Consumers
+    from sedano.ports.effects import Effects
     from sedano.ports.limits import Limits
     from sedano.ports.seals import Seals
 
@@ -52,8 +53,7 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
     session, needed = session or Session(), NEEDED[service]
     own: Clock = SystemClock()
     client = _clients(session, needed, patience() if service == "client" else None)
-    sqs, dynamodb, s3 = (client(name) for name in ("sqs", "dynamodb", "s3"))
-    telemetry = _telemetry(service, settings, session)
+    (sqs, dynamodb, s3), telemetry = map(client, ("sqs", "dynamodb", "s3")), _telemetry(service, settings, session)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
     noted, entropy = NotedClient(dynamodb, own), SystemEntropy()
     return Ports(
@@ -71,6 +71,7 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
         consumers=_when_used(lambda: _consumers(client("sqs"), client("lambda"), settings)),
         timers=_when_used(lambda: _timers(client("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
+        effects=_when_used(lambda: _effects(dynamodb, settings)),
         seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
         clock=clock,
         entropy=entropy,
@@ -180,6 +181,12 @@ def _consumers(sqs: Any, functions: Any, settings: DeploymentSettings) -> Consum
     from sedano.aws.consumers import LambdaConsumers
 
     return LambdaConsumers(sqs, functions, settings.queues, settings.mappings)
+
+
+def _effects(dynamodb: Any, settings: DeploymentSettings) -> Effects:
+    from sedano.aws.effects import DynamoEffects
+
+    return DynamoEffects(dynamodb, settings.ledger_table, settings.tables)
 
 
 def _limits(dynamodb: Any, settings: DeploymentSettings) -> Limits:

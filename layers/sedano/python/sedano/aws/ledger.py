@@ -193,7 +193,7 @@ class DynamoLedger:
         if done or item is None:
             return Recorded(done)
         record = items.record(outcome.task_id, item)
-        return Recorded(True) if _mine(write, outcome, record) else Recorded(False, record)
+        return Recorded(True) if is_own(outcome, record, claimed=write is not tasks.KEEP) else Recorded(False, record)
 
     def _forget(self, task_id: str) -> None:
         self._table.update(tasks.FORGET, keys.task(task_id), {})
@@ -214,6 +214,7 @@ class DynamoLedger:
         return items.arrived(item or {})
 
 
-def _mine(write: Write, outcome: Outcome, record: TaskRecord) -> bool:
+def is_own(outcome: Outcome, record: TaskRecord, *, claimed: bool) -> bool:
+    """Return whether *record* is what *outcome* wrote: RECORD where it is *claimed*, else KEEP."""
     mark = (record.state, record.nonce, record.attempt) == (outcome.state, outcome.nonce, items.attempt_of(outcome))
-    return mark and (write is tasks.KEEP or record.fence == outcome.fence)
+    return mark and (not claimed or record.fence == outcome.fence)

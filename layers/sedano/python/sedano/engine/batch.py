@@ -25,6 +25,7 @@ from sedano.model.tasks.signature import Delivery as Mode
 from sedano.ports import Delivery
 
 if TYPE_CHECKING:
+    from sedano.model.effects import TableWrite
     from sedano.model.leases import Term
     from sedano.model.limits.concurrency import Permit
 
@@ -77,8 +78,8 @@ class Held(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """A body that ended: the run, its result as JSON text, the drafts in its outbox, when it started and ended, and how many
-    members it added to its chord.
+    """A body that ended: the run, its result as JSON text, the drafts in its outbox, when it started and ended, how many
+    members it added to its chord, and its effects.
     """
 
     held: Held
@@ -89,6 +90,7 @@ class Ran(NamedTuple):
     started_clock: int
     ended: float
     added: int = 0
+    effects: Sequence[TableWrite] = ()
 
 
 class Judged(NamedTuple):

@@ -9,13 +9,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sedano.engine.drafts import CommandDraft, Draft
 from sedano.errors import SedanoError, WaitInsideLoop, WaitInsideTask
 from sedano.model.messages.message import Command
 from sedano.model.messages.stamps import read
 from sedano.model.messages.trace import Span, span
+
+if TYPE_CHECKING:
+    from sedano.engine.effects import TableWrites
+    from sedano.model.effects import TableWrite
 
 Vote = Callable[["TaskContext", str, bool, Sequence[Any]], None]
 """Takes part in an election on behalf of a running command: its id, whether its time is over, and what a `fast` one carries."""
@@ -30,18 +34,21 @@ class Replaced(Exception):
         self.draft = draft
 
 
+NO_TABLES: Mapping[str, tuple[str, ...]] = {}
+
+
 class TaskContext:
     """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
 
     *added*: what it adds to the chord that it is a member of. *before*: attempts of the task that it replaces. *token*: the fencing token
     of a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0.
     *over*: the body has ended; leases taken for it are void from then on. *again*: begins its time limits anew, for a map's next
-    call.
+    call. *tables*: what its effects may write to (`effects`); *recorded*: its success leaves a record.
     """
 
     __slots__ = (
-        "_span", "added", "again", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit", "published",
-        "sections", "token", "vote",
+        "_effects", "_span", "added", "again", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit",
+        "published", "recorded", "sections", "tables", "token", "vote",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +64,8 @@ class TaskContext:
         self.sections: dict[str, int] = {}
         self.over = False
         self._span: Span | None = None
+        self._effects: TableWrites | None = None
+        self.tables, self.recorded = NO_TABLES, True
         self.again: Callable[[], None] | None = None
 
     def check(self) -> None:
@@ -66,6 +75,24 @@ class TaskContext:
         """
         if self.checkpoint is not None:
             self.checkpoint()
+
+    @property
+    def effects(self) -> TableWrites:
+        """Collect writes to tables that the app declares (`app.table`): they happen with the recorded success of this task, or not at all.
+
+        Raises:
+            SedanoError: this task leaves no record.
+        """
+        if self._effects is None:
+            from sedano.engine.effects import collecting
+
+            self._effects = collecting(self.tables, self.recorded)
+        return self._effects
+
+    @property
+    def collected(self) -> Sequence[TableWrite]:
+        """The effects that the body has collected."""
+        return () if self._effects is None else tuple(self._effects.writes)
 
     @property
     def id(self) -> str:

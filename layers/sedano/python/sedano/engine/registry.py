@@ -155,7 +155,8 @@ class WorkerSettings(NamedTuple):
 class Registry:
     """The tasks by name, the subscriptions by event name, the tasks that must run on an election's winner (*led*), the health
     checks by name, the budgets by queue, those of the threads and the coroutines of each worker, and which tasks of a batch begin first
-    (*prefer*). *boot* and *services*: what a worker process starts before its first task. *origins*: where each name was declared
+    (*prefer*). *tables*: the names of their keys, for effects.
+    *boot* and *services*: what a worker process starts before its first task. *origins*: where each name was declared
     (`sedano.engine.declaration_origins`). *needs*: the optional ports that the app needs, and `ORDER` or `DELAY` of the queues, each with
     what needs it. *bound*: the ports that the app is connected to. *boxes*: ends the programs of each box, by the task's name, when the app
     is unbound.
@@ -171,6 +172,7 @@ class Registry:
     threads: tuple[Budget, Strategy] | None = None
     coroutines: tuple[Budget, Strategy] | None = None
     prefer: Preference | None = None
+    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     boot: dict[str, DeclaredStep] = field(default_factory=dict)
     services: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = field(default_factory=dict)
     origins: dict[str, Any] = field(default_factory=dict)

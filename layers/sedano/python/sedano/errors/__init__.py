@@ -295,6 +295,17 @@ class FencedOff(SedanoError):
         self.token = token
 
 
+class EffectRefused(SedanoError):
+    """An effect of a task could not be made with its record: its condition does not hold. None of the effects was made, and the attempt
+    has failed; its retry policy decides whether the body runs again.
+    """
+
+    def __init__(self, place: int, table: str, key: str, why: str) -> None:
+        """Name the *place* of the effect (from 0), its *table*, the *key* as JSON text, and *why*."""
+        super().__init__(f"effect {place}, {table} {key}: {why}; no effect of this run was made")
+        self.place, self.table, self.key, self.why = place, table, key, why
+
+
 class TaskRevoked(SedanoError):
     """The task was revoked before it ran, or what it needed was; `TaskExpired` is one of these."""
 

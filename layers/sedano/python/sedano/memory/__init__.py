@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from sedano.memory.blobs import MemoryBlobs
 from sedano.memory.consumers import MemoryConsumers
 from sedano.memory.control import MemoryControl
+from sedano.memory.effects import MemoryEffects
 from sedano.memory.elections import MemoryElections
 from sedano.memory.events import MemoryEvents
 from sedano.memory.flow_runs import MemoryFlowRuns
@@ -40,6 +41,7 @@ __all__ = [
     "MemoryBlobs",
     "MemoryConsumers",
     "MemoryControl",
+    "MemoryEffects",
     "MemoryElections",
     "MemoryEvents",
     "MemoryFlowRuns",
@@ -111,6 +113,7 @@ def over(clock: Clock, queues: MemoryQueues, telemetry: Telemetry, seed: int = 0
         consumers=MemoryConsumers(queues),
         timers=MemoryTimers(clock, queues),
         schedules=MemorySchedules(),
+        effects=MemoryEffects(ledger),
         seals=Seals(MemoryKeyStore(), clock, SeededEntropy(seed), telemetry),
         clock=clock,
         entropy=SeededEntropy(seed),

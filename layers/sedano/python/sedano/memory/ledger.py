@@ -6,9 +6,9 @@ Times are kept in whole milliseconds, as the table keeps them, so a written valu
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from sedano.errors import SedanoError
+from sedano.errors import EffectRefused, SedanoError
 from sedano.model import states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
@@ -77,6 +77,20 @@ class MemoryLedger:
         """Record each terminal outcome where no record exists, or one without a holder."""
         with self._lock:
             return [self._keep(outcome) for outcome in outcomes]
+
+    def record_with(self, outcome: Outcome, claimed: bool, more: Callable[[], EffectRefused | None]) -> RecordAnswer | EffectRefused:
+        """Record or keep *outcome*, and do *more* with it where that was written now; what *more* refuses is not recorded."""
+        with self._lock:
+            before, until = self._records.get(outcome.task_id), self._until.get(outcome.task_id)
+            answer = self._record(outcome) if claimed else self._keep(outcome)
+            refused = more() if self._records.get(outcome.task_id) is not before else None
+            if refused is None:
+                return answer
+            if before is None or until is None:
+                del self._records[outcome.task_id], self._until[outcome.task_id]
+            else:
+                self._records[outcome.task_id], self._until[outcome.task_id] = before, until
+            return refused
 
     def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
         """Reserve a task id as PENDING until *until*; return None when reserved, else the record in the way."""

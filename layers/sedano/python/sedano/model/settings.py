@@ -53,8 +53,8 @@ DEPLOYMENT = (
     "account", "memory", "timeout", "batch", "concurrency", "queue_concurrency", "retention", "blob_days", "history_days", "most_reads",
     "most_writes", "most_budget", "most_failures",
     "production", "own_key", "empty_buckets", "tags", "permissions_boundary", "code_signing", "alarm_topic",
-    "budget", "task_metrics", "schedules", "release", "webhook_concurrency", "streams", "stream_keys", "pipeline", "pipeline_schedule",
-    "pipeline_by_task", "pipeline_lag",
+    "budget", "task_metrics", "schedules", "release", "webhook_concurrency", "streams", "stream_keys", "tables",
+    "pipeline", "pipeline_schedule", "pipeline_by_task", "pipeline_lag",
 )  # fmt: skip
 """The settings of a deployed stage, which the deployment checks: the fields of `sedano.cdk.StageConfig`."""
 OF_STAGE = ("app", "code", "requirements", "region", "profile", *DEPLOYMENT)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sedano.model.timers import Foreign, Timer
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
     from sedano.ports.consumers import Consumers
+    from sedano.ports.effects import Effects
     from sedano.ports.limits import Limits
     from sedano.ports.seals import Seals
 
@@ -342,6 +343,7 @@ class Ports:
     timers: Timers = absent("timers")
     schedules: ScheduleStore = absent("schedules")
     seals: Seals = absent("seals")
+    effects: Effects = absent("effects")
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown
     looks: LookPauses = AWS_LOOKS

@@ -10,6 +10,7 @@ from sedano.ports.seals import Seals
 from sedano.sqlite.blobs import SqliteBlobs
 from sedano.sqlite.consumers import SqliteConsumers
 from sedano.sqlite.control import SqliteControl
+from sedano.sqlite.effects import SqliteEffects
 from sedano.sqlite.elections import SqliteElections
 from sedano.sqlite.events import SqliteEvents
 from sedano.sqlite.flow_runs import SqliteFlowRuns
@@ -70,6 +71,7 @@ def connect(
         consumers=SqliteConsumers(store, clock, own),
         timers=SqliteTimers(store, clock, own),
         schedules=SqliteSchedules(store),
+        effects=SqliteEffects(store),
         seals=Seals(SqliteKeyStore(store), clock, entropy, telemetry),
         clock=clock,
         entropy=entropy,

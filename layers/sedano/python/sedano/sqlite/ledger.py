@@ -116,12 +116,12 @@ class SqliteLedger:
     def record(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
         """Record each outcome where its nonce and fence still hold the task; an own earlier write counts."""
         with self._store.changing() as database:
-            return [_record(database, outcome) for outcome in outcomes]
+            return [record_in(database, outcome) for outcome in outcomes]
 
     def keep(self, outcomes: Sequence[Outcome]) -> list[RecordAnswer]:
         """Record each terminal outcome where no record exists, or the record has no holder."""
         with self._store.changing() as database:
-            return [_keep(database, outcome) for outcome in outcomes]
+            return [keep_in(database, outcome) for outcome in outcomes]
 
     def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
         """Reserve a task id as PENDING until *until*; return None when reserved, else the record in the way."""
@@ -258,7 +258,8 @@ def _extend(database: sqlite3.Connection, extension: Extension) -> ClaimAnswer:
     return Claimed(mine, record)
 
 
-def _record(database: sqlite3.Connection, outcome: Outcome) -> RecordAnswer:
+def record_in(database: sqlite3.Connection, outcome: Outcome) -> RecordAnswer:
+    """Record *outcome* in the transaction of *database*."""
     text = tail.write(outcome)
     refused = tail.too_large(outcome, text)
     if refused is not None:
@@ -267,7 +268,8 @@ def _record(database: sqlite3.Connection, outcome: Outcome) -> RecordAnswer:
     return Recorded(True) if done else _refused(database, outcome, fenced=True)
 
 
-def _keep(database: sqlite3.Connection, outcome: Outcome) -> RecordAnswer:
+def keep_in(database: sqlite3.Connection, outcome: Outcome) -> RecordAnswer:
+    """Keep *outcome* in the transaction of *database*."""
     text = tail.write(outcome)
     refused = tail.too_large(outcome, text)
     if refused is not None:

@@ -23,7 +23,7 @@ Side = Literal["before", "after"]
 BOTH: tuple[Side, ...] = ("before", "after")
 WATCHED = (
     "ledger", "queues", "blobs", "events", "members", "leases", "control", "elections", "flow_runs", "memos", "limits", "timers",
-    "schedules",
+    "schedules", "effects",
 )  # fmt: skip
 """The ports that reach outside of the process; the others read a clock, draw a number or count."""
 DOUBLED = "doubled"

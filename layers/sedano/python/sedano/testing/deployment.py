@@ -230,6 +230,11 @@ class World:
         """Return the messages that were set aside, with their reasons in `attributes`."""
         return self.queues.peek(PARKED)
 
+    def table(self, name: str) -> list[dict[str, Any]]:
+        """Return the items that effects have left in the declared table *name*, in the order of their keys."""
+        effects: Any = self.ports.effects
+        return [dict(row) for row in effects.rows(name)]
+
     def _deliver(self, queue: str) -> bool:
         if self._owners[queue] == WORKER:
             self.boot.look()

@@ -14,6 +14,7 @@ from sedano.engine.unexpected_errors import unexpected
 from sedano.errors import (
     BoxedError,
     BudgetExhausted,
+    EffectRefused,
     HopLimit,
     Ignore,
     Reject,
@@ -53,16 +54,18 @@ class Endings(NamedTuple):
         if context is None:
             return Ran(held=held, run=run, result=result, drafts=(), started=began, started_clock=self.lamport.forward(), ended=now)
         context.over = True
+        effects = context.collected if result is not None else ()
         if not context.added or run.error is not None or run.replaced:
             return Ran(
                 held=held, run=run, result=result, drafts=tuple(context.outbox), started=began, started_clock=context.clock, ended=now,
+                effects=effects,
             )  # fmt: skip
         added = context.added
         places = [(draft, draft.command.member) for draft in added]
         more = [draft.asking(member=JoinMember(at.join_id, at.index, len(added))) for draft, at in places if at is not None]
         return Ran(
             held=held, run=run, result=result, drafts=(*context.outbox, *more), started=began, started_clock=context.clock, ended=now,
-            added=len(added),
+            added=len(added), effects=effects,
         )  # fmt: skip
 
     def surprised(self, held: Held, error: Exception) -> Ran:
@@ -119,3 +122,9 @@ def _message(error: BaseException) -> str:
         return str(error)
     except Exception:  # noqa: BLE001 - a user's __str__ may raise as well; the type's name still tells
         return "(the exception cannot be shown as text)"
+
+
+def refused(ran: Ran, error: EffectRefused) -> Ran:
+    """Return *ran* as the failure that the refusal of one of its effects makes of it: without effects, and without added members."""
+    drafts = ran.drafts[: len(ran.drafts) - ran.added]
+    return ran._replace(run=failed(error), result=None, drafts=drafts, added=0, effects=())

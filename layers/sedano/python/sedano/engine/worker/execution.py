@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Later, Ran, Stillborn
-from sedano.engine.context import TaskContext
+from sedano.engine.context import NO_TABLES, TaskContext
 from sedano.engine.redelivery import put_back
 from sedano.engine.revocation.record import Checkpoint
 from sedano.engine.worker.admission import Admission
@@ -45,7 +45,8 @@ class Execution(NamedTuple):
 
     *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* checks a job that is about to begin,
     *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run at
-    once; None: all. *holds* returns whether a job is still this worker's. *draining*: set when no more bodies are begun.
+    once; None: all. *holds* returns whether a job is still this worker's. *draining*: set when no more bodies are begun. *tables*: what
+    effects may write to.
     """
 
     ports: Ports
@@ -63,6 +64,7 @@ class Execution(NamedTuple):
     draining: threading.Event
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     turns: Turns | None = None
+    tables: Mapping[str, tuple[str, ...]] = NO_TABLES
 
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
@@ -99,6 +101,8 @@ class Execution(NamedTuple):
             command=job.command, fence=fence, deadline=deadline, clock=clock, token=job.token, permit=job.permit, checkpoint=asks,
             vote=self.vote, before=before,
         )  # fmt: skip
+        if self.tables:
+            made.tables, made.recorded = self.tables, record is not None or job.mode != "at_least_once"
         self.began.append(made)
         return made
 

@@ -49,7 +49,7 @@ from sedano.engine.unexpected_errors import apart, contain, passing, settle, stu
 from sedano.engine.worker.admission import Admission, GateEntry, Workplace
 from sedano.engine.worker.body_concurrency import pool, turns
 from sedano.engine.worker.body_preparation import Preparation
-from sedano.engine.worker.body_results import Endings
+from sedano.engine.worker.body_results import Endings, refused
 from sedano.engine.worker.claim_extension import Extending, Ticker, threaded
 from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.execution import DRAINED, Execution, RunLoop
@@ -62,7 +62,7 @@ from sedano.engine.worker.redelivery_credit import Spared
 from sedano.engine.worker.start_check import SecondLook
 from sedano.engine.worker.verdicts import Judging
 from sedano.engine.worker_events import Chronicle, Host
-from sedano.errors import MessageRefused, SedanoError
+from sedano.errors import EffectRefused, MessageRefused, SedanoError
 from sedano.model import states
 from sedano.model.ledger.recent_ids import Window
 from sedano.model.ledger.records import Recorded, TaskRecord
@@ -159,7 +159,7 @@ class Worker:
             ports=self.ports, lamport=self.lamport, preparation=preparation, endings=endings, run_loop=run_loop,
             pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
-            draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock),
+            draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock), tables=registry.tables,
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
@@ -322,16 +322,15 @@ class Worker:
             judged = self._judging.judge(ran)
             if judged.outcome is None:
                 return judged
-            write = self.ports.ledger.record if ran.held.record is not None else self.ports.ledger.keep
-            (answer,) = write([judged.outcome])
+            answer = self._judging.write(ran, judged.outcome)
+            if isinstance(answer, EffectRefused):
+                return self._judge_and_record(refused(ran, answer))
         except SedanoError as error:
             return error
         except Exception as error:  # noqa: BLE001 - the last resort
             return unexpected(self.ports.telemetry, error)
-        if isinstance(answer, SedanoError):
-            return answer
-        if answer.accepted:
-            return judged
+        if isinstance(answer, SedanoError) or answer.accepted:
+            return answer if isinstance(answer, SedanoError) else judged
         if ran.held.record is not None:
             count_at_once(self.ports.telemetry, "WritesFencedOff", ran.held.job.task.name)
         return Refused(judged, answer.record)

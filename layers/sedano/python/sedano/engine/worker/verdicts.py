@@ -9,10 +9,10 @@ from sedano.engine.batch import Judged, Ran
 from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.drafts import Addressed, Composer, weight_of
 from sedano.engine.outbox import stored
-from sedano.errors import Unavailable
+from sedano.errors import EffectRefused, Unavailable
 from sedano.model import states
 from sedano.model.ledger.outcome import Run, Verdict, judge
-from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome, Posted, TaskRecord
+from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome, Posted, RecordAnswer, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import descend
 from sedano.model.messages.message import BlobRef
@@ -53,6 +53,14 @@ class Judging(NamedTuple):
             attempt=claimed.attempt, clock=self.lamport.forward(), name=claimed.name, at=self.ports.clock.now(),
             next_attempt=claimed.attempt,
         )  # fmt: skip
+
+    def write(self, ran: Ran, outcome: Outcome) -> RecordAnswer | EffectRefused:
+        """Record *outcome*; with the effects of *ran*, where it has some and succeeded."""
+        claimed = ran.held.record is not None
+        if ran.effects and outcome.state == states.SUCCESS:
+            return self.ports.effects.record(outcome, ran.effects, claimed=claimed)
+        (answer,) = (self.ports.ledger.record if claimed else self.ports.ledger.keep)([outcome])
+        return answer
 
     def _verdict(self, ran: Ran) -> Verdict:
         if ran.held.stillborn is not None:

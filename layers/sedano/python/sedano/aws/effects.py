@@ -1,0 +1,109 @@
+"""Effects in DynamoDB: the record and the user's own writes in one TransactWriteItems, the record first.
+
+The answers, by the places of the reasons: the record's own refusal counts before all others, and an own
+earlier write is recognised by its marks; else the first refused effect is `EffectRefused`; a conflict with another transaction and
+throttling are tried again under the same token, and are `Unavailable` after that, never the end of a task.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from sedano.aws import ledger_items as items
+from sedano.aws.client import keys
+from sedano.aws.client.error_codes import LATER
+from sedano.aws.client.faults import AWS_ERRORS, fault, meaning_of, reasons_of
+from sedano.aws.client.table import PATIENCE_S
+from sedano.aws.expressions import tasks
+from sedano.aws.expressions.effects import attributes, part, row_of
+from sedano.aws.ledger import is_own
+from sedano.errors import ConfigurationError, EffectRefused, TooLarge, Unavailable
+from sedano.model.effects import Row, TableWrite, text_of
+from sedano.model.ledger import outcome_text as tail
+from sedano.model.ledger.records import Outcome, RecordAnswer, Recorded
+
+_REFUSED = "ConditionalCheckFailed"
+_IMPOSSIBLE = "ValidationError"
+_CALL = "dynamodb.TransactWriteItems"
+
+
+class DynamoEffects:
+    """The tables of a user's own beside the ledger.
+
+    Args:
+        client: a DynamoDB client of botocore.
+        ledger: the ledger table's name.
+        tables: the name or the ARN of each declared table, by the name that the app declares.
+        pauses: seconds between the tries of one transaction that met another one.
+    """
+
+    def __init__(self, client: Any, ledger: str, tables: Mapping[str, str], pauses: Iterable[float] = PATIENCE_S) -> None:
+        """Use these tables; no call is made yet."""
+        self._client, self._ledger, self._tables, self._pauses = client, ledger, tables, tuple(pauses)
+
+    def record(self, outcome: Outcome, effects: Sequence[TableWrite], *, claimed: bool) -> RecordAnswer | EffectRefused:
+        """Record *outcome* and make all *effects* in one transaction."""
+        text = tail.write(outcome)
+        too_large = tail.too_large(outcome, text)
+        if too_large is not None:
+            return too_large
+        write, mark = (tasks.RECORD, {":att": {"N": str(outcome.fence)}}) if claimed else (tasks.KEEP, {":mid": {"S": outcome.message_id}})
+        values = {**write.values, **items.outcome_values(outcome, text), **mark}
+        key = {"pk": {"S": keys.task(outcome.task_id)}}
+        own = {"Update": {"TableName": self._ledger, "Key": key, "ExpressionAttributeValues": values, **write.parameters}}
+        parts = [own, *(part(effect, self._name(effect.table)) for effect in effects)]
+        try:
+            error = self._transact(parts)
+        except (Unavailable, TooLarge) as found:
+            return found.as_answer()
+        return Recorded(True) if error is None else self._refused(error, outcome, effects, claimed)
+
+    def read(self, table: str, key: Row) -> Row | None:
+        """Return the item at *key*, strongly consistent."""
+        try:
+            answer = self._client.get_item(TableName=self._name(table), Key=attributes(key), ConsistentRead=True)
+        except AWS_ERRORS as error:
+            raise fault(error, "dynamodb.GetItem") from error
+        return row_of(answer["Item"]) if "Item" in answer else None
+
+    def _name(self, table: str) -> str:
+        if table not in self._tables:
+            raise ConfigurationError(f"the table {table} is not in SEDANO_TABLES; give its name or ARN there: {{{json.dumps(table)}: …}}")
+        return self._tables[table]
+
+    def _transact(self, parts: list[dict[str, Any]]) -> ClientError | None:
+        """Make all of *parts* or none; return None when made, else the error that has a refusal among its reasons."""
+        token = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+        for pause in (*self._pauses, None):
+            try:
+                self._client.transact_write_items(TransactItems=parts, ClientRequestToken=token)
+            except AWS_ERRORS as error:
+                if isinstance(error, ClientError) and not {_REFUSED, _IMPOSSIBLE}.isdisjoint(reasons_of(error)):
+                    return error
+                if meaning_of(error) != LATER or pause is None:
+                    raise fault(error, _CALL) from error
+                time.sleep(pause)
+            else:
+                return None
+        raise AssertionError("the last try returns or raises")
+
+    @staticmethod
+    def _refused(error: ClientError, outcome: Outcome, effects: Sequence[TableWrite], claimed: bool) -> RecordAnswer | EffectRefused:
+        reasons: Any = error.response.get("CancellationReasons", ())  # its stubs do not know it
+        if reasons[0].get("Code") == _REFUSED:
+            if "Item" not in reasons[0]:
+                return Recorded(False)
+            record = items.record(outcome.task_id, reasons[0]["Item"])
+            return Recorded(True) if is_own(outcome, record, claimed=claimed) else Recorded(False, record)
+        for number, effect in enumerate(effects):
+            code = reasons[number + 1].get("Code")
+            if code in (_REFUSED, _IMPOSSIBLE):
+                why = "its condition does not hold" if code == _REFUSED else str(reasons[number + 1].get("Message", code))
+                return EffectRefused(number, effect.table, text_of(effect.key), why)
+        raise fault(error, _CALL) from error
