@@ -45,8 +45,8 @@ class Execution(NamedTuple):
 
     *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* checks a job that is about to begin,
     *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run at
-    once; None: all. *holds* returns whether a job is still this worker's. *draining*: set when no more bodies are begun. *tables*: those that
-    effects may write to.
+    once; None: all. *holds* returns whether a job is still this worker's. *draining*: set when no more bodies are begun. *tables*: those
+    that effects may write to.
     """
 
     ports: Ports
