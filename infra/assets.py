@@ -25,7 +25,8 @@ NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules
 NOT_CODE_AT_TOP = ("build", "dist", "venv")
 #: What of the library runs on desks and never in a function.
 FOR_DESKS = (
-    "sedano/cdk", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/cli", "sedano/web", "sedano/__main__.py",
+    "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/sqlite",
+    "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py", "sedano/host/one_file.py",
 )  # fmt: skip
 #: What of Powertools is for a web page in a browser, a third of its bytes; no function of ours serves one.
 FOR_BROWSERS = tuple(f"aws_lambda_powertools/event_handler/openapi/swagger_ui/swagger-ui{end}" for end in ("-bundle.min.js", ".min.css"))

@@ -62,7 +62,7 @@ def test_the_commands_of_the_page_are_taken(words: str) -> None:
 
 def test_the_table_of_the_page_has_the_options_and_their_defaults() -> None:
     rows = dict(re.findall(r"^\| (?:`-\w`, |`APP`, )?`(--[\w-]+)` \| (.*?) \|", PAGE.text, re.MULTILINE))
-    shared = ("code", "stage", "region", "profile", "help")
+    shared = ("code", "stage", "region", "profile", "help", "debug")
     own = [one for one in command.params if isinstance(one, click.Option) and one.name not in shared]
     assert {*rows} == {one.opts[-1] for one in own}
     assert {name: float(text) for name, text in rows.items() if text.isdigit()} == {

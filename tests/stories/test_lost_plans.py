@@ -145,8 +145,8 @@ def test_a_crash_at_any_step_of_the_end_ends_it_all_the_same(side: Any) -> None:
     for at in range(len(watch.calls)):
         g, result = begun()
         watch = Watch(at, side)
-        g.processes.restart(tapped(g.stage.ports, watch))
         try:
+            g.processes.restart(tapped(g.stage.ports, watch))
             g.processes.drain()
         except Crash:
             g.processes.recover()

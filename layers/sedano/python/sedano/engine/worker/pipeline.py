@@ -60,7 +60,7 @@ from sedano.engine.worker.intake import Intake
 from sedano.engine.worker.record_threads import Lanes, Stream
 from sedano.engine.worker.redelivery_credit import Spared
 from sedano.engine.worker.start_check import SecondLook
-from sedano.engine.worker.verdicts import Judging
+from sedano.engine.worker.verdicts import Judging, write
 from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import EffectRefused, MessageRefused, SedanoError
 from sedano.model import states
@@ -322,7 +322,7 @@ class Worker:
             judged = self._judging.judge(ran)
             if judged.outcome is None:
                 return judged
-            answer = self._judging.write(ran, judged.outcome)
+            answer = write(self.ports, ran, judged.outcome)
             if isinstance(answer, EffectRefused):
                 return self._judge_and_record(refused(ran, answer))
         except SedanoError as error:

@@ -54,14 +54,6 @@ class Judging(NamedTuple):
             next_attempt=claimed.attempt,
         )  # fmt: skip
 
-    def write(self, ran: Ran, outcome: Outcome) -> RecordAnswer | EffectRefused:
-        """Record *outcome*; with the effects of *ran*, where it has some and succeeded."""
-        claimed = ran.held.record is not None
-        if ran.effects and outcome.state == states.SUCCESS:
-            return self.ports.effects.record(outcome, ran.effects, claimed=claimed)
-        (answer,) = (self.ports.ledger.record if claimed else self.ports.ledger.keep)([outcome])
-        return answer
-
     def _verdict(self, ran: Ran) -> Verdict:
         if ran.held.stillborn is not None:
             return Verdict(ran.held.stillborn.state)
@@ -103,3 +95,12 @@ class Judging(NamedTuple):
         if result is None or len(result) <= INLINE_BYTES:
             return result, None
         return None, self.ports.blobs.put(result.encode())
+
+
+def write(ports: Ports, ran: Ran, outcome: Outcome) -> RecordAnswer | EffectRefused:
+    """Record *outcome*; with the effects of *ran*, where it has some and succeeded."""
+    claimed = ran.held.record is not None
+    if ran.effects and outcome.state == states.SUCCESS:
+        return ports.effects.record(outcome, ran.effects, claimed=claimed)
+    (answer,) = (ports.ledger.record if claimed else ports.ledger.keep)([outcome])
+    return answer
