@@ -88,7 +88,7 @@ LATE = {
         "engine/publisher/sender.py": "only a program that delays a message for longer than its queue can loads timers",
         "engine/worker/body_concurrency.py": "only a worker whose app has budgets for its bodies loads them",
         "engine/worker/execution.py": "only a worker whose tasks have time limits, or that puts one off, loads what that takes",
-        "engine/worker/gates.py": "a worker loads the gates that its app's tasks need",
+        "engine/worker/gate_order.py": "a worker loads the gates that its app's tasks need",
         "engine/worker/pipeline.py": "only a worker that defers a message loads deferrals",
         "engine/worker/time_limits.py": "only a worker with several threads loads ctypes",
         "engine/worker/verdicts.py": "only a task that ended without success leaves its call behind",

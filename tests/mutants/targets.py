@@ -211,7 +211,7 @@ TARGETS: Sequence[Target] = (
         "gates",
         (
             *each("engine", "gate expiry redelivery pauses priority"),
-            "engine.worker.gates",
+            "engine.worker.gate_order",
             "engine.worker.admission",
             "engine.worker.start_check",
         ),

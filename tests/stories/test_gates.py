@@ -11,7 +11,7 @@ from sedano.engine.gate import Gate
 from sedano.engine.redelivery import hold_back
 from sedano.engine.registry import WorkerSettings
 from sedano.engine.worker.admission import GateEntry
-from sedano.engine.worker.gates import GATES
+from sedano.engine.worker.gate_order import GATES
 from sedano.engine.worker.pipeline import Worker
 from sedano.engine.worker_events import Host
 from sedano.model import refusals, states

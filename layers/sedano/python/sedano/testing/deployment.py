@@ -17,7 +17,7 @@ from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.sources.webhooks import Webhooks
-from sedano.engine.worker.gates import GATES
+from sedano.engine.worker.gate_order import GATES
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.engine.worker_events import Host
 from sedano.errors import MessageRefused, SedanoError

@@ -55,7 +55,7 @@ from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.execution import DRAINED, Execution, RunLoop
 from sedano.engine.worker.failure_log import tell_failure
 from sedano.engine.worker.follow_ups import Following
-from sedano.engine.worker.gates import GATES, voting
+from sedano.engine.worker.gate_order import GATES, voting
 from sedano.engine.worker.intake import Intake
 from sedano.engine.worker.record_threads import Lanes, Stream
 from sedano.engine.worker.redelivery_credit import Spared
