@@ -56,7 +56,7 @@ LATE = {
         "api/boot.py": "only an app that declares boot steps or services loads them",
         "api/boxes.py": "only a worker that runs a boxed task loads processes",
         "api/connector.py": "only a program without a deployment looks for `sedano dev`",
-        "api/exclusive_rights.py": "a program loads locks, leaderships and partitions when it uses them",
+        "api/leases_and_partitions.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
         "api/limits.py": "only an app with a queue that keeps order loads the options of order",
         "api/task_declarer.py": "only an app whose tasks have circuits, limits or boxes loads them",

@@ -22,7 +22,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "control": "`app.control`, over many words",
         "declaration": "the check of the options of `@app.task`",
         "dev_server": "the search of a program for `sedano dev`",
-        "exclusive_rights": "`app.lock` and its like, a mixin of the app",
+        "leases_and_partitions": "`app.lock` and its like, a mixin of the app",
         "inbox": "`app.control.broadcast` and `answers`",
         "inspection": "`app.control.inspect()`, over many words",
         "limit_control": "`app.control.rate_limit` and its like",

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
 from sedano.api.boot import Booting
 from sedano.api.checks_and_budgets import Guarded
 from sedano.api.declaration import app_name, queue_names
-from sedano.api.exclusive_rights import Exclusion
+from sedano.api.leases_and_partitions import Exclusion
 from sedano.api.periodic import PeriodicTasks
 from sedano.api.sources import Sources
 from sedano.api.tables import Tables
