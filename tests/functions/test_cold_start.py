@@ -47,7 +47,7 @@ RARE = (
     "aws.leases",
     "ports.limits", "model.limits.rate", "model.limits.concurrency", "model.collection", "aws.limits", "aws.expressions.limits",
     "api.order", "engine.order", "model.order",
-    "api.limits", "api.limit_control", "model.limits.task_limits", "engine.limits.limit_gate", "engine.limits.rate",
+    "api.limits", "api.run_time_limits", "model.limits.task_limits", "engine.limits.limit_gate", "engine.limits.rate",
     "engine.limits.concurrency", "engine.collection",
     "engine.publisher.requeue", "engine.priority", "model.priority",
     "aws.expressions.elections", "aws.expressions.leases",

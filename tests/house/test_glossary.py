@@ -25,7 +25,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "leases_and_partitions": "`app.lock` and its like, a mixin of the app",
         "inbox": "`app.control.broadcast` and `answers`",
         "inspection": "`app.control.inspect()`, over many words",
-        "limit_control": "`app.control.rate_limit` and its like",
+        "run_time_limits": "`app.control.rate_limit` and its like",
         "periodic": "`@app.periodic`, a mixin of the app",
         "schedule_declaration": "the check of the call and the options of a schedule",
         "shared_tasks": "`@shared.task`: tasks declared before an app exists",

@@ -20,7 +20,7 @@ from typing import Any
 from sedano.api.elections import about
 from sedano.api.inbox import InboxControl
 from sedano.api.inspection import Inspect, Inspects
-from sedano.api.limit_control import LimitControl
+from sedano.api.run_time_limits import LimitControl
 from sedano.canvas import Sig
 from sedano.canvas.election import elect
 from sedano.engine import reruns
