@@ -1,4 +1,4 @@
-"""Serves ministack behind the gate, on the loopback port in GATEWAY_PORT: `python -m sedano.emulator`, in ministack's environment.
+"""Serves ministack behind the request filter, on the loopback port in GATEWAY_PORT: `python -m sedano.emulator`, in ministack's environment.
 
 The run's credentials are in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Functions sign with sessions that ministack issues them.
 """
@@ -13,7 +13,7 @@ from hypercorn.config import Config  # type: ignore[import-not-found]
 from ministack import app as ministack  # type: ignore[import-not-found]
 from ministack.core import iam_evaluator, tls  # type: ignore[import-not-found]
 
-from sedano.emulator.gate import SignatureGate
+from sedano.emulator.request_filter import SignatureGate
 
 HOST = "127.0.0.1"
 ACCOUNT = "000000000000"

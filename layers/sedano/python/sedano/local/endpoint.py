@@ -2,7 +2,7 @@
 
 It starts empty, keeps everything in memory and under one directory, and ends with the process that started it, however
 that ends. Its log is a file, so nothing it says is lost when a test fails. It answers only requests that are signed with the
-credentials that were drawn for this run (`sedano.emulator.gate`), and its directory is no other endpoint's (`stage_directories`).
+credentials that were drawn for this run (`sedano.emulator.request_filter`), and its directory is no other endpoint's (`stage_directories`).
 """
 
 import http.client

@@ -1,6 +1,6 @@
-"""The gate of the local stage: the one way to the emulator, as an ASGI application around the emulator's own.
+"""The request filter of the local stage: the one way to the emulator, as an ASGI application around the emulator's own.
 
-Theory: a page that the developer opens can make his browser send requests to 127.0.0.1, and by DNS rebinding read the answers. The gate
+Theory: a page that the developer opens can make his browser send requests to 127.0.0.1, and by DNS rebinding read the answers. It
 refuses everything that a browser sends for a page, and everything that is not signed with this run's credentials.
 
 Invariants. A request reaches the emulator only if

@@ -1,4 +1,4 @@
-"""The gate of the local stage: a page of a browser, a rebound name and an unsigned request never reach the emulator."""
+"""The request filter of the local stage: a page of a browser, a rebound name and an unsigned request never reach the emulator."""
 
 import asyncio
 from collections.abc import Iterable, MutableMapping
@@ -10,7 +10,7 @@ from botocore.auth import S3SigV4Auth, S3SigV4QueryAuth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from sedano.emulator.gate import Receive, Send, SignatureGate
+from sedano.emulator.request_filter import Receive, Send, SignatureGate
 
 HOST = "127.0.0.1:4999"
 OWN = Credentials("AKIA22222222222222AA", "secret")
