@@ -70,7 +70,7 @@ REFUSED: list[tuple[Rule, str, str]] = [
     (purity.expressions_in_their_room, AWS, "x = 'attribute" + "_not_exists(pk)'"),
     (purity.html_by_escaping, PAGE, "x = f'<b>{name}</b>'"),
     (purity.html_by_escaping, PAGE, "x = '<a href=' + name"),
-    (purity.html_by_escaping, f"{LIBRARY}cli/web.py", "x = '<br/>'"),
+    (purity.html_by_escaping, f"{LIBRARY}cli/web_pages.py", "x = '<br/>'"),
     (purity.html_by_escaping, PAGE, "x = Markup(name)"),
     (purity.frames_are_sparks_own, JOB, "import pandas"),
     (purity.frames_are_sparks_own, JOB, "from pyspark import pandas"),

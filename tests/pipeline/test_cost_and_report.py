@@ -11,7 +11,7 @@ import pytest
 from glue_jobs.pipeline.tables import cost as table
 from infra import cost as reckoning
 from sedano.cli import main
-from sedano.cli.cost import MEASURED
+from sedano.cli.cost_tables import MEASURED
 from sedano.cli.exits import Exit
 from tests.pipeline.streams import lives, written
 

@@ -12,8 +12,8 @@ from moto import mock_aws
 
 from sedano import __version__, testing
 from sedano.cli import main
-from sedano.cli.doctor import fits, machine, reach
 from sedano.cli.exits import Exit
+from sedano.cli.stage_findings import fits, machine, reach
 from sedano.deploy import checkup
 from sedano.deploy.account import Target
 from sedano.errors import NotAllowed

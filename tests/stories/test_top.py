@@ -14,7 +14,7 @@ import pytest
 
 from sedano.cli import main
 from sedano.cli.exits import Exit
-from sedano.cli.top import ENTER, LEAVE
+from sedano.cli.live_screens import ENTER, LEAVE
 
 LIBRARY = Path(__file__).parents[2] / "layers/sedano/python"
 PROGRAM = """

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from sedano.cli import main
-from sedano.cli import web as cli_web
+from sedano.cli import web_pages as cli_web
 from sedano.cli.exits import Exit
 from sedano.errors import UsageError
 from sedano.web.loopback import listener

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sedano.cli.top import keys
+from sedano.cli.live_screens import keys
 from sedano.views.browser import FIRST_S, KEYS, MOST_AWAY_S, MOST_S, Browser, away, pressed, rested
 from sedano.views.panels import Cell, Panel, Screen, ScreenQuery
 from sedano.views.reader import About

@@ -1,4 +1,4 @@
-"""Serves ministack behind the request filter, on the loopback port in GATEWAY_PORT: `python -m sedano.emulator`, in ministack's environment.
+"""Serves ministack behind the filter, on the loopback port in GATEWAY_PORT: `python -m sedano.emulator`, in ministack's environment.
 
 The run's credentials are in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Functions sign with sessions that ministack issues them.
 """

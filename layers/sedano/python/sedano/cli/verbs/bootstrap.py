@@ -18,6 +18,6 @@ from sedano.cli.verbs.staged import asked, of_stage
 @changes
 def command(policies: tuple[str, ...], given: tuple[str, ...]) -> int:
     """Prepare the account."""
-    from sedano.cli import deploy
+    from sedano.cli import stage_stacks
 
-    return deploy.bootstrap(asked(given), policies)
+    return stage_stacks.bootstrap(asked(given), policies)

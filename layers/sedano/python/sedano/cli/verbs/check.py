@@ -28,7 +28,7 @@ Exits with 6 if there is a fault."""
 @of_colour
 def command(deploy: bool, strict: bool, given: tuple[str, ...], as_json: bool) -> int:
     """Check the app."""
-    from sedano.cli.check import check
+    from sedano.cli.offline_checks import check
 
     found = asked(given, as_json=as_json)
     return check(found.settings, found.given, deploy=deploy, strict=strict, as_json=as_json)

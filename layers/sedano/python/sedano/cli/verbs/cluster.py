@@ -20,6 +20,6 @@ LATEST, DAYS = 50, 2
 @click.option("--days", type=whole(1), default=DAYS, metavar="N", help=f"Count the tasks of N days, today included; default: {DAYS}.")
 def command(latest: int, as_json: bool, days: int) -> None:
     """Show the cluster."""
-    from sedano.cli.cluster import show
+    from sedano.cli.cluster_listing import show
 
     show(the_app().outlet.ports, latest, days, as_json)

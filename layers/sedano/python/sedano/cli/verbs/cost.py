@@ -34,9 +34,9 @@ def command(assembly: Path | None, place: str | None, days: int | None, given: t
     """Print costs."""
     if sum(one is not None for one in (assembly, place, days)) > 1:
         raise click.UsageError("ASSEMBLY, --days and --history exclude each other; give one of them")
-    from sedano.cli import cost
+    from sedano.cli import cost_tables
 
     if days is not None:
-        return cost.of_tasks(the_app(), days, as_json=as_json)
+        return cost_tables.of_tasks(the_app(), days, as_json=as_json)
     options = asked(given, as_json=as_json)
-    return cost.of_stage(options, assembly) if place is None else cost.of_history(place, as_json=as_json)
+    return cost_tables.of_stage(options, assembly) if place is None else cost_tables.of_history(place, as_json=as_json)

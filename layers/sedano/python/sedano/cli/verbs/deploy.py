@@ -21,6 +21,6 @@ from sedano.cli.verbs.staged import asked, of_stage
 @changes
 def command(no_trial: bool, given: tuple[str, ...]) -> int:
     """Deploy the stage."""
-    from sedano.cli import deploy
+    from sedano.cli import stage_stacks
 
-    return deploy.deploy(asked(given), try_it=not no_trial)
+    return stage_stacks.deploy(asked(given), try_it=not no_trial)

@@ -13,6 +13,6 @@ from sedano.cli.verbs.staged import asked, of_stage
 @changes
 def command(given: tuple[str, ...]) -> int:
     """Delete the stage."""
-    from sedano.cli import deploy
+    from sedano.cli import stage_stacks
 
-    return deploy.destroy(asked(given))
+    return stage_stacks.destroy(asked(given))

@@ -14,6 +14,6 @@ from sedano.cli.verbs.staged import asked, of_stage
 @as_json
 def command(every: bool, given: tuple[str, ...], as_json: bool) -> int:
     """Show the changes."""
-    from sedano.cli import deploy
+    from sedano.cli import stage_stacks
 
-    return deploy.diff(asked(given, as_json=as_json), every)
+    return stage_stacks.diff(asked(given, as_json=as_json), every)

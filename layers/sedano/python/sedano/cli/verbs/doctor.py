@@ -27,6 +27,6 @@ Exits with 6 if there is a fault."""
 @of_colour
 def command(local: bool, strict: bool, given: tuple[str, ...], as_json: bool) -> int:
     """Check the machine and the stage."""
-    from sedano.cli.doctor import doctor
+    from sedano.cli.stage_findings import doctor
 
     return doctor(asked(given, as_json=as_json).settings, local=local, strict=strict, as_json=as_json)

@@ -13,6 +13,6 @@ from sedano.cli.options import as_json, of_app, the_app
 @as_json
 def command(task_id: str, as_json: bool) -> None:
     """Explain why the task has not run."""
-    from sedano.cli.explain import show
+    from sedano.cli.explanations import show
 
     show(the_app(), task_id, as_json)

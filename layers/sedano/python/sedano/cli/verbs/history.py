@@ -18,6 +18,6 @@ def command(context: click.Context, arguments: tuple[str, ...]) -> int:
     if arguments in (("--help",), ("-h",)):
         click.echo(context.get_help())
         return 0
-    from sedano.cli.history import work
+    from sedano.cli.history_job import work
 
     return work(arguments)

@@ -30,9 +30,9 @@ def command() -> None:
 @of_list
 def list_(as_json: bool) -> None:
     """Show the keys."""
-    from sedano.cli import keys
+    from sedano.cli import key_changes
 
-    keys.show_all(the_app().outlet.ports, as_json)
+    key_changes.show_all(the_app().outlet.ports, as_json)
 
 
 @command.command(help="Make the first key, which the first function that needs it also does.")
@@ -41,9 +41,9 @@ def list_(as_json: bool) -> None:
 @of_app
 def init(replace: bool) -> int:
     """Make the first key."""
-    from sedano.cli import keys
+    from sedano.cli import key_changes
 
-    return keys.init(the_app(), replace, consent())
+    return key_changes.init(the_app(), replace, consent())
 
 
 @command.command(help="Let a new key sign; the old one holds for 14 days more.")
@@ -55,9 +55,9 @@ def rotate(no_wait: bool, at_once: bool) -> int:
     """Let a new key sign."""
     if no_wait and at_once:
         raise click.UsageError("--no-wait and --at-once exclude each other; give one of them")
-    from sedano.cli import keys
+    from sedano.cli import key_changes
 
-    return keys.rotate(the_app(), no_wait=no_wait, at_once=at_once, consent=consent())
+    return key_changes.rotate(the_app(), no_wait=no_wait, at_once=at_once, consent=consent())
 
 
 @command.command(help="Drop a key that no longer signs.")
@@ -67,6 +67,6 @@ def rotate(no_wait: bool, at_once: bool) -> int:
 @of_app
 def revoke(key: str, at_once: bool) -> int:
     """Drop a key."""
-    from sedano.cli import keys
+    from sedano.cli import key_changes
 
-    return keys.revoke(the_app(), key, at_once, consent())
+    return key_changes.revoke(the_app(), key, at_once, consent())

@@ -20,6 +20,6 @@ from sedano.cli.verbs.staged import asked, of_stage
 @as_json
 def command(follow: bool, since: str, functions: tuple[str, ...], given: tuple[str, ...], as_json: bool) -> int:
     """Print the log lines."""
-    from sedano.cli import deploy
+    from sedano.cli import stage_stacks
 
-    return deploy.show_logs(asked(given, as_json=as_json), since, follow, functions)
+    return stage_stacks.show_logs(asked(given, as_json=as_json), since, follow, functions)

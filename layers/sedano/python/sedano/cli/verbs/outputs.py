@@ -16,6 +16,6 @@ from sedano.cli.verbs.staged import asked, of_stage
 @as_json
 def command(given: tuple[str, ...], as_json: bool) -> int:
     """Print the variables."""
-    from sedano.cli import deploy
+    from sedano.cli import stage_stacks
 
-    return deploy.outputs(asked(given, as_json=as_json))
+    return stage_stacks.outputs(asked(given, as_json=as_json))

@@ -38,9 +38,9 @@ def command() -> None:
 @of_list
 def list_(reason: str | None, as_json: bool) -> None:
     """Show the reasons."""
-    from sedano.cli import parked
+    from sedano.cli import parked_messages
 
-    parked.show_reasons(the_app(), reason, _most(), as_json)
+    parked_messages.show_reasons(the_app(), reason, _most(), as_json)
 
 
 @command.command(help="Show one message whole, with its reason. ID is that of the task or of the message.")
@@ -50,9 +50,9 @@ def list_(reason: str | None, as_json: bool) -> None:
 @as_json
 def show(named: str, as_json: bool) -> int:
     """Show one message."""
-    from sedano.cli import parked
+    from sedano.cli import parked_messages
 
-    return parked.show(the_app(), named, _most(), as_json)
+    return parked_messages.show(the_app(), named, _most(), as_json)
 
 
 @command.command(help="Send messages again to the queue that they came from. IDs are those of tasks or of messages.")
@@ -69,10 +69,10 @@ def redrive(ids: tuple[str, ...], everything: bool, why: str | None, foreign: bo
         raise click.UsageError("redrive what? give ids, or --why CODE, or --all")
     if foreign and not ids:
         raise click.UsageError("--foreign: give the ids of the messages; look at each with `sedano parked show ID` first")
-    from sedano.cli import parked
+    from sedano.cli import parked_messages
 
-    meant = parked.Meant(ids=ids, reason=why, everything=everything)
-    return parked.send_again(the_app(), meant, foreign=foreign, most=_most(), consent=consent())
+    meant = parked_messages.Meant(ids=ids, reason=why, everything=everything)
+    return parked_messages.send_again(the_app(), meant, foreign=foreign, most=_most(), consent=consent())
 
 
 def _most() -> int:

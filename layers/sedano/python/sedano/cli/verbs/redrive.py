@@ -23,6 +23,6 @@ def command(queue: str | None, why: str | None, everything: bool, most: int) -> 
     """Send parked messages again."""
     if everything == bool(queue or why):
         raise click.UsageError("redrive what? give --queue or --why, or --all")
-    from sedano.cli import parked
+    from sedano.cli import parked_messages
 
-    return parked.redrive_asked(the_app(), queue, why, most, consent())
+    return parked_messages.redrive_asked(the_app(), queue, why, most, consent())

@@ -34,6 +34,6 @@ def command(
     source: str | None, target: str, out: str, root: str | None, fail_on: tuple[str, ...], diff: str | None, as_json: bool
 ) -> int:  # fmt: skip
     """Write the page."""
-    from sedano.cli.report import ReportOptions, report
+    from sedano.cli.history_report import ReportOptions, report
 
     return report(ReportOptions(target=target, out=out, source=source, root=root, fail_on=fail_on, diff=diff), as_json=as_json)

@@ -25,9 +25,9 @@ def command() -> None:
 @of_list
 def list_(as_json: bool) -> None:
     """Show what waits."""
-    from sedano.cli import spool
+    from sedano.cli import spooled_messages
 
-    spool.show(as_json)
+    spooled_messages.show(as_json)
 
 
 @command.command(help="Send what waits for the app and the stage of this environment.")
@@ -35,9 +35,9 @@ def list_(as_json: bool) -> None:
 @of_app
 def send() -> int:
     """Send what waits."""
-    from sedano.cli import spool
+    from sedano.cli import spooled_messages
 
-    return spool.send(the_app(), consent())
+    return spooled_messages.send(the_app(), consent())
 
 
 @command.command(help="Delete what waits in one spool, as `list` names it.")
@@ -46,6 +46,6 @@ def send() -> int:
 @changes
 def drop(spool: str, count: int) -> int:
     """Delete what waits."""
-    from sedano.cli.spool import drop as dropped
+    from sedano.cli.spooled_messages import drop as dropped
 
     return dropped(spool, count, consent())

@@ -10,7 +10,7 @@ import click
 from sedano.cli.options import consent, of_app, settings
 
 if TYPE_CHECKING:
-    from sedano.cli.deploy import StageOptions
+    from sedano.cli.stage_stacks import StageOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,8 +24,8 @@ def asked(given: tuple[str, ...], *, as_json: bool = False) -> StageOptions:
 
     A command that changes something has `--json` from `sedano.cli.options.changes`, any other one gives it as *as_json*.
     """
-    from sedano.cli.deploy import StageOptions
     from sedano.cli.settings import apply
+    from sedano.cli.stage_stacks import StageOptions
 
     found = settings()
     click.get_current_context().find_root().call_on_close(apply(found))

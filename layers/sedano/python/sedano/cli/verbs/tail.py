@@ -31,7 +31,7 @@ def command(wanted: tuple[str, ...], follow: bool, every: float, span: float | N
     """Show events."""
     if every < 1:
         raise click.UsageError("--every: give one second or more: each look reads the history of whole days")
-    from sedano.cli.tail import TailOptions, tail
+    from sedano.cli.latest_events import TailOptions, tail
 
     asked = TailOptions(
         wanted=wanted, limit=limit, days=days, follow=follow or span is not None, every=every, seconds=span, as_json=as_json,

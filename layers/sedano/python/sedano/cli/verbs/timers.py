@@ -30,6 +30,6 @@ def command() -> None:
 @of_app
 def foreign(names: tuple[str, ...], delete: bool) -> int:
     """Show or delete foreign schedules."""
-    from sedano.cli import timers
+    from sedano.cli import foreign_schedules
 
-    return timers.foreign(the_app(), names, delete, consent())
+    return foreign_schedules.foreign(the_app(), names, delete, consent())

@@ -25,7 +25,7 @@ shows the reads of the screen and their price."""
 @of_app
 def command(screen: str, days: int, hide: bool) -> int:
     """Show the stage until `q`."""
-    from sedano.cli.top import run
+    from sedano.cli.live_screens import run
     from sedano.views.panels import ScreenQuery
 
     return run(the_app(), ScreenQuery(screen, days=days, redact=hide))

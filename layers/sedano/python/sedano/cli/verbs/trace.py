@@ -18,6 +18,6 @@ ID is any task of the canvas. A bar is shorter where nothing ran; BEGIN and TOOK
 @as_json
 def command(task_id: str, days: int, as_json: bool) -> int:
     """Show the trace."""
-    from sedano.cli.trace import show
+    from sedano.cli.span_bars import show
 
     return show(the_app(), task_id, days, as_json)

@@ -28,7 +28,7 @@ def command(port: int, no_open: bool, actions: bool) -> int:
     """Serve the pages until Ctrl-C."""
     import webbrowser
 
-    from sedano.cli.web import run
+    from sedano.cli.web_pages import run
 
     app, found = the_app(), settings()
     region = found.values["region"].value

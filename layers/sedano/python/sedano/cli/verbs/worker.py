@@ -69,7 +69,7 @@ def command(
         return supervise([*_words(options), f"--log={form}"], processes, drain)
     app = the_app()
     if form == "lines":
-        from sedano.cli.worker import in_lines
+        from sedano.cli.worker_lines import in_lines
 
         options = in_lines(options)
     return run(app, options)

@@ -29,7 +29,7 @@ def command() -> None:
 @of_app
 def check(workflow: str) -> None:
     """Check a workflow."""
-    from sedano.cli import workflow as doing
+    from sedano.cli import workflow_runs as doing
 
     doing.check(the_app(), workflow)
 
@@ -40,7 +40,7 @@ def check(workflow: str) -> None:
 @of_app
 def draw(workflow: str, svg: bool) -> None:
     """Draw a workflow."""
-    from sedano.cli import workflow as doing
+    from sedano.cli import workflow_runs as doing
 
     doing.draw(the_app(), workflow, svg)
 
@@ -52,7 +52,7 @@ def draw(workflow: str, svg: bool) -> None:
 @of_app
 def start(workflow: str, inputs: tuple[str, ...], run_id: str | None) -> None:
     """Start a run."""
-    from sedano.cli import workflow as doing
+    from sedano.cli import workflow_runs as doing
 
     doing.start(the_app(), workflow, inputs, run_id)
 
@@ -63,7 +63,7 @@ def start(workflow: str, inputs: tuple[str, ...], run_id: str | None) -> None:
 @of_list
 def list_(workflow: str | None, as_json: bool) -> None:
     """Show the runs."""
-    from sedano.cli import workflow as doing
+    from sedano.cli import workflow_runs as doing
 
     doing.show_runs(the_app(), workflow, as_json)
 
@@ -74,7 +74,7 @@ def list_(workflow: str | None, as_json: bool) -> None:
 @as_json
 def show(run: str, as_json: bool) -> None:
     """Show one run."""
-    from sedano.cli import workflow as doing
+    from sedano.cli import workflow_runs as doing
 
     doing.show(the_app(), run, as_json)
 
@@ -117,6 +117,6 @@ def retry(run: str, undone: tuple[str, ...]) -> int:
 
 
 def _control(verb: str, run: str, undone: tuple[str, ...] = ()) -> int:
-    from sedano.cli import workflow as doing
+    from sedano.cli import workflow_runs as doing
 
     return doing.control(the_app(), verb, run, undone, consent())

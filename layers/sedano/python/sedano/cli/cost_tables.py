@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from sedano.app import Sedano
-from sedano.cli import history
-from sedano.cli.deploy import StageOptions
+from sedano.cli import history_job
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_text
+from sedano.cli.stage_stacks import StageOptions
 from sedano.cli.tables import Seconds, document, listing
 from sedano.deploy.cdk_environment import constructs, toolset
 from sedano.deploy.context import context
@@ -32,7 +32,7 @@ def of_stage(asked: StageOptions, assembly: Path | None) -> Exit:
 
 def of_history(place: str, *, as_json: bool) -> int:
     """Print the cost of each task in the history at *place*; return the exit code of the job."""
-    return history.work(["query", MEASURED, "--target", place, *(["--json"] if as_json else [])])
+    return history_job.work(["query", MEASURED, "--target", place, *(["--json"] if as_json else [])])
 
 
 def of_tasks(app: Sedano, days: int, *, as_json: bool) -> int:

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 from typing import NamedTuple
 
-from sedano.cli import history
+from sedano.cli import history_job
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json
 
@@ -44,5 +44,5 @@ def _worked(arguments: list[str]) -> tuple[int, dict[str, object]]:
     """Run the job; return its exit code and its answer."""
     written = StringIO()
     with redirect_stdout(written):
-        status = history.work(arguments)
+        status = history_job.work(arguments)
     return status, json.loads(written.getvalue()) if status in (Exit.DONE, Exit.PROBLEMS) else {}
