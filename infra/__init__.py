@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from .assets import AssetError
     from .config import ConfigError, StageConfig
     from .discovery import DiscoveryError
+    from .fleet import Fleet
     from .sedano_stacks import SedanoStacks
 
-__all__ = ["AssetError", "ConfigError", "DiscoveryError", "SedanoStacks", "StageConfig"]
+__all__ = ["AssetError", "ConfigError", "DiscoveryError", "Fleet", "SedanoStacks", "StageConfig"]
 
 if not TYPE_CHECKING:
 
@@ -35,6 +36,8 @@ def _home(name: str) -> ModuleType | None:
             from . import config as home
         case "DiscoveryError":
             from . import discovery as home
+        case "Fleet":
+            from . import fleet as home
         case "SedanoStacks":
             from . import sedano_stacks as home
         case _:

@@ -5,13 +5,14 @@ user's own traceback.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import assets, discovery, ignored, native
 from .config import LONGEST_TIMEOUT, StageConfig, require
+from .fleet import FARGATE
 from .ignored import Ignored
 from .packages import MODULES, here, is_compiled, library_packages, packages_for
 from .pins import LAMBDA, Platform
@@ -45,9 +46,10 @@ class Declared:
     connect: str = ""
     worker: Mapping[str, float] = field(default_factory=dict)
 
-    def longest(self) -> tuple[str, float]:
-        """Return the task with the longest time limit, and its seconds: 0 where no task has one."""
-        limits = [(max(task.get("time_limit") or 0, task.get("soft_time_limit") or 0), name) for name, task in self.tasks.items()]
+    def longest(self, but: Collection[str] = ()) -> tuple[str, float]:
+        """Return the task with the longest time limit, and its seconds: 0 where no task has one; *but*: those of these queues aside."""
+        timed = {name: task for name, task in self.tasks.items() if task["queue"] not in but}
+        limits = [(max(task.get("time_limit") or 0, task.get("soft_time_limit") or 0), name) for name, task in timed.items()]
         seconds, name = max(limits, default=(0, ""))
         return name, seconds
 
@@ -113,8 +115,10 @@ def application(
         require(_QUEUE.fullmatch(name), "queues", name, _QUEUE_SAYS)
     folded = {name.lower() for name in declared.queues}
     require(len(folded) == len(declared.queues), "queues", declared.queues, "names that differ by more than their case")
-    for name in config.queue_concurrency:
-        require(name in declared.queues, "queue_concurrency", name, f"one of the queues of {app}: {', '.join(declared.queues)}")
+    for setting, given in {"queue_concurrency": config.queue_concurrency, "served_by": config.served_by}.items():
+        for name in given:
+            require(name in declared.queues, setting, name, f"one of the queues of {app}: {', '.join(declared.queues)}")
+    _require_fleet_time(declared, config)
     _require_connected(app, declared, config)
     return Application(app, code, package, packages, declared, ignore)
 
@@ -130,12 +134,21 @@ def _require_deployed(code: Path, declared: Declared, unwanted: Ignored) -> None
 
 def _require_time(declared: Declared, config: StageConfig) -> None:
     """Refuse a time limit that the functions cannot keep: Lambda would end the invocation before it, again and again."""
-    name, longest = declared.longest()
+    name, longest = declared.longest(but=config.processes_serve)
     needed = math.ceil(longest + TIME_TO_RECORD)
     wanted = f"a shorter time_limit= of {name}, {longest:g}" if needed > LONGEST_TIMEOUT else f"at least {needed}, for the task {name} has "
     wanted += f": Lambda ends an invocation after {LONGEST_TIMEOUT} s" if needed > LONGEST_TIMEOUT else f"a time limit of {longest:g} s"
     within = needed <= (LONGEST_TIMEOUT if config.local else config.timeout)
     require(not longest or within, "timeout", config.timeout, wanted)
+
+
+def _require_fleet_time(declared: Declared, config: StageConfig) -> None:
+    """Refuse a time limit that the processes on Fargate would not keep."""
+    others = [queue for queue in declared.queues if config.server_of(queue) != FARGATE]
+    name, longest = declared.longest(but=others)
+    allowed = config.fleet.timeout if config.fleet else 0
+    needed = math.ceil(longest + TIME_TO_RECORD)
+    require(not longest or needed <= allowed, "fleet.timeout", allowed, f"at least {needed}, for {name} has a time limit of {longest:g} s")
 
 
 def _require_begun(declared: Declared, config: StageConfig) -> None:

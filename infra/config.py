@@ -14,6 +14,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from . import stream_arns
+from .checked import ConfigError as ConfigError
+from .checked import require as require
+from .checked import require_within as _require_within
+from .fleet import FARGATE, LAMBDA, PROCESS, SERVERS, Fleet
 from .glue_schedule import wrong_with
 
 #: For how many days logs may be kept: the choices of CloudWatch Logs that anyone makes.
@@ -57,10 +61,6 @@ _ARNS = {
 _ALSO_MADE_BESIDE = ("alarm_topic",)
 
 
-class ConfigError(ValueError):
-    """A setting of the deployment cannot be used; the message begins with the setting's name."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageConfig:
     """One stage of one application.
@@ -73,6 +73,9 @@ class StageConfig:
         batch: messages an invocation (1 to 10).
         concurrency: invocations at once a queue (2 to 1 000).
         queue_concurrency: the same for single queues, by name.
+        served_by: what serves a queue, by its name: `lambda`, which serves those that are not named; `fargate`, a service of ECS with
+            `sedano worker`; or `process`, `sedano worker` on hosts of yours. Lambda receives nothing from a queue of the other two.
+        fleet: the processes on Fargate.
         retention: days that logs are kept.
         blob_days: days that large arguments and results are kept (29 to 3 650).
         history_days: days that event lines are kept in the history bucket's `events/` (30 to 3 650); by default for ever. The tables that
@@ -123,6 +126,8 @@ class StageConfig:
     batch: int = 10
     concurrency: int = 10
     queue_concurrency: Mapping[str, int] = field(default_factory=dict)
+    served_by: Mapping[str, str] = field(default_factory=dict)
+    fleet: Fleet | None = None
     retention: int = 30
     blob_days: int = 60
     history_days: int | None = None
@@ -157,6 +162,7 @@ class StageConfig:
         self._check_place()
         self._check_sizes()
         self._check_concurrency()
+        self._check_servers()
         self._check_tags()
         self._check_arns()
         self._check_streams()
@@ -174,7 +180,7 @@ class StageConfig:
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
-        for name in ("queue_concurrency", "tags", "streams", "stream_keys", "tables"):
+        for name in ("queue_concurrency", "served_by", "tags", "streams", "stream_keys", "tables"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def _check_place(self) -> None:
@@ -205,6 +211,17 @@ class StageConfig:
         _require_within("webhook_concurrency", self.webhook_concurrency, 0, MOST_CONCURRENCY)
         for queue, number in self.queue_concurrency.items():
             _require_within(f"queue_concurrency[{queue}]", number, LEAST_CONCURRENCY, MOST_CONCURRENCY)
+
+    def _check_servers(self) -> None:
+        for queue, server in self.served_by.items():
+            require(server in SERVERS, f"served_by[{queue}]", server, f"one of {', '.join(SERVERS)}")
+            free = server == LAMBDA or queue not in self.queue_concurrency
+            require(free, f"queue_concurrency[{queue}]", self.queue_concurrency.get(queue), f"a queue of Lambda's: {server} serves {queue}")
+        require(self.fleet is None or isinstance(self.fleet, Fleet), "fleet", self.fleet, "Fleet(image=…), as a text image=…,drain=60")
+        needed = [queue for queue, server in self.served_by.items() if server == FARGATE]
+        expected = f"Fleet(image=…) with the image of your code, because Fargate serves {', '.join(needed)}"
+        require(not needed or self.fleet is not None, "fleet", self.fleet, expected)
+        require(needed or self.fleet is None, "fleet", self.fleet, "a queue in served_by with the server fargate beside it")
 
     def _check_tags(self) -> None:
         require(len(self.tags) <= MOST_TAGS, "tags", f"{len(self.tags)} tags", f"at most {MOST_TAGS}")
@@ -285,6 +302,16 @@ class StageConfig:
         """How many invocations at once the queue of this name may have."""
         return self.queue_concurrency.get(queue, self.concurrency)
 
+    def server_of(self, queue: str) -> str:
+        """Return what serves *queue*. On this machine, where Fargate is missing, the worker function does so in its place."""
+        server = self.served_by.get(queue, LAMBDA)
+        return LAMBDA if self.local and server == FARGATE else server
+
+    @property
+    def processes_serve(self) -> frozenset[str]:
+        """The queues that Lambda does not serve."""
+        return frozenset(queue for queue in self.served_by if self.server_of(queue) in (FARGATE, PROCESS))
+
     @property
     def concurrency_aside(self) -> int:
         """How many invocations at once the router and the recorder may have: on this machine, the fewest there are."""
@@ -296,20 +323,9 @@ class StageConfig:
         return f"{sys.version_info.major}.{sys.version_info.minor}" if self.local else "3.13"
 
 
-def require(holds: object, name: str, value: object, expected: str) -> None:
-    """Raise `ConfigError` about the setting *name* unless *holds*."""
-    if not holds:
-        raise ConfigError(f"{name}: {value!r} cannot be used; expected {expected}")
-
-
 def _is(pattern: re.Pattern[str], value: object) -> bool:
     return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
 def _is_sum(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1_000_000
-
-
-def _require_within(name: str, value: object, least: int, most: int) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-    require(whole, name, value, f"a whole number from {least} to {most}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .config import StageConfig, require
+from .fleet import Fleet
 
 _WHAT = ("app", "code", "requirements", "replace", "ignore")
 #: The one setting of the CDK itself whose name is made as ours are.
@@ -98,6 +99,26 @@ def _numbers(name: str, text: str) -> dict[str, int]:
     return {key: _number(f"{name}[{key}]", value) for key, value in _pairs(name, text).items()}
 
 
+def _joined(_: str, text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split("+")))
+
+
+def _fleet(name: str, text: str) -> Fleet:
+    """Read `image=…,drain=60,subnets=subnet-1+subnet-2`."""
+    known = [field.name for field in fields(Fleet)]
+    readers: Mapping[str, Callable[[str, str], Any]] = {
+        **dict.fromkeys(("image", "architecture"), _text), **dict.fromkeys(("subnets", "security_groups"), _joined), "public_ip": _flag,
+    }  # fmt: skip
+    read: dict[str, Any] = {}
+    for key, value in _pairs(name, text).items():
+        near = difflib.get_close_matches(key, known, 1)
+        expected = f"{near[0]}, if that was meant" if near else f"one of {', '.join(known)}"
+        require(key in known, f"{name}.{key}", value, expected)
+        read[key] = readers.get(key, _number)(f"{name}.{key}", value)
+    require(read.get("image"), f"{name}.image", "", "the address of the image with your code")
+    return Fleet(**read)
+
+
 _READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("memory", "timeout", "batch", "concurrency", "retention", "blob_days"), _number),
     **dict.fromkeys(("history_days", "most_reads", "most_writes", "most_budget", "most_failures"), _number),
@@ -106,5 +127,6 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("local", "production", "own_key", "schedules", "pipeline_by_task", "task_metrics", "empty_buckets"), _flag),
     "budget": _dollars,
     "queue_concurrency": _numbers,
-    **dict.fromkeys(("tags", "streams", "stream_keys", "tables"), _pairs),
+    "fleet": _fleet,
+    **dict.fromkeys(("served_by", "tags", "streams", "stream_keys", "tables"), _pairs),
 }

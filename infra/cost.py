@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from . import fleet_cost
 from .places import HISTORY_PREFIX
 from .prices import DAY, LIST, MILLION, REGION
 from .templates import templates
@@ -108,7 +109,7 @@ def read(assembly: Path, name: str | None = None) -> Stage:
 def _stage(named: Sequence[tuple[str, Mapping[str, Any]]]) -> Stage:
     mappings = [_properties(one) for _, one in named if one["Type"] == "AWS::Lambda::EventSourceMapping"]
     sizes = {_consumer(one): one["BatchSize"] for one in mappings}
-    workers = [_properties(one) for name, one in named if _is_function(one) and name.startswith("Worker")]
+    workers = [_properties(one) for name, one in named if one["Type"] == "AWS::Lambda::Function" and name.startswith("Worker")]
     memory = max((one["MemorySize"] for one in workers), default=512) / 1024
     by_task = any("SEDANO_TASK_METRICS" in one.get("Environment", {}).get("Variables", {}) for one in workers)
     return Stage([one for _, one in named], sizes.get("Worker", 10), sizes.get("Recorder", 10), memory, by_task)
@@ -131,6 +132,7 @@ def idle(stage: Stage) -> list[Item]:
         ("metrics by which a stream is seen to be read", len(_told(stage)), LIST.metric),
         ("dashboards", _count(stage, "AWS::CloudWatch::Dashboard"), LIST.dashboard),
         ("keys of its own", _count(stage, "AWS::KMS::Key"), LIST.key),
+        *fleet_cost.month(stage.resources),
     )
 
 
@@ -246,7 +248,7 @@ def page(stage: Stage) -> str:
         *(_table("A million requests to webhooks, beside the tasks that they cause", webhooks(stage)) if webhooks(stage) else ()),
         *_of_streams(stage),
         *_of_the_history(stage),
-        *_of_the_job(stage),
+        *_of_the_job(stage), *fleet_cost.sentences(stage.resources),
         *_of_each_task(stage),
         f"Each second that a task's own code takes adds {second:.2f} to a million at {stage.memory_gb:g} GB, if nothing shares its wait.",
         f"An invocation waits {WAIT * 1000:g} ms for AWS, and the worker needs {CORE_INVOCATION * 1000:g} ms of a full core for it and",
@@ -347,10 +349,6 @@ def _mappings(stage: Stage, *, of_streams: bool) -> list[Mapping[str, Any]]:
 def _told(stage: Stage) -> list[Mapping[str, Any]]:
     """Return the mappings of streams for which Lambda emits metrics."""
     return [one for one in _mappings(stage, of_streams=True) if one.get("MetricsConfig", {}).get("Metrics")]
-
-
-def _is_function(resource: Mapping[str, Any]) -> bool:
-    return bool(resource["Type"] == "AWS::Lambda::Function")
 
 
 def _consumer(mapping: Mapping[str, Any]) -> str:

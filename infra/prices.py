@@ -1,6 +1,6 @@
 """The prices of the services that a stage uses: list prices of one Region on one day, in US dollars, without the free tiers.
 
-Sources: the pricing pages of SQS, Lambda, DynamoDB, S3, CloudWatch, EventBridge Scheduler, KMS and Glue.
+Sources: the pricing pages of SQS, Lambda, DynamoDB, S3, CloudWatch, EventBridge Scheduler, KMS, Glue, Fargate and VPC.
 """
 
 from typing import NamedTuple
@@ -27,6 +27,12 @@ class Prices(NamedTuple):
     #: A worker of the type G.1X for an hour, of spare capacity; a run is asked for one minute at least.
     glue_worker: float = 0.29
     log_gb: float = 0.50
+    #: Fargate for an hour, on demand, arm64: a virtual CPU, and a gigabyte. Spare capacity costs up to 70 % less, by a price that changes.
+    fargate_cpu: float = 0.03238
+    fargate_gb: float = 0.00356
+    #: A public address for an hour, in use; a NAT gateway for an hour, without the data.
+    address: float = 0.005
+    nat: float = 0.045
     #: A month each.
     alarm: float = 0.10
     dashboard: float = 3.00

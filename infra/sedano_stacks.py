@@ -107,8 +107,9 @@ class SedanoStacks(Construct):
 
     def _timed(self, config: StageConfig) -> StageConfig:
         """On this machine, where seconds are few by default, a task with a time limit has the time until then."""
-        needed = math.ceil(self.application.declared.longest()[1] + TIME_TO_RECORD)
-        longer = config.local and self.application.declared.longest()[1] and needed > config.timeout
+        longest = self.application.declared.longest(but=config.processes_serve)[1]
+        needed = math.ceil(longest + TIME_TO_RECORD)
+        longer = config.local and longest and needed > config.timeout
         return replace(config, timeout=needed) if longer else config
 
     def _watch(self, config: StageConfig) -> None:
@@ -129,5 +130,5 @@ class SedanoStacks(Construct):
             iam.PermissionsBoundary.of(self).apply(boundary)
         if config.alarm_topic is not None:
             for alarm in self.node.find_all():
-                if isinstance(alarm, cloudwatch.CfnAlarm):
+                if isinstance(alarm, cloudwatch.CfnAlarm) and not alarm.alarm_actions:  # an alarm that starts a process calls nobody
                     alarm.alarm_actions = [config.alarm_topic]

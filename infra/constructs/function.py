@@ -13,9 +13,9 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from ..config import StageConfig
-from ..nag import acknowledge, acknowledge_wildcard
+from ..nag import acknowledge
+from .grants import CONSUME, Grants
 from .release import Release
-from .role import statements
 from .streams import READS, StreamMapping
 
 _NOT_CODE = ["README.md", "__pycache__", "*.pyc"]
@@ -28,13 +28,6 @@ RETENTION = {
     90: logs.RetentionDays.THREE_MONTHS,
     180: logs.RetentionDays.SIX_MONTHS,
     365: logs.RetentionDays.ONE_YEAR,
-}
-#: What the local endpoint authorises by another name than AWS: a batch, which is the single call there, and a look at a mapping.
-_LOCALLY = {
-    "sqs:SendMessage": "sqs:SendMessageBatch",
-    "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
-    "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
-    "lambda:GetEventSourceMapping": "lambda:ListEventSourceMappings",
 }
 _PYTHON = "Python 3.13 is what Glue 6 runs, and one library serves the functions and the Glue jobs."
 #: Why what a function fails at is not lost without dead letters of the function's own, where queues feed it.
@@ -77,6 +70,8 @@ class Function(Construct):
         super().__init__(scope, name)
         self._config, self._at_once = config, at_once
         self._role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        #: What its role may do.
+        self.grants = Grants(self._role, self._role.add_to_policy, local=config.local)
         #: What it writes.
         self.logs = logs.LogGroup(self, "Logs", retention=RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY)
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], self.logs.log_group_arn)
@@ -123,22 +118,15 @@ class Function(Construct):
 
     def allow(self, actions: Sequence[str], *resources: str, where: Mapping[str, Any] | None = None) -> None:
         """Lets the function's role call `actions` on `resources` (ARNs), `where` these conditions hold, and on nothing else."""
-        named = [*actions, *(other for action, other in _LOCALLY.items() if action in actions and self._config.local)]
-        for statement in statements(named, resources, where):
-            self._role.add_to_policy(statement)
+        self.grants.allow(actions, *resources, where=where)
 
     def may_pass(self, role: str, to: str) -> None:
         """Lets the function's role hand the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""
-        only = {"StringEquals": {"iam:PassedToService": to}}
-        self._role.add_to_policy(iam.PolicyStatement(actions=["iam:PassRole"], resources=[role], conditions=only))
+        self.grants.may_pass(role, to)
 
     def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:
-        """Lets the role call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named.
-
-        The reason is given at the role: the CDK splits a policy that is too large for IAM, and any of the parts may hold the statement.
-        """
-        self.allow(actions, objects)
-        acknowledge_wildcard(self._role, objects, reason)
+        """Lets the role call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named."""
+        self.grants.allow_objects(actions, objects, reason)
 
     def consume(self, name: str, queue: sqs.IQueue, *, concurrency: int, batch: int | None = None, window: int = 0) -> str:
         """Feeds batches of `queue` to the function, at most `concurrency` at once; it answers which messages failed.
@@ -147,10 +135,7 @@ class Function(Construct):
 
         A `batch` (default: the setting) waits up to `window` seconds until it is full.
         """
-        self.allow(
-            ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"],
-            queue.queue_arn,
-        )
+        self.allow(CONSUME, queue.queue_arn)
         mapping = lambda_.EventSourceMapping(
             self,
             name,

@@ -27,6 +27,7 @@ from constructs import Construct
 from ..application import Application, Declared
 from ..config import DEFAULT_BUDGET, StageConfig, require
 from ..constructs.function import FED_BY_QUEUES, Content, Function
+from ..constructs.grants import Grants
 from ..constructs.layers import application_layers, library_layers, require_that_they_fit
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
@@ -170,11 +171,21 @@ class CoreStack(StageStack):
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
         effects = {"SEDANO_TABLES": self.to_json_string(dict(self._config.tables))} if self._config.tables else {}
-        worker = self._function("worker", {**environment, **effects}, may_loop=True)
-        if effects:
-            worker.allow(EFFECTS, *self._config.tables.values())
-        for name, queue in self._commands.items():
+        mine = {name: queue for name, queue in self._commands.items() if name not in self._config.processes_serve}
+        worker = self._function("worker", {**environment, **effects}, may_loop=bool(mine))
+        for name, queue in mine.items():
             self._mappings[name] = worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency_of(name))
+        self._grant_work(worker.grants)
+        if processes := {name: queue for name, queue in self._commands.items() if name not in mine}:
+            from ..constructs.processes import Processes
+
+            variables = {**environment, **effects}
+            Processes(self, "Processes", config=self._config, queues=processes, app=self._app, variables=variables, grant=self._grant_work)
+
+    def _grant_work(self, worker: Grants) -> None:
+        """Grant all that running tasks takes, wherever they run, beside receiving them."""
+        if self._config.tables:
+            worker.allow(EFFECTS, *self._config.tables.values())
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
         read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
@@ -190,7 +201,7 @@ class CoreStack(StageStack):
         )
 
     def _add_router(self, environment: Mapping[str, str]) -> None:
-        router = self._function("router", environment, may_loop=True)
+        router = self._function("router", environment, may_loop=bool(self._mappings))
         router.consume("From-events", self._events, concurrency=self._config.concurrency_aside)
         router.allow(["sqs:SendMessage"], *self._unordered_arns(), self._records.queue_arn, self._parked.queue_arn)
         self._allow_blobs(router, "s3:GetObject", "s3:PutObject")
@@ -223,7 +234,8 @@ class CoreStack(StageStack):
         )
 
     def _add_controller(self, environment: Mapping[str, str]) -> None:
-        known = {"SEDANO_MAPPINGS": self.to_json_string([self._mappings[name] for name in self._commands])}
+        every = len(self._mappings) == len(self._commands)
+        known = {"SEDANO_MAPPINGS": self.to_json_string([*self._mappings.values()] if every else self._mappings)}
         made = self._function("controller", {**environment, **known}, loses_nothing=NEXT_ROUND)
         Minute(self, "ControlEachMinute", function=made.target, local=self._config.local)
         made.allow(["sqs:GetQueueAttributes"], *self._command_arns())
@@ -274,7 +286,7 @@ class CoreStack(StageStack):
             CfnOutput(self, "SedanoStreamTables", value=self.to_json_string({name: one.table.table_name for name, one in made.items()}))
         return {name: one.stream for name, one in made.items()}
 
-    def _allow_keys(self, function: Function) -> None:
+    def _allow_keys(self, function: Function | Grants) -> None:
         """The keys by which functions mark what they park and whose slot is when: the first that needs them creates them.
 
         CloudFormation makes no SecureString. A role that reads them could sign anyway, so creating them adds nothing to what it may do;
@@ -284,7 +296,7 @@ class CoreStack(StageStack):
         function.allow(["ssm:GetParameter"], keys)
         function.allow(["ssm:PutParameter"], keys, where={"StringEqualsIfExists": {"ssm:Overwrite": "false"}})
 
-    def _allow_blobs(self, function: Function, *actions: str) -> None:
+    def _allow_blobs(self, function: Function | Grants, *actions: str) -> None:
         function.allow_objects(
             actions,
             self._blobs.arn_for_objects("*"),

@@ -110,6 +110,7 @@ LATE = {
     }.items()
 } | {
     "infra/__init__.py": "a program that only counts the bytes of a layer starts no CDK",
+    "infra/stacks/core.py": "the CDK's ECS takes half a second to load; only a stage with queues that processes serve has a service",
     "requirements/build_hook.py": "the tree that is built is on the path of its build only when the hook puts it there",
 }
 """Which files have imports inside functions, and why. They are statements: typed, and counted for floors and circles."""

@@ -9,9 +9,11 @@ from typing import Any
 from tests.infra.template import Properties, Templates, aliased, listed, of_a_stream, target
 
 Rule = Callable[[Templates, str], str | None]
-SERVICES = [f"{one}.amazonaws.com" for one in ("lambda", "scheduler", "glue", "emr-serverless", "codedeploy")]
-#: Lambda does not document that it names the account when it takes on a function's role, which only this account can pass to it.
-PASSED_WITHIN_THE_ACCOUNT = ("lambda.amazonaws.com",)
+SERVICES = [f"{one}.amazonaws.com" for one in ("lambda", "scheduler", "glue", "emr-serverless", "codedeploy", "ecs-tasks")]
+#: Lambda, and ECS where it fetches an image, do not document that they name the account: only this account can pass them its roles.
+PASSED_WITHIN_THE_ACCOUNT = ("lambda.amazonaws.com", "ecs-tasks.amazonaws.com")
+#: Actions that IAM grants on everything or not at all.
+WITHOUT_RESOURCE = ["ecr:GetAuthorizationToken"]
 
 
 def named(function: str) -> str:
@@ -283,7 +285,7 @@ def names_what_it_allows(templates: Templates, name: str) -> str | None:
     for statement in _of(templates, name)["PolicyDocument"]["Statement"]:
         wild = [action for action in listed(statement["Action"]) if "*" in action]
         bare = [resource for resource in listed(statement["Resource"]) if isinstance(resource, str) and resource.startswith("*")]
-        if wild or bare:
+        if wild or (bare and listed(statement["Action"]) != WITHOUT_RESOURCE):
             return f"allows {wild or 'everything'} on {bare or 'its resources'}"
     return None
 

@@ -28,6 +28,7 @@ EVERYTHING = {
     "permissions_boundary": "arn:aws:iam::123456789012:policy/developers",
     "code_signing": f"arn:aws:lambda:{PLACE}:code-signing-config:csc-0123456789abcdefg",
     "alarm_topic": f"arn:aws:sns:{PLACE}:on-call", "budget": "25", "pipeline_schedule": "cron(15 * * * ? *)", "own_key": "true",
+    "served_by": "bulk=fargate,orders.fifo=process", "fleet": "image=123456789012.dkr.ecr.eu-central-1.amazonaws.com/shop:7",
 }  # fmt: skip
 
 
@@ -54,7 +55,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> set[Finding]:
 
 def _holder(path: str) -> str:
     """Where the reason for a finding is given: at the construct, and for a policy of a function's role at the role."""
-    return re.sub("(/Role)/(DefaultPolicy|OverflowPolicy[0-9]+)$", r"\1", path.removesuffix("/Resource"))
+    return re.sub("(Role)/(DefaultPolicy|OverflowPolicy[0-9]+)$", r"\1", path.removesuffix("/Resource"))
 
 
 def _reasons(templates: Templates) -> dict[Finding, list[str]]:

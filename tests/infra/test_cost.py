@@ -231,3 +231,16 @@ def test_the_kept_figures_of_an_idle_month_are_those_of_todays_templates(tmp_pat
 
 def test_this_machine_asks_no_money(assembly: Path) -> None:
     assert not (assembly / "cost.md").exists()
+
+
+def test_a_service_on_fargate_costs_its_least_tasks_all_month_and_the_alarms_by_which_it_is_scaled() -> None:
+    # 720 h x (0.5 CPU x 0.03238 + 1 GB x 0.00356 + an address at 0.005) = 17.82 a task; 2 alarms over 3 figures at 0.10 = 0.60 a service
+    task = _of("ECS::TaskDefinition", Cpu="512", Memory="1024")
+    service = _of("ECS::Service", NetworkConfiguration={"AwsvpcConfiguration": {"AssignPublicIp": "ENABLED"}})
+    none, two = (_of("ApplicationAutoScaling::ScalableTarget", MinCapacity=least, MaxCapacity=10) for least in (0, 2))
+    assert cost.total(cost.idle(_stage(task, service, none))) == pytest.approx(0.60)
+    assert cost.total(cost.idle(_stage(task, service, two))) == pytest.approx(2 * 17.82 + 0.60)
+    private = _of("ECS::Service", NetworkConfiguration={"AwsvpcConfiguration": {"AssignPublicIp": "DISABLED"}})
+    assert cost.total(cost.idle(_stage(task, private, two))) == pytest.approx(2 * 14.22 + 0.60, abs=0.001)
+    assert "Each hour of a task on Fargate adds 0.0248" in cost.page(_stage(task, service, none))
+    assert "Fargate" not in cost.page(_stage(MAPPING))

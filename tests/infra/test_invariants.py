@@ -34,9 +34,9 @@ EVERYWHERE: dict[Rule, tuple[str, ...]] = {
     rules.keeps_versions_for_a_while: BUCKET,
     rules.ages_event_lines_alone: BUCKET,
     rules.forgets_in_time: ("Logs::LogGroup",),
-    rules.names_what_it_allows: ("IAM::Policy",),
+    rules.names_what_it_allows: ("IAM::Policy", "IAM::ManagedPolicy"),
     rules.trusts_one_service: ("IAM::Role",),
-    rules.passes_roles_to_one_service: ("IAM::Policy",),
+    rules.passes_roles_to_one_service: ("IAM::Policy", "IAM::ManagedPolicy"),
     rules.says_what_to_do: ("CloudWatch::Alarm",),
 }
 IN_PRODUCTION: dict[Rule, tuple[str, ...]] = {
@@ -68,7 +68,13 @@ JUDGED_ELSEWHERE = {
     "Lambda::Url": "test_webhook.py",
     "Lambda::Permission": "test_webhook.py",
     "KMS::Key": "test_own_key.py",
-}
+    **dict.fromkeys(
+        [f"EC2::{one}" for one in ("VPC", "Subnet", "InternetGateway", "VPCGatewayAttachment", "RouteTable", "Route",
+                                   "SubnetRouteTableAssociation", "VPCEndpoint", "SecurityGroup")]
+        + [f"ECS::{one}" for one in ("Cluster", "Service", "TaskDefinition")]
+        + [f"ApplicationAutoScaling::{one}" for one in ("ScalableTarget", "ScalingPolicy")], "test_processes.py",
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", EVERYWHERE, ids=lambda rule: rule.__name__)

@@ -50,8 +50,8 @@ DEV = ("port", SECRETS, "timeout")
 _NUMBERS = {"port": (1, 65_535, "a port"), "timeout": (2, 900, "whole seconds")}
 """The numbers among the settings of `sedano dev`, with their least and largest values. A worker begins no task in a batch's last second."""
 DEPLOYMENT = (
-    "account", "memory", "timeout", "batch", "concurrency", "queue_concurrency", "retention", "blob_days", "history_days", "most_reads",
-    "most_writes", "most_budget", "most_failures",
+    "account", "memory", "timeout", "batch", "concurrency", "queue_concurrency", "served_by", "fleet", "retention", "blob_days",
+    "history_days", "most_reads", "most_writes", "most_budget", "most_failures",
     "production", "own_key", "empty_buckets", "tags", "permissions_boundary", "code_signing", "alarm_topic",
     "budget", "task_metrics", "schedules", "release", "webhook_concurrency", "streams", "stream_keys", "tables",
     "pipeline", "pipeline_schedule", "pipeline_by_task", "pipeline_lag",

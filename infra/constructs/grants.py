@@ -1,0 +1,46 @@
+"""The grants of a role, or of a policy that you attach to a role of yours: single actions on named resources."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from aws_cdk import aws_iam as iam
+from constructs import IConstruct
+
+from ..nag import acknowledge_wildcard
+from .role import statements
+
+#: What receiving from a queue takes.
+CONSUME = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
+#: What the local endpoint authorises by another name than AWS: a batch, which is the single call there, and a look at a mapping.
+_LOCALLY = {
+    "sqs:SendMessage": "sqs:SendMessageBatch",
+    "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
+    "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
+    "lambda:GetEventSourceMapping": "lambda:ListEventSourceMappings",
+}
+
+
+class Grants:
+    """Adds statements to a role or a policy. *holder* is that construct, *add* its method that takes one."""
+
+    def __init__(self, holder: IConstruct, add: Callable[[iam.PolicyStatement], object], *, local: bool) -> None:
+        self._holder, self._add, self._local = holder, add, local
+
+    def allow(self, actions: Sequence[str], *resources: str, where: Mapping[str, Any] | None = None) -> None:
+        """Lets the holder call `actions` on `resources` (ARNs), `where` these conditions hold, and on nothing else."""
+        named = [*actions, *(other for action, other in _LOCALLY.items() if action in actions and self._local)]
+        for statement in statements(named, resources, where):
+            self._add(statement)
+
+    def may_pass(self, role: str, to: str) -> None:
+        """Lets the holder hand the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""
+        only = {"StringEquals": {"iam:PassedToService": to}}
+        self._add(iam.PolicyStatement(actions=["iam:PassRole"], resources=[role], conditions=only))
+
+    def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:
+        """Lets the holder call `actions` on `objects` (an ARN that ends in `*`); `reason`: why none can be named.
+
+        The reason is given at the holder: the CDK splits a role's policy that is too large for IAM, and any part may hold the statement.
+        """
+        self.allow(actions, objects)
+        acknowledge_wildcard(self._holder, objects, reason)
