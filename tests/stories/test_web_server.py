@@ -196,11 +196,12 @@ def test_the_port_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("actions", [False, True])
 def test_the_verb_prints_its_address_first_and_each_change_and_ctrl_c_ends_it(actions: bool) -> None:
     path = os.pathsep.join([str(ROOT / "layers/sedano/python"), str(ROOT), *filter(None, sys.path)])
-    command = [*HEARS_CTRL_C, sys.executable, "-c", PROGRAM, *(["--actions"] if actions else [])]
+    command = [*HEARS_CTRL_C, sys.executable, "-c", PROGRAM, *(["--actions", "--json"] if actions else [])]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env={"PATH": os.environ["PATH"], "PYTHONPATH": path}, **pipes) as process:  # type: ignore[call-overload]
         line = process.stdout.readline()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/-/open\?token=[\w-]{43})\n", line)
+        address = json.loads(line)["address"] if actions else line.rstrip("\n")
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/-/open\?token=[\w-]{43})", address)
         assert found is not None, line
         browser = Browser(int(found[1]))
         assert browser.ask(found[2]).status == 303

@@ -23,7 +23,7 @@ def project(tmp_path: Path) -> Iterator[WorkedProject]:
 
 
 def test_it_runs_the_tasks_of_its_queues_and_leaves_with_0(project: WorkedProject) -> None:
-    run = project.worker("-Q", "mail", "-c", "3").ready()
+    run = project.worker("-Q", "mail", "-c", "3", "--json").ready()
     line = run.said("the worker is ready")
     assert line["fields"] == {"queues": ["mail"], "concurrency": 3, "pid": run.process.pid}
     assert (line["level"], line["service"]) == ("INFO", "sedano-worker")

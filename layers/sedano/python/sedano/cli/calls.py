@@ -50,22 +50,24 @@ def call(app: Sedano, asked: Asked, *, dry_run: bool, wait: bool, timeout: float
         app.close()
         return Exit.DONE
     say(f"sedano call: {published.id}", err=True)
-    return _ended("call", published, published.wait(timeout))
+    return _ended("call", published, published.wait(timeout), as_json=asked.as_json)
 
 
-def result(app: Sedano, task_id: str, *, wait: bool, timeout: float | None) -> Exit:
-    """Print the result of a task as JSON; its error goes to stderr."""
+def result(app: Sedano, task_id: str, *, wait: bool, timeout: float | None, as_json: bool = False) -> Exit:
+    """Print the result of a task as JSON; its error goes to stderr, or with *as_json* into the document."""
     found = app.result(task_id)
     if wait:
-        return _ended("result", found, found.wait(timeout))
+        return _ended("result", found, found.wait(timeout), as_json=as_json)
     record = found.record()
+    if (record is None or record.state not in states.TERMINAL) and as_json:
+        say_json({"id": task_id, "state": record.state if record is not None else None, "result": None, "error": None})
     if record is None:
         say(f"sedano result: no worker has recorded {task_id}; `sedano explain {task_id}` says why", err=True)
         return Exit.NOT_FOUND
     if record.state not in states.TERMINAL:
         say(f"sedano result: {task_id} is {record.state}; add --wait", err=True)
         return Exit.TIMEOUT
-    return _ended("result", found, record)
+    return _ended("result", found, record, as_json=as_json)
 
 
 def show(app: Sedano, task_id: str, is_json: bool) -> Exit:
@@ -95,12 +97,15 @@ def _say_record(task_id: str, record: Mapping[str, Any]) -> None:
         say(f"sedano show: `sedano retry {task_id}` runs it again, under a new id", err=True)
 
 
-def _ended(verb: str, found: AsyncResult[Any], record: TaskRecord) -> Exit:
-    """Print the value of a task that has ended, or its error."""
+def _ended(verb: str, found: AsyncResult[Any], record: TaskRecord, *, as_json: bool) -> Exit:
+    """Print the value of a task that has ended, or its error; *as_json*: both in one document."""
+    error, value = record.error, found.result if record.state == states.SUCCESS else None
+    if as_json:
+        say_json({"id": found.id, "state": record.state, "result": value, "error": error._asdict() if error is not None else None})
+        return Exit.DONE if record.state == states.SUCCESS else Exit.FAILED
     if record.state == states.SUCCESS:
-        say_json(found.result)
+        say_json(value)
         return Exit.DONE
-    error = record.error
     if error is not None and error.traceback:
         say_text(error.traceback.rstrip(), err=True)
     why = f": {error.type_name}: {error.message}" if error is not None else ""

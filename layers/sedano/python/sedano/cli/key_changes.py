@@ -22,7 +22,9 @@ def show_all(ports: Ports, as_json: bool) -> None:
     """Print every key's id, state and age."""
     text = ports.seals.store.read()
     if text is None:
-        if not as_json:
+        if as_json:
+            document("keys", [])
+        else:
             say("this stage has no keys yet; the first function that needs them makes one, or `sedano keys init`", err=True)
         return
     _show(key_set.read(text), ports, as_json)

@@ -10,12 +10,13 @@ import select
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
+from sedano.cli.printer import say_json
 from sedano.dev.keys import single
 from sedano.errors import SedanoError, UsageError
 from sedano.views.browser import FIRST_S, HELP, Browser, away, pressed, rested
@@ -50,11 +51,30 @@ def run(app: Sedano, asked: ScreenQuery, environment: Mapping[str, str] = os.env
         UsageError: stdin or stdout is not a terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("top draws on a terminal; in a pipe use `sedano list`, `sedano queues` and the like, with --json for programs")
+        raise UsageError("top draws on a terminal; for a program add --json, in a pipe use `sedano list`, `sedano queues` and the like")
     colour = wants_colour(environment, is_terminal=True)
     with _terminal(sys.stdin.fileno(), sys.stdout.fileno()):
         _loop(app, Browser(asked), colour=colour)
     return Exit.DONE
+
+
+def stream(app: Sedano, asked: ScreenQuery, sleep: Callable[[float], None] = time.sleep) -> Exit:
+    """Write the screen that is *asked* for as one line of JSON, and again when a look finds it changed, until Ctrl-C.
+
+    Raises:
+        SedanoError: a look failed.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    before, pause = None, FIRST_S
+    while True:
+        view = screen(app, asked).json
+        drawn = {**view, "about": None} if isinstance(view, dict) else view  # the moment and the price of a look are no change
+        pause = rested(pause, changed=drawn != before)
+        if drawn != before:
+            say_json({"schema": "sedano.top/1", "screen": asked.name, "view": view})
+            sys.stdout.flush()
+        before = drawn
+        sleep(pause)
 
 
 def _loop(app: Sedano, first: Browser, *, colour: bool) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
-from sedano.cli.printer import say
+from sedano.cli.printer import say, say_json
 from sedano.web.changes import Changes
 from sedano.web.frame import SiteName
 from sedano.web.loopback import listener
@@ -17,11 +17,12 @@ from sedano.web.visitors import Visitors
 
 
 def run(
-    app: Sedano, where: str, port: int, opens: Callable[[str], bool] | None = webbrowser.open, *, actions: bool = False
+    app: Sedano, where: str, port: int, opens: Callable[[str], bool] | None = webbrowser.open, *, actions: bool = False,
+    as_json: bool = False,
 ) -> Exit:  # fmt: skip
     """Serve the pages of *app* until Ctrl-C. The first line on stdout is their address; *opens* opens it, None: nothing does.
 
-    *actions*: the pages may change the stage; each change is printed to stderr.
+    *actions*: the pages may change the stage; each change is printed to stderr. *as_json*: the first line is an object.
 
     Raises:
         UsageError: another program listens on *port*.
@@ -32,7 +33,7 @@ def run(
         changes = Changes(app, lambda text: say(f"sedano web: {text}", err=True)) if actions else None
         server = PageServer(listening, answering(site(app, SiteName(app.name, where), changes), visitors))
         address = visitors.address
-        say(address)
+        say_json({"address": address, "actions": actions}) if as_json else say(address)
         sys.stdout.flush()
         say("sedano web: the address works once, in one browser; Ctrl-C ends the pages", err=True)
         if actions:

@@ -15,7 +15,7 @@ from sedano.cli.consent import Consent, note, refusal
 from sedano.cli.exits import Exit
 from sedano.cli.printer import Row, say, say_json, table
 from sedano.cli.tables import Instant, document, for_json, listing
-from sedano.errors import ArgumentError, UsageError
+from sedano.errors import ArgumentError, UsageError, WorkflowInvalid
 from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.annotations import ANYTHING, kind_of
 from sedano.model.workflow import value_types as kinds
@@ -32,20 +32,35 @@ _EFFECTS = {
 """The effect of each change on a run, in words."""
 
 
-def check(app: Sedano, workflow: str) -> None:
-    """Report whether the *workflow* can run; raise what is wrong with it."""
-    flow = _flow(app, workflow)
+def check(app: Sedano, workflow: str, as_json: bool) -> Exit:
+    """Report whether the *workflow* can run; raise what is wrong with it, or with *as_json* print it in the document."""
+    try:
+        flow = _flow(app, workflow)
+    except WorkflowInvalid as wrong:
+        if not as_json:
+            raise
+        say_json({"schema": "sedano.workflow.check/1", "workflow": workflow, "problems": wrong.problems})
+        return Exit.PROBLEMS
+    if as_json:
+        has = {"name": flow.definition.name, "version": flow.definition.version, "steps": [*flow.definition.steps]}
+        say_json({"schema": "sedano.workflow.check/1", "workflow": workflow, "problems": [], **has})
+        return Exit.DONE
     say(f"{workflow}: workflow {flow.definition.name}, version {flow.definition.version}, {len(flow.definition.steps)} steps: can run")
+    return Exit.DONE
 
 
-def draw(app: Sedano, workflow: str, svg: bool) -> None:
+def draw(app: Sedano, workflow: str, svg: bool, as_json: bool) -> None:
     """Write the drawing of a workflow or of a run."""
     is_declared = ":" in workflow or _is_file(workflow) or workflow in declared(app)
     drawn: Flow | FlowResult = _flow(app, workflow) if is_declared else find(app, workflow)
-    sys.stdout.write(drawn.svg() if svg else drawn.mermaid())
+    picture = drawn.svg() if svg else drawn.mermaid()
+    if as_json:
+        say_json({"workflow": workflow, "format": "svg" if svg else "mermaid", "drawing": picture})
+    else:
+        sys.stdout.write(picture)
 
 
-def start(app: Sedano, workflow: str, given: Sequence[str], run_id: str | None) -> None:
+def start(app: Sedano, workflow: str, given: Sequence[str], run_id: str | None, as_json: bool) -> None:
     """Start a run with inputs as NAME=VALUE; print its id."""
     wrong = next((one for one in given if "=" not in one), None)
     if wrong is not None:
@@ -56,7 +71,7 @@ def start(app: Sedano, workflow: str, given: Sequence[str], run_id: str | None) 
         run = flow.apply_async(inputs, run_id=run_id)
     except ArgumentError as wrong:
         raise UsageError(str(wrong)) from wrong
-    say(run.id)
+    say_json({"run": run.id}) if as_json else say(run.id)
     app.close()
 
 

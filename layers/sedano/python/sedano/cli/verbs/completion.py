@@ -8,7 +8,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
-from sedano.cli.printer import say_text
+from sedano.cli.options import as_json
+from sedano.cli.printer import say_json, say_text
 
 HELP = """Print the script that completes verbs and options.
 
@@ -18,9 +19,11 @@ Bash: put source <(sedano completion bash) into ~/.bashrc. Zsh: the same with zs
 
 @click.command(help=HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@as_json
 @click.pass_context
-def command(context: click.Context, shell: str) -> None:
+def command(context: click.Context, shell: str, as_json: bool) -> None:
     """Print the script."""
     kind = get_completion_class(shell) or ShellComplete
     made = kind(context.find_root().command, {}, "sedano", "_SEDANO_COMPLETE")
-    say_text(ShellComplete.source(made).strip())
+    script = ShellComplete.source(made).strip()
+    say_json({"shell": shell, "script": script}) if as_json else say_text(script)

@@ -12,16 +12,22 @@ from pathlib import Path
 
 import click
 
+from sedano.cli.options import as_json
+
 
 @click.command(help="Make a project in the folder NAME: an app, its tests, its settings and a file for CI.")
 @click.argument("name", metavar="NAME")
 @click.option("--template", default="minimal", show_default=True, metavar="TEMPLATE", help="minimal, events, fastapi or django.")
-def command(name: str, template: str) -> None:
+@as_json
+def command(name: str, template: str, as_json: bool) -> None:
     """Make the project; list its files and the next commands."""
-    from sedano.cli.printer import say
+    from sedano.cli.printer import say, say_json
     from sedano.cli.projects import files, write
 
     made = files(name, template)
     write(made, Path(name))
-    say(*(f"{name}/{path}" for path in made))
+    if as_json:
+        say_json({"project": name, "template": template, "files": [f"{name}/{path}" for path in made]})
+    else:
+        say(*(f"{name}/{path}" for path in made))
     say("", "Next:", f"  cd {name}", "  pip install '.[dev]' && pytest", "  sedano dev", err=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import of_app, settings, the_app
+from sedano.cli.options import as_json, of_app, settings, the_app
 
 MOST_PORT = 65_535
 HELP = """Show a stage as pages in the browser: the things that need you, tasks, failures, queues, schedules, workers, locks,
@@ -23,8 +23,9 @@ price. The first line on stdout is the address; it works once. Ctrl-C ends the p
 @click.option("--port", type=click.IntRange(0, MOST_PORT), default=0, metavar="N", help="Port of the pages; default: a free one.")
 @click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
 @click.option("--actions", is_flag=True, help="Let the pages change the stage: retry, revoke, pause, limit, redrive, release.")
+@as_json
 @of_app
-def command(port: int, no_open: bool, actions: bool) -> int:
+def command(port: int, no_open: bool, actions: bool, as_json: bool) -> int:
     """Serve the pages until Ctrl-C."""
     import webbrowser
 
@@ -33,4 +34,4 @@ def command(port: int, no_open: bool, actions: bool) -> int:
     app, found = the_app(), settings()
     region = found.values["region"].value
     where = f"{found.stage} · {region}" if region else found.stage
-    return run(app, where, port, None if no_open else webbrowser.open, actions=actions)
+    return run(app, where, port, None if no_open else webbrowser.open, actions=actions, as_json=as_json)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sedano.cli.options import chosen, of_app, the_app
+from sedano.cli.options import as_json, chosen, of_app, the_app
 from sedano.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,9 +47,10 @@ take 11 hours. The first signal lets bodies end and gives the other messages bac
 @click.option("--max-tasks", type=click.IntRange(1), metavar="N", help="Replace a process after about so many tasks.")
 @click.option("--max-memory", type=click.IntRange(1), metavar="MIB", help="Replace a process that uses more memory.")
 @click.option("--log", type=click.Choice(["lines", "json"]), help="How to log; default: lines on a terminal, else JSON on stdout.")
+@as_json
 def command(
     reference: str | None, queues: str, concurrency: int, drain: float, timeout: int, visibility: int, file: Path | None,
-    processes: int, max_tasks: int | None, max_memory: int | None, log: str | None,
+    processes: int, max_tasks: int | None, max_memory: int | None, log: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run until a signal ends it."""
     from sedano.host.worker_command import WorkerOptions, run, supervise
@@ -64,7 +65,9 @@ def command(
         queues=names, concurrency=concurrency, drain=drain, timeout=timeout, visibility=visibility,
         file=file or (Path(found) if found else None), most_tasks=max_tasks or 0, most_memory=max_memory or 0,
     )  # fmt: skip
-    form = log or ("lines" if sys.stderr.isatty() else "json")
+    if as_json and log == "lines":
+        raise UsageError("--json and --log lines exclude each other; give one of them")
+    form = "json" if as_json else log or ("lines" if sys.stderr.isatty() else "json")
     if processes > 1:
         return supervise([*_words(options), f"--log={form}"], processes, drain)
     app = the_app()

@@ -27,22 +27,24 @@ def command() -> None:
 @command.command(help=f"Report everything that is wrong with a workflow. {OF_WORKFLOW}.")
 @click.argument("workflow")
 @of_app
-def check(workflow: str) -> None:
+@as_json
+def check(workflow: str, as_json: bool) -> int:
     """Check a workflow."""
     from sedano.cli import workflow_runs as doing
 
-    doing.check(the_app(), workflow)
+    return doing.check(the_app(), workflow, as_json)
 
 
 @command.command(help=f"Draw a workflow, or a run with its live state. {OF_WORKFLOW}, or the id of a run.")
 @click.argument("workflow")
 @click.option("--svg", is_flag=True, help="Draw a picture; otherwise Mermaid's language.")
 @of_app
-def draw(workflow: str, svg: bool) -> None:
+@as_json
+def draw(workflow: str, svg: bool, as_json: bool) -> None:
     """Draw a workflow."""
     from sedano.cli import workflow_runs as doing
 
-    doing.draw(the_app(), workflow, svg)
+    doing.draw(the_app(), workflow, svg, as_json)
 
 
 @command.command(help=f"Start a run. Inputs are JSON or plain text. {OF_WORKFLOW}.")
@@ -50,11 +52,12 @@ def draw(workflow: str, svg: bool) -> None:
 @click.argument("inputs", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--run-id", help="Names the run; the same id is the same run.")
 @of_app
-def start(workflow: str, inputs: tuple[str, ...], run_id: str | None) -> None:
+@as_json
+def start(workflow: str, inputs: tuple[str, ...], run_id: str | None, as_json: bool) -> None:
     """Start a run."""
     from sedano.cli import workflow_runs as doing
 
-    doing.start(the_app(), workflow, inputs, run_id)
+    doing.start(the_app(), workflow, inputs, run_id, as_json)
 
 
 @command.command("list", help="Show the runs, the latest first; with WORKFLOW only those of that name.")
