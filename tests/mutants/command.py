@@ -23,7 +23,8 @@ from typing import Any
 
 import pytest
 
-from tests.mutants.children import KILLED, UNPLANTED, UNREACHED, Verdict
+from tests.mutants import typing_judge
+from tests.mutants.children import KILLED, SURVIVED, UNPLANTED, UNREACHED, Verdict
 from tests.mutants.judging import Judges
 from tests.mutants.mutant import Mutant
 from tests.mutants.results import Results
@@ -139,7 +140,7 @@ class Campaign:
         return self.figures(time.monotonic() - began)
 
     def _each(self, judges: Judges, *, drawn: Sequence[Mutant], paths: Mapping[str, str], results: Results, until: float, out: Any) -> None:
-        """Let the early judges see every mutant that has no result yet, and the late ones those that survive."""
+        """Let the early judges see every mutant that has no result yet, then mypy and the late judges those that survive."""
         results.judged_by(judges.items)
         for late in (False,) if self.asked.quick else (False, True):
             self.verdicts |= {one.key: known for one in drawn if (known := results.known(one, late)) is not None}
@@ -157,6 +158,15 @@ class Campaign:
                     print(f"{number}/{len(left)} {verdict.status}: {mutant}", file=out, flush=True)
                 elif number % 100 == 0:
                     print(f"{number}/{len(left)}", file=out, flush=True)
+            if not late:
+                self._typed(drawn, results)
+
+    def _typed(self, drawn: Sequence[Mutant], results: Results) -> None:
+        """Let mypy see those that survive."""
+        left = [one for one in drawn if one.key in self.verdicts and self.verdicts[one.key].status in (SURVIVED, UNREACHED)]
+        for mutant, verdict in typing_judge.refused(left, self.asked.build / "typed"):
+            self.verdicts[mutant.key] = verdict
+            results.keep(mutant, verdict, late=False)
 
     def _is_left(self, mutant: Mutant, late: bool, results: Results) -> bool:
         verdict = self.verdicts.get(mutant.key)

@@ -34,28 +34,7 @@ def _shut(*changes: str) -> dict[Key, str]:
 
 
 _COUNTED = "batch.count('CallsCollected', job.task.name)"
-_NARROWED = "the type alone needs it: "
-"""Such a condition tells mypy what the condition beside it says already; without it nothing else happens."""
-
 EQUIVALENT: Mapping[Key, str] = {
-    (
-        "sedano.engine.leases",
-        "Leasing.attempt",
-        "if not decision.free and sight.record is not None:",
-        "`not decision.free and sight.record is not None` → `not decision.free`",
-    ): f"{_NARROWED}a lease that does not exist is free",
-    (
-        "sedano.engine.leases",
-        "Leasing.renew",
-        "if not answer.done or answer.record is None:",
-        "`not answer.done or answer.record is None` → `not answer.done`",
-    ): f"{_NARROWED}a renewal that was done answers with the lease",
-    (
-        "sedano.engine.leases",
-        "Leasing._take",
-        "return (lease.term(answer.record, since) if answer.done and answer.record is not None else None), seen",
-        "`answer.done and answer.record is not None` → `answer.done`",
-    ): f"{_NARROWED}a grant that was written is the answer",
     (
         "sedano.engine.limits.limit_gate",
         "Limiting._permitted",
@@ -68,18 +47,6 @@ EQUIVALENT: Mapping[Key, str] = {
         "limits = some[0][0].limits",
         "`0` → `-1`",
     ): "they ask for one line, whose name holds their limits",
-    (
-        "sedano.engine.limits.rate",
-        "Pacing._slots",
-        "if answer.done and seen is not None:",
-        "`answer.done and seen is not None` → `answer.done`",
-    ): f"{_NARROWED}a line that was written is the answer",
-    (
-        "sedano.engine.collection",
-        "Collecting.collect",
-        "if one.limits.batch is not None:",
-        "`if one.limits.batch is not None` → `if True`",
-    ): f"{_NARROWED}only calls of batched tasks are collected",
     **{
         ("sedano.engine.collection", "Collecting._tell", line, change): "notes that do not read one another"
         for line, change in (
@@ -110,22 +77,10 @@ EQUIVALENT: Mapping[Key, str] = {
     ): "a short cut for most tasks: what follows from them is nothing",
     (
         "sedano.engine.worker.follow_ups",
-        "Following._exits",
-        "if told and (answer.accepted or (record is not None and record.message_id == job.command.id)):",
-        "`record is not None and record.message_id == job.command.id` → `record.message_id == job.command.id`",
-    ): f"{_NARROWED}a refusal names the record in the way",
-    (
-        "sedano.engine.worker.follow_ups",
         "Following._cut",
         "self._tell_cut(job, cut, answer, batch)",
         "`self._tell_cut(job, cut, answer, batch)` after `due.add(job, cut.found)`",
     ): "what is told and what is sent do not read one another",
-    (
-        "sedano.engine.partitions",
-        "Partitioning.balance",
-        "taken = {index: sight.record for index, sight in sights.items() if index not in free and sight.record is not None}",
-        "`index not in free and sight.record is not None` → `index not in free`",
-    ): f"{_NARROWED}what does not exist is free, or its term was forgotten just before",
     **_shut(
         "`attribute_not_exists(shut)` always holds",
         "`shut = :shut` always holds",
@@ -157,8 +112,6 @@ EQUIVALENT: Mapping[Key, str] = {
     ): "the same end is written once more, and the lifetime that follows from it",
     ("sedano.memory.blobs", "MemoryBlobs.get", "require_digest(ref)", "`require_digest(ref)` → `pass`"): "nothing here has a name that is "
     "no digest, so it is refused as absent: with the same code and the same field",
-    ("sedano.memory.blobs", "MemoryBlobs.damage", "if data is None:", "`if data is None` → `if False`"): "bytes that are None are "
-    "stored, and every read then finds the blob absent, as before",
     ("sedano.memory.events", "MemoryEvents.read", "if name >= first:", "`name >= first` → `name > first`"): "the name of an object is "
     "longer than the prefix of its day, so they are never equal",
     **{

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 LONGEST = 90
+
+
+class Write(Protocol):
+    """Writes down the module of a mutant."""
+
+    def __call__(self, *, changed: bool = True) -> str:
+        """Return the text of the module with the change, or without it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +32,7 @@ class Mutant:
         last: the last of those lines.
         written: the texts of a write; a test that never sends one of them cannot notice the change.
         source: the source of the function that is changed; a result of an earlier run holds while it is the same.
+        write: writes the module down, for mypy; None: the change is one that no type shows.
     """
 
     module: str
@@ -34,6 +44,7 @@ class Mutant:
     last: int = 0
     written: tuple[str, ...] = ()
     source: str = ""
+    write: Write | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str]:

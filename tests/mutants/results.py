@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.mutants import typing_judge
 from tests.mutants.children import KILLED, UNPLANTED, Verdict
 from tests.mutants.mutant import Mutant
 
@@ -38,7 +39,8 @@ class Results:
 
     def judged_by(self, items: Iterable[pytest.Item]) -> None:
         """Learn the tests of today."""
-        self._tests = {item.nodeid: digest(_source(item)) for item in items}
+        settings = digest(typing_judge.SETTINGS.read_text())
+        self._tests = {item.nodeid: digest(_source(item)) for item in items} | {typing_judge.NAME: settings}
 
     def known(self, mutant: Mutant, late: bool) -> Verdict | None:
         """Return the verdict of an earlier run, if it holds; *late*: a survivor must have been before the late judges too."""

@@ -98,11 +98,13 @@ def _of_function(module: str, path: Path, lines: list[str], function: Function, 
                 continue
             plant = partial(_plant, path, function, around, index, number)
             line = getattr(node, "lineno", first)
-            yield Mutant(module, place, lines[line - 1].strip(), change, plant, first, last, source=source)
+            write = partial(_written, path, function, index, number)
+            yield Mutant(module, place, lines[line - 1].strip(), change, plant, first, last, source=source, write=write)
         if (other := swapped(parent, field, at)) is not None:
             change = f"`{shortened(ast.unparse(node))}` after `{shortened(ast.unparse(other))}`"
             plant = partial(_plant, path, function, around, index, SWAP)
-            yield Mutant(module, place, lines[node.lineno - 1].strip(), change, plant, first, last, source=source)
+            write = partial(_written, path, function, index, SWAP)
+            yield Mutant(module, place, lines[node.lineno - 1].strip(), change, plant, first, last, source=source, write=write)
 
 
 def _reach(node: ast.stmt) -> tuple[int, int]:
@@ -115,16 +117,7 @@ def _plant(path: Path, function: Function, around: tuple[ast.ClassDef, ...], ind
     """Exchange the code of the function for the changed one."""
     changed = copy.deepcopy(function)
     named = [(one, _names(one)) for one in ast.walk(changed) if isinstance(one, Function)]
-    parent, field, place, node = next(one for at, one in enumerate(nodes(changed)) if at == index)
-    if number == SWAP:
-        block = getattr(parent, field)
-        block[place], block[place + 1] = block[place + 1], block[place]
-    else:
-        new = next(one for at, (_, one) in enumerate(changes(node)) if at == number)
-        if place is None:
-            setattr(parent, field, new)
-        else:
-            getattr(parent, field)[place] = new
+    _change(changed, index, number)
     for one, names in named:
         one.body.append(ast.copy_location(ast.If(ast.Constant(False), names, []), one.body[-1]))
     code = _compiled(path, changed, around)
@@ -134,6 +127,29 @@ def _plant(path: Path, function: Function, around: tuple[ast.ClassDef, ...], ind
         for one in ALIVE.get(_mark(inner), ()):
             if one.__code__.co_freevars == inner.co_freevars:  # two lambdas of one line may differ
                 one.__code__ = inner
+
+
+def _written(path: Path, function: Function, index: int, number: int, *, changed: bool = True) -> str:
+    """Return the text of the module at *path*, with the change of *function* unless it shall not be *changed*."""
+    tree = ast.parse(path.read_text(), str(path))
+    if changed:
+        mark = function.lineno, function.name
+        _change(next(one for one in ast.walk(tree) if isinstance(one, Function) and (one.lineno, one.name) == mark), index, number)
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+def _change(function: Function, index: int, number: int) -> None:
+    """Make the change *number* of the node *index* in *function* itself."""
+    parent, field, place, node = next(one for at, one in enumerate(nodes(function)) if at == index)
+    if number == SWAP:
+        block = getattr(parent, field)
+        block[place], block[place + 1] = block[place + 1], block[place]
+    else:
+        new = next(one for at, (_, one) in enumerate(changes(node)) if at == number)
+        if place is None:
+            setattr(parent, field, new)
+        else:
+            getattr(parent, field)[place] = new
 
 
 def _names(function: Function) -> list[ast.stmt]:

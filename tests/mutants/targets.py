@@ -87,6 +87,7 @@ TARGETS: Sequence[Target] = (
         (
             *unit("claim", "engine/poison_messages", "engine/recorder"),
             *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation", "bad_messages"),
+            *stories("hostile_messages", "zombies"),
         ),
     ),
     Target(
@@ -107,7 +108,10 @@ TARGETS: Sequence[Target] = (
     Target(
         "worker",
         ("engine.worker.pipeline", "engine.worker.body_results", "engine.worker.body_preparation"),
-        stories("comes_again", "represented", "revocation", "failures_logged", "given_back"),
+        (
+            *stories("comes_again", "represented", "revocation", "failures_logged", "given_back", "unavailable", "crash_points"),
+            *stories("optional_ports", "bad_results"),
+        ),
     ),
     Target(
         "memory-rest",
@@ -167,7 +171,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "queue-rules",
         ("model.queues", "engine.order"),
-        (*unit("serial", "transport"), *conformance("queues_in_order"), *stories("in_order")),
+        (*unit("serial", "transport"), *conformance("queues_in_order"), *stories("in_order", "in_order_random", "in_order_survives")),
     ),
     Target(
         "schedules",
@@ -184,7 +188,10 @@ TARGETS: Sequence[Target] = (
     Target(
         "declarations",
         each("model.tasks", "annotations parameters number_ranges signature"),
-        (*unit("engine/parameters", "signature", "declaration"), *stories("newcomers_mistakes", "canvas_bad_input")),
+        (
+            *unit("engine/parameters", "signature", "declaration"),
+            *stories("newcomers_mistakes", "canvas_bad_input", "time_and_flow_bad_input"),
+        ),
     ),
     Target(
         "workflow-rules",
@@ -194,7 +201,7 @@ TARGETS: Sequence[Target] = (
         (
             *unit("workflow/advance", "workflow/checking", "workflow/files", "workflow/planted", "workflow/immutable"),
             *conformance("flow_runs"),
-            *stories("workflows", "workflow_compensations"),
+            *stories("workflows", "workflow_compensations", "workflow_control", "workflows_survive", "retried_runs"),
         ),
     ),
     Target("workflow-pictures", each("model.workflow", "layout mermaid svg"), unit("workflow/drawing", "workflow/files")),
@@ -203,7 +210,7 @@ TARGETS: Sequence[Target] = (
         each("engine.canvas", "page_entries error_requests launches lost_pages map_tasks page_cache"),
         (
             *stories("canvas", "canvas_large", "canvas_whole", "canvas_replaced", "canvas_own_ids", "canvas_edges", "canvas_bad_input"),
-            *stories("lost_plans", "time_limits_of_calls"),
+            *stories("lost_plans", "time_limits_of_calls", "canvas_userguide"),
             *unit("engine/plans"),
         ),
     ),
@@ -253,6 +260,7 @@ TARGETS: Sequence[Target] = (
         (*each("engine.cluster", "control controller explanation inbox membership"), "engine.health"),
         (
             *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages", "pause_causes"),
+            *stories("inbox_lanes", "operations", "built_in_checks"),
             *unit("engine/invocations"),
         ),
     ),
@@ -261,7 +269,7 @@ TARGETS: Sequence[Target] = (
         (*each("engine.history", "commits invocation_costs run_events"), "engine.worker_events"),
         (
             *unit("engine/invocations", "engine/recorder", "engine/chronicle"),
-            *stories("counts_survive", "ignored"),
+            *stories("counts_survive", "ignored", "events_and_costs", "failures_found"),
             "pipeline/test_commit.py",
         ),
     ),
@@ -280,6 +288,7 @@ TARGETS: Sequence[Target] = (
         (
             *unit("engine/publisher", "engine/publisher_backlog", "engine/spool", "engine/drafts"),
             *stories("batches", "options", "dedup_arguments", "spool_command", "in_order", "queue_bounds", "kept_results"),
+            *stories("results", "results_awaited"),
         ),
     ),
     Target(

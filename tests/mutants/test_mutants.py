@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.mutants import typing_judge
 from tests.mutants.command import COUNTS, tabled
 from tests.mutants.equivalents import EQUIVALENT
 from tests.mutants.mutant import Mutant
@@ -62,15 +63,15 @@ def test_a_change_that_no_test_notices_is_reported(planted: Told) -> None:
     survivors = {(key[1], key[3], one["status"]) for one in summary["survivors"] for key in [one["key"]]}
     asked = {change for place, change, status in survivors if place == "Till.never_asked" and status == "unreached"}
     assert survivors - {("Till.never_asked", change, "unreached") for change in asked} == {("Till.sell", "`0` → `1`", "survived")}
-    assert asked == {"`self.sales + 1` → `self.sales - 1`", "`1` → `2`", "`1` → `0`", "`return self.sales + 1` → `return None`"}
+    assert asked == {"`self.sales + 1` → `self.sales - 1`", "`1` → `2`", "`1` → `0`"}
     assert status == 1
-    assert "survived: tests.mutants.planted.till:35 Till.sell: `0` → `1`" in printed
+    assert "survived: tests.mutants.planted.till:44 Till.sell: `0` → `1`" in printed
 
 
 def test_every_other_change_is_killed_and_the_figures_add_up(planted: Told) -> None:
     _, summary, _ = planted
-    assert (summary["survived"], summary["equivalent"], summary["not_run"]) == (5, 1, 0)
-    assert summary["mutants"] == summary["killed"] + 6 == len(summary["verdicts"])
+    assert (summary["survived"], summary["equivalent"], summary["not_run"]) == (4, 1, 0)
+    assert summary["mutants"] == summary["killed"] + 5 == len(summary["verdicts"])
     assert summary["by_module"]["tests.mutants.planted.till"] == {name: summary[name] for name in COUNTS} == summary["by_target"][PLANTED]
 
 
@@ -85,7 +86,13 @@ def test_a_change_that_only_a_late_judge_notices_is_killed(planted: Told) -> Non
     judged = {entry[3]: (entry[4], entry[5].rpartition("::")[2]) for entry in planted[1]["verdicts"] if entry[1] == "Till.close"}
     late = ("killed", "test_a_till_is_closed_late")
     assert judged["`self.sales * 2` → `self.sales // 2`"] == late
-    assert {*judged.values()} == {late}
+    assert {*judged.values()} == {late, ("killed", typing_judge.NAME)}
+
+
+def test_a_change_that_mypy_refuses_is_killed_without_a_test(planted: Told) -> None:
+    (found,) = [entry for entry in planted[1]["verdicts"] if entry[3] == "`_line(paid, name)` → `_line(name, paid)`"]
+    assert found[4:6] == ["killed", typing_judge.NAME]
+    assert 'Argument 1 to "_line" has incompatible type "str"' in found[6]
 
 
 def test_an_endless_loop_is_killed(planted: Told) -> None:

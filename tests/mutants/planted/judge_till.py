@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mutants.planted.till import IS_DEAR, MOST, Till, change, larger
+from tests.mutants.planted.till import IS_DEAR, MOST, Till, change, larger, receipt
 
 
 def test_change_is_given_in_large_coins() -> None:
@@ -19,6 +19,10 @@ def test_too_little_is_refused() -> None:
 
 def test_the_larger_one_is_found() -> None:
     assert [larger(1, 2), larger(2, 1), larger(2, 2)] == [2, 2, 2]
+
+
+def test_a_receipt_names_what_was_paid_for() -> None:
+    assert receipt(7, "7") == "7 7"
 
 
 def test_a_till_sells_three_things() -> None:

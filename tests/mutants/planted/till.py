@@ -24,6 +24,15 @@ def larger(one: int, two: int) -> int:
     return two
 
 
+def receipt(paid: int, name: str) -> str:
+    """Return the text of a receipt."""
+    return _line(paid, name)
+
+
+def _line(paid: int, name: str) -> str:
+    return f"{paid} {name}"
+
+
 class Till:
     """Counts sales."""
 
