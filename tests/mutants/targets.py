@@ -85,7 +85,7 @@ TARGETS: Sequence[Target] = (
             "engine.unexpected_errors",
         ),
         (
-            *unit("claim", "engine/poison_messages", "engine/recorder"),
+            *unit("claim", "engine/poison_messages", "engine/recorder", "engine/claiming"),
             *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation", "bad_messages"),
             *stories("hostile_messages", "zombies"),
         ),
@@ -102,7 +102,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "publisher",
         ("engine.publisher.sender", "engine.timers", "engine.deferrals", "engine.publisher.requeue"),
-        ("unit/engine/test_publisher.py", "unit/engine/test_publisher_backlog.py", *stories("comes_again", "timers")),
+        (*unit("engine/publisher", "engine/publisher_backlog", "engine/deferring"), *stories("comes_again", "timers")),
     ),
     Target("reruns", ("engine.reruns",), (*unit("engine/reruns"), *stories("reruns", "in_order"))),
     Target(
@@ -111,6 +111,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("comes_again", "represented", "revocation", "failures_logged", "given_back", "unavailable", "crash_points"),
             *stories("optional_ports", "bad_results"),
+            *unit("engine/body_results"),
         ),
     ),
     Target(
@@ -222,7 +223,7 @@ TARGETS: Sequence[Target] = (
             "engine.worker.admission",
             "engine.worker.start_check",
         ),
-        stories("gates", "looked_at_again", "paused_queues", "preferences", "in_order"),
+        (*unit("engine/pausing"), *stories("gates", "looked_at_again", "paused_queues", "preferences", "in_order")),
     ),
     Target(
         "revocations",
@@ -268,7 +269,7 @@ TARGETS: Sequence[Target] = (
         "history-steps",
         (*each("engine.history", "commits invocation_costs run_events"), "engine.worker_events"),
         (
-            *unit("engine/invocations", "engine/recorder", "engine/chronicle"),
+            *unit("engine/invocations", "engine/recorder", "engine/chronicle", "engine/run_reports"),
             *stories("counts_survive", "ignored", "events_and_costs", "failures_found"),
             "pipeline/test_commit.py",
         ),
