@@ -18,7 +18,7 @@ from sedano.model.messages.message import Command
 from sedano.model.order import KEPT_S
 from sedano.model.queues import SQS, QueueBounds
 from sedano.ports import Delivery, Outgoing, Ports
-from tests.unit.engine.gated import QUEUE, Noted, asked, batch, world
+from tests.unit.engine.gated import QUEUE, Noted, advance, asked, batch, world
 
 NO_DELAY = SQS._replace(max_delay=0)
 COMMAND = Command("a", "a", "only", "host", 1.0, 1, tenant="acme")
@@ -147,6 +147,7 @@ def test_where_no_message_can_be_delayed_it_is_hidden_at_its_first_receipts_and_
 
 def test_only_a_wait_with_a_reason_is_reported_with_the_time_until_which_it_lasts() -> None:
     ports = world(0.0)
+    advance(ports, 0.12345)
     found = batch(ports)
     found.defer(delivery(), command=COMMAND)
     found.defer(delivery(message_id="b", before=Waited(1, 0)), "not answered: " + "x" * REASON_CHARACTERS, COMMAND)

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.batch import Arguments, Held, Job, Later
+from sedano.engine.batch import Arguments, Held, Job, Later, Stillborn
 from sedano.engine.pauses import HOLD_S, Pauses, may_be_woken, put_off
 from sedano.engine.redelivery import ANEW_AFTER
 from sedano.engine.worker.start_check import LOOK_S, SecondLook
+from sedano.model import refusals, states
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.deferrals import SHORT_S
 from sedano.model.messages.message import MAP, Command
+from sedano.model.order import KEPT_S
 from sedano.ports import Ports
 from tests.unit.engine.gated import advance, asked, batch, job, names, told, waits, world
 
@@ -73,6 +75,22 @@ def test_a_message_of_a_paused_queue_waits_up_to_a_quarter_less_and_twice_as_lon
     found = batch(ports)
     assert gate(ports, "default").sift([job("a", receives=receives).delivery], found) == []
     assert waits(found) == {"a": patience * 0.875}
+
+
+def test_a_pause_of_a_queue_hides_no_pause_of_a_task_and_what_must_end_unrun_is_not_paused() -> None:
+    ports = world(0.0)
+    found, over = batch(ports), job("b")._replace(stillborn=Stillborn(states.EXPIRED, refusals.EXPIRED, "expires", "too late"))
+    assert names(gate(ports, "other", "task=only").admit([job("a"), over], found)) == ["b"]
+    assert waits(found) == {"a": HOLD_S}
+    assert found.counts == {("TasksPaused", "only"): 1}
+
+
+def test_a_paused_message_that_waited_for_its_place_nearly_as_long_as_it_is_kept_is_set_aside() -> None:
+    ports = world(0.0)
+    found, one = batch(ports), job("a").delivery
+    old = one._replace(serial_key="k", sent=ports.clock.now() - KEPT_S - 1.0)
+    assert gate(ports, "default").sift([old], found) == []
+    assert ([parking.delivery for parking in found.parkings], waits(found)) == ([old], {})
 
 
 def test_where_nothing_is_paused_the_messages_pass_as_they_came() -> None:

@@ -53,6 +53,14 @@ def test_a_run_says_when_it_began_and_one_that_never_began_does_not() -> None:
     assert row[-6:-1] == [None, None, 3 * MICRO, 30, "task-revoked"]
 
 
+def test_only_what_ended_as_revoked_is_counted_by_the_reason_why_it_did_not_run() -> None:
+    busy = Stillborn(states.REVOKED, refusals.BUSY, "subject", "busy")
+    for state, metric in ((states.REVOKED, "SingletonsDropped"), (states.FAILURE, "TasksFailed")):
+        found = batch(world())
+        tell(judged(job("a"), state, stillborn=busy), found, LAMPORT)
+        assert found.counts == {(metric, "only"): 1}
+
+
 def test_a_row_has_a_field_of_stamps_only_for_a_task_that_has_some() -> None:
     ((*plain,),), _ = reported(judged(job("a")))
     one = job("a")

@@ -17,7 +17,7 @@ from sedano.engine.worker.follow_ups import Following
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.canvas.continuation import ends_member
-from sedano.model.deferrals import SHORT_S, WAITED, waited
+from sedano.model.deferrals import SHORT_S, waited
 from sedano.model.ledger.claims import Action, ClaimDecision, decide, is_another
 from sedano.model.ledger.dedup_keys import is_of_another, keyed_by
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
@@ -50,9 +50,7 @@ class Claiming(NamedTuple):
     def claim(self, jobs: Sequence[Job], batch: Batch) -> list[Held]:
         """Return the jobs that may run, each with the record of its claim; decide the others in *batch*."""
         unclaimed = [job for job in jobs if job.mode != "claimed"]
-        plain = [
-            Held(job, None, job.stillborn) for job in unclaimed if WAITED not in job.delivery.attributes or self._is_recordable(job, batch)
-        ]
+        plain = [Held(job, None, job.stillborn) for job in unclaimed if self._is_recordable(job, batch)]
         if len(unclaimed) == len(jobs):
             return plain
         claimed = [job for job in jobs if job.mode == "claimed"]
