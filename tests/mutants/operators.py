@@ -41,7 +41,7 @@ def changes(node: ast.AST) -> Iterator[Change]:
 def nodes(function: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
     """Yield each node below *function* that may be changed as (parent, field, index, node), in a fixed order."""
     for field, value in ast.iter_fields(function):
-        if field in _SKIPPED or (isinstance(function, ast.JoinedStr) and field == "values"):
+        if field in _SKIPPED or (isinstance(function, ast.JoinedStr) and field == "values") or (_logs(function) and field != "func"):
             continue
         if isinstance(value, ast.AST):
             yield function, field, None, value
@@ -75,7 +75,7 @@ def swapped(parent: ast.AST, field: str, place: int | None) -> ast.stmt | None:
     return two[1] if len(two) == 2 and not any(_logs(one.value) for one in two) else None
 
 
-def _logs(node: ast.expr) -> bool:
+def _logs(node: ast.AST) -> bool:
     """Tell whether a call only writes a log line."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOGS
 

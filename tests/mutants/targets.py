@@ -85,7 +85,7 @@ TARGETS: Sequence[Target] = (
             "engine.unexpected_errors",
         ),
         (
-            *unit("claim", "engine/poison_messages", "engine/recorder", "engine/claiming"),
+            *unit("claim", "engine/poison_messages", "engine/recorder", "engine/claiming", "engine/taking_in"),
             *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation", "bad_messages"),
             *stories("hostile_messages", "zombies"),
         ),
@@ -111,7 +111,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("comes_again", "represented", "revocation", "failures_logged", "given_back", "unavailable", "crash_points"),
             *stories("optional_ports", "bad_results"),
-            *unit("engine/body_results"),
+            *unit("engine/body_results", "engine/worker_steps"),
         ),
     ),
     Target(
@@ -212,7 +212,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("canvas", "canvas_large", "canvas_whole", "canvas_replaced", "canvas_own_ids", "canvas_edges", "canvas_bad_input"),
             *stories("lost_plans", "time_limits_of_calls", "canvas_userguide"),
-            *unit("engine/plans"),
+            *unit("engine/plans", "engine/launching"),
         ),
     ),
     Target(

@@ -125,6 +125,12 @@ def test_a_condition_is_held_and_dropped_and_not_negated_besides() -> None:
     ]
 
 
+def test_what_a_log_line_names_is_not_changed() -> None:
+    (function,) = ast.parse("def f(a, t):\n t.log('warning', 'late', by=round(a - 1, 1))\n return t.count('late', a)").body
+    kept = [change for parent, field, _, node in nodes(function) if not needless(parent, field, node) for change, _ in changed(node)]
+    assert kept == ["`return t.count('late', a)` → `return None`", "`t.count('late', a)` → `t.count(a, 'late')`"]
+
+
 def test_a_change_of_a_constant_holds_wherever_it_is_imported(planted: Told) -> None:
     verdicts = {entry[3]: entry[4] for entry in planted[1]["verdicts"] if entry[1] == "MOST"}
     assert verdicts == {"`MOST` + 1": "killed", "`MOST` - 1": "killed"}

@@ -310,8 +310,7 @@ class Worker:
         """Judge and record one run; log it if its body failed."""
         answer = self._judge_and_record(ran)
         judged, found = (answer, answer.ran) if isinstance(answer, Judged) else (None, ran)
-        if found.run.error is not None:
-            tell_failure(found, judged, self.ports.telemetry)
+        tell_failure(found, judged, self.ports.telemetry)
         if self._listener is not None:
             passing(self.ports.telemetry, "listen", partial(self._listener, found, judged), None)
         return answer
