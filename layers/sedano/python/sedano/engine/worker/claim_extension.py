@@ -12,7 +12,8 @@ States of a claim, seen from its holder: *held*, and after a refusal *lost*. The
 
 - RUNNING, nonce and fence: a worker that lost the claim cannot take the task back, and one that has recorded cannot reopen it.
 - A later end: an extension that arrives late cannot shorten a newer one.
-- The end is counted from before the request is sent, so no holder believes longer than the ledger says.
+- The end is counted from before the request is sent, and belief ends a guard earlier. So no holder believes longer than the ledger says,
+  and a worker whose clock is ahead by less than the guard takes over nothing in which the holder still believes.
 - STEAL compares the end exactly as it was seen, so of a steal and an extension the first wins.
 
 A message without a claim has no such referee: once its visibility may have ended, it is extended no more, since another worker may have it.
@@ -38,7 +39,7 @@ from sedano.ports import Delivery, Ports
 
 GUARD_S = 1.0
 """By how much the clocks of two workers may differ; twice that, a message stays invisible after its claim."""
-SHORTEST_S = 2 * GUARD_S + 1.0
+SHORTEST_S = 3 * GUARD_S + 1.0
 """The shortest visibility that can be extended in time."""
 BEATS = 6
 """How often a claim is extended in its own length."""
@@ -133,7 +134,7 @@ class Extending:
         with self._lock:
             for one in held:
                 if one.record is not None:
-                    delivery, left = one.job.delivery, one.record.expires - now
+                    delivery, left = one.job.delivery, one.record.expires - now - GUARD_S
                     self._kept[delivery.message_id] = HeldMessage(delivery, self._from_now(left), one.record)
 
     def ended(self, held: Sequence[Held]) -> None:
@@ -147,7 +148,7 @@ class Extending:
                     self._kept[one.job.delivery.message_id] = kept._replace(record=None)
 
     def holds(self, held: Held) -> bool:
-        """Return whether the body of *held* may begin: its claim, or without one the visibility of its message, lasts by our own belief."""
+        """Return whether the body of *held* may begin: by our own belief its claim lasts, or without one the visibility of its message."""
         if self.length is None:
             return True
         kept = self._kept.get(held.job.delivery.message_id)
@@ -185,7 +186,7 @@ class Extending:
 
     def _extend(self, kept: dict[str, HeldMessage], now: float, length: float) -> None:
         """Extend the claims of *kept* to *length* seconds from *now*; leave out of it those that are not known to be extended."""
-        until = self._from_now(length)
+        until = self._from_now(length - GUARD_S)
         claims = {key: one.record for key, one in kept.items() if one.record is not None}
         wanted = [Extension(record.task_id, record.nonce, record.fence, now + length) for record in claims.values()]
         for key, answer in zip(claims, self._ports.ledger.extend(wanted) if wanted else (), strict=True):
