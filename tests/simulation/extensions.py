@@ -5,7 +5,9 @@ whose bodies often last longer than that, and extend on a second thread: an acto
 
 The referee judges beyond that of claims: an extension changes nothing but the end of the claim, by its holder, and for later (I7); nobody
 takes over what was extended before its new end (E9); and a body begins only while its claim, by its worker's own clock, or without a claim
-the visibility of its message, lasts (X1).
+the visibility of its message, lasts (X1). Some hosts are cut, as by a drain that took too long: their claims are let go while their bodies
+run on. That two workers never believe to hold one claim is searched whole (`exhaustive.extensions`): it takes a copy, a stall and clocks
+that differ, all within a second, which no seed draws.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from sedano.engine.context import CURRENT
 from sedano.engine.worker.claim_extension import Beat
 from sedano.engine.worker.pipeline import Worker
 from sedano.engine.worker_events import Host
+from sedano.errors import SedanoError
 from sedano.host import functions
 from sedano.model import states
 from tests.simulation import chores
@@ -39,6 +42,8 @@ LASTS_S = 120.0
 """How long a host works off one batch at the most."""
 SLEEPS = 0.15
 """The chance that a machine sleeps while a body runs."""
+CUT = 0.03
+"""The chance that a host is cut while a body runs."""
 WAIT_S = 0.1
 
 
@@ -55,6 +60,7 @@ class HostProcess(Process):
     """A process of two threads, that works and extends. *begins* is told of every body; *visibility*: of what it receives."""
 
     begins: Callable[[Process], None]
+    worker: Worker
 
     def __init__(self, world: World, number: int, name: str, visibility: float) -> None:
         """Be born now."""
@@ -65,6 +71,8 @@ class HostProcess(Process):
     def takes(self) -> float:
         """Take up to three times as long as a message stays invisible, half of the time; some machines sleep before the body ends."""
         self.begins(self)
+        if self.world.strikes(CUT) is not None:
+            self.cut()
         draw = self.world.draw
         seconds = 0.5 * draw() if draw() < 0.5 else 3 * self.visibility * draw()
         if self.world.strikes(SLEEPS) is None:
@@ -78,6 +86,14 @@ class HostProcess(Process):
         """Stand still, with both threads."""
         self.thaws = max(self.thaws, self.world.now + seconds)
         super().pause(seconds, stops=stops)
+
+    def cut(self) -> None:
+        """Let go of the claims, as a process does whose drain is over before its bodies are."""
+        self.world.branches["a host is cut"] += 1
+        try:
+            self.worker.cut()
+        except SedanoError:
+            self.world.branches["claims were not let go"] += 1
 
     def die(self) -> None:
         """Stop both threads for good: the one that plays at once, the other at its next turn."""
@@ -179,6 +195,6 @@ class ExtensionWorld(ClaimWorld):
         process.clock.rate = 1 + 1e-4 * (2 * self.world.dice.random() - 1)
         ports = self.planted.ports(self.ports(process))
         settings = SETTINGS._replace(visibility=self.plan.limits.visibility)
-        worker = Worker(self.app.registry, ports, Host(process.name, 1), settings, None, process.ticker)
+        worker = process.worker = Worker(self.app.registry, ports, Host(process.name, 1), settings, None, process.ticker)
         self.planted.worker(worker)
         return Environment(process, functions._handler(worker.work, ports, {"default": COMMANDS}, ""))

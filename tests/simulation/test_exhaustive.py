@@ -12,6 +12,7 @@ from sedano.model.ledger.claims import Action
 from sedano.model.ledger.records import Claim, TaskRecord
 from tests.simulation.exhaustive.claims import ClaimModel
 from tests.simulation.exhaustive.elections import ElectionModel
+from tests.simulation.exhaustive.extensions import ExtensionModel
 from tests.simulation.exhaustive.follow import FollowModel, shipped
 from tests.simulation.exhaustive.joins import JoinModel
 from tests.simulation.exhaustive.leases import LeaseModel
@@ -125,11 +126,35 @@ FAULTY: dict[str, Callable[[], Any]] = {
     "a dispatch apart from the close": lambda: ElectionModel(3, 2, apart=True),
     "a registration after the close": lambda: ElectionModel(3, 2, {"register": weak(elections.REGISTER, "st = :open")}),
     "a worker that registers twice": lambda: ElectionModel(3, 2, {"register": weak(elections.REGISTER, "NOT contains(voters, :name)")}),
-    "a pass from anybody": lambda: ElectionModel(
-        3, 2, {"pass": weak(elections.PASS, "win = :seen", "term = :before", "#until = :lapsed")}
-    ),
+    "a pass from anybody": lambda: ElectionModel(3, 2, {"pass": weak(elections.PASS, "win = :seen", "term = :before", "#until = :lapsed")}),
     "a counter of members": lambda: JoinModel(4, 2, 2, counts=True),
+    "an extension of what has ended": lambda: ExtensionModel(writes={"EXTEND": weak(tasks.EXTEND, "st = :running")}),
+    "an extension of anybody's claim": lambda: ExtensionModel(writes={"EXTEND": weak(tasks.EXTEND, "nc = :nc", "att = :att")}),
+    "an extension that makes a claim shorter": lambda: ExtensionModel(
+        flying=2, copies=0, writes={"EXTEND": weak(tasks.EXTEND, "exp < :exp")}
+    ),
+    "a steal of what was extended": lambda: ExtensionModel(writes={"STEAL": weak(tasks.STEAL, "exp = :lapsed")}),
+    "a steal of a claim that lasts": lambda: ExtensionModel(fault="steals what lasts"),
+    "a record over the claim of who took over": lambda: ExtensionModel(writes={"RECORD": weak(tasks.RECORD, "nc = :nc", "att = :att")}),
+    "a belief from the time of the answer": lambda: ExtensionModel(fault="believes from the answer"),
+    "a belief to the end of the claim": lambda: ExtensionModel(guard=0, ahead=(0, 1)),
+    "a guard of less than the clocks differ": lambda: ExtensionModel(ahead=(-1, 1)),
+    "an acknowledgement of a refused record": lambda: ExtensionModel(fault="acknowledges a refusal"),
+    "a visibility that is not extended": lambda: ExtensionModel(length=4, copies=0, prompt=2, fault="leaves visibility alone"),
+    "a claim that is not extended": lambda: ExtensionModel(length=4, copies=0, prompt=2, fault="never beats"),
 }
+
+
+def test_with_beats_in_time_a_body_of_any_length_is_delivered_once() -> None:
+    found = ExtensionModel(length=4, copies=0, prompt=2).run()
+    assert not found.violation, "\n".join(found.path)
+    assert found.states > 50
+
+
+def test_conjuncts_of_an_extension_that_guard_each_other_break_nothing_alone() -> None:
+    for conjunct in ("nc = :nc", "att = :att"):  # a nonce has one fence
+        found = ExtensionModel(length=2, copies=0, writes={"EXTEND": weak(tasks.EXTEND, conjunct)}).run()
+        assert not found.violation, "\n".join(found.path)
 
 
 @pytest.mark.parametrize("fault", FAULTY)

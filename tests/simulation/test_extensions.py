@@ -9,7 +9,7 @@ from tests.simulation.sizes import CI
 MUST_FIRE = (
     "extended", "steal", "a claim cannot be extended: the task was taken over", "claims not extended; the next beat does",
     "a claim or a visibility was over before the body began; another worker runs it", "late duplicate refused",
-    "own write recognised", "a machine sleeps",
+    "own write recognised", "a machine sleeps", "a host is cut",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.simulation.exhaustive.claims import ClaimModel
 from tests.simulation.exhaustive.elections import ElectionModel
+from tests.simulation.exhaustive.extensions import ExtensionModel
 from tests.simulation.exhaustive.follow import FollowModel
 from tests.simulation.exhaustive.joins import JoinModel
 from tests.simulation.exhaustive.leases import LeaseModel
@@ -16,6 +17,7 @@ SMALL: dict[str, Callable[[], Searched]] = {
     "claim, 3 processes, 2 deliveries each": lambda: ClaimModel(3, 2).run(),
     "claim, 4 processes, 1 delivery each": lambda: ClaimModel(4, 1).run(),
     "follow-ups, retries and a copy, 3 deaths": lambda: FollowModel(3, 3).run(),
+    "extension, a death, one clock ahead by the guard": lambda: ExtensionModel(length=2, ahead=(0, 1), copies=0, deaths=1).run(),
     "lease, 2 processes, 3 terms each": lambda: LeaseModel(2, 3).run(),
     "lease, 3 processes, 2 terms each": lambda: LeaseModel(3, 2).run(),
     "lease, 4 processes, 1 term each": lambda: LeaseModel(4, 1).run(),
@@ -30,6 +32,11 @@ LARGE: dict[str, Callable[[], Searched]] = {
     "claim, 2 processes, 4 deliveries each": lambda: ClaimModel(2, 4).run(),
     "claim, 3 processes, 3 deliveries each": lambda: ClaimModel(3, 3).run(),
     "follow-ups, retries and a copy, 4 deaths": lambda: FollowModel(4, 3).run(),
+    "extension, a copy, a death": lambda: ExtensionModel(deaths=1).run(),
+    "extension, a copy, one clock ahead by the guard": lambda: ExtensionModel(ahead=(0, 1)).run(),
+    "extension, a copy, one clock behind by the guard": lambda: ExtensionModel(ahead=(0, -1)).run(),
+    "extension, a copy, clocks apart by a guard of two": lambda: ExtensionModel(length=4, guard=2, ahead=(-1, 1)).run(),
+    "extension, requests that arrive late and twice": lambda: ExtensionModel(flying=2, copies=0).run(),
     "lease, 2 processes, 4 terms each": lambda: LeaseModel(2, 4).run(),
     "join, 7 members in shards of 3, 3 deaths": lambda: JoinModel(7, 3, 3).run(),
 }
