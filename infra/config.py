@@ -51,6 +51,8 @@ _REGION = re.compile(stream_arns.REGION)
 _TAG_KEY = re.compile(r"(?!aws:)[\w .:/=+@-]{1,128}")
 _TAG_VALUE = re.compile(r"[\w .:/=+@-]{0,256}")
 _KEY = re.compile(rf"arn:aws[a-z-]*:kms:{_REGION.pattern}:\d{{12}}:key/[\w-]{{8,64}}")
+_FUNCTION = re.compile(rf"arn:aws[a-z-]*:lambda:{_REGION.pattern}:\d{{12}}:function:[\w-]{{1,64}}(:[\w$-]{{1,128}})?")
+_BOX = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TABLE = re.compile(rf"arn:aws[a-z-]*:dynamodb:{_REGION.pattern}:\d{{12}}:table/[\w.-]{{3,255}}")
 _ARNS = {
     "permissions_boundary": ("iam", r"policy/[\w+=,.@/-]+", "policy/developers"),
@@ -107,6 +109,7 @@ class StageConfig:
             stage's Region; in a CDK app of your own also `table.table_stream_arn` or `stream.stream_arn`.
         stream_keys: the ARN of the KMS key, by the stream's name, where a key of your own encrypts it.
         tables: the ARN of each table that tasks write to by `current().effects`, by the name of `app.table`; the worker is granted it.
+        functions: the ARN of each Lambda function that boxed tasks call, by the name in `app.boxed(…, function=…)`; the worker may call it.
         pipeline: the service that runs the history job: `glue`, `emr` or `none`.
         pipeline_schedule: when it runs without being started, such as `cron(15 * * * ? *)`.
         pipeline_by_task: let tasks start the Glue job, wait for it and stop it (`sedano.spark.spark_task`). The arguments of a run can name
@@ -150,6 +153,7 @@ class StageConfig:
     streams: Mapping[str, str] = field(default_factory=dict)
     stream_keys: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, str] = field(default_factory=dict)
     pipeline: str = "glue"
     pipeline_schedule: str | None = None
     pipeline_by_task: bool = False
@@ -167,6 +171,7 @@ class StageConfig:
         self._check_arns()
         self._check_streams()
         self._check_tables()
+        self._check_functions()
         self._check_pipeline()
         self.require_in(self.region)
         require(self.production is None or isinstance(self.production, bool), "production", self.production, "True or False")
@@ -180,7 +185,7 @@ class StageConfig:
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
-        for name in ("queue_concurrency", "served_by", "tags", "streams", "stream_keys", "tables"):
+        for name in ("queue_concurrency", "served_by", "tags", "streams", "stream_keys", "tables", "functions"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def _check_place(self) -> None:
@@ -252,6 +257,12 @@ class StageConfig:
             usable = _is(_TABLE, arn) or stream_arns.is_placeholder(arn)
             require(usable, f"tables[{name}]", arn, "an ARN such as arn:aws:dynamodb:eu-central-1:123456789012:table/orders")
 
+    def _check_functions(self) -> None:
+        for name, arn in self.functions.items():
+            require(_is(_BOX, name), "functions", name, "a name of letters, digits, - and _, as in app.boxed(…, function=…)")
+            usable = _is(_FUNCTION, arn) or stream_arns.is_placeholder(arn)
+            require(usable, f"functions[{name}]", arn, "an ARN such as arn:aws:lambda:eu-central-1:123456789012:function:resize")
+
     def require_in(self, region: str | None) -> None:
         """Refuse what a stage in *region* (None: not known yet) cannot use.
 
@@ -262,7 +273,7 @@ class StageConfig:
             wrong = stream_arns.wrong_with(arn, region)
             require(wrong is None, f"streams[{name}]", arn, f"{wrong}")
         named = {"alarm_topic": self.alarm_topic, "code_signing": self.code_signing}
-        by_name = {"stream_keys": self.stream_keys, "tables": self.tables}
+        by_name = {"stream_keys": self.stream_keys, "tables": self.tables, "functions": self.functions}
         each = {f"{setting}[{one}]": arn for setting, given in by_name.items() for one, arn in given.items()}
         for name, other in {**named, **each}.items():
             there = other is None or region is None or stream_arns.is_placeholder(other) or other.split(":")[3] == region

@@ -128,5 +128,5 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "budget": _dollars,
     "queue_concurrency": _numbers,
     "fleet": _fleet,
-    **dict.fromkeys(("served_by", "tags", "streams", "stream_keys", "tables"), _pairs),
+    **dict.fromkeys(("served_by", "tags", "streams", "stream_keys", "tables", "functions"), _pairs),
 }

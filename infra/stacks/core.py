@@ -170,22 +170,25 @@ class CoreStack(StageStack):
             self._add_stream(environment, declared)
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
-        effects = {"SEDANO_TABLES": self.to_json_string(dict(self._config.tables))} if self._config.tables else {}
+        given = {"SEDANO_TABLES": self._config.tables, "SEDANO_FUNCTIONS": self._config.functions}
+        named = {variable: self.to_json_string(dict(arns)) for variable, arns in given.items() if arns}
         mine = {name: queue for name, queue in self._commands.items() if name not in self._config.processes_serve}
-        worker = self._function("worker", {**environment, **effects}, may_loop=bool(mine))
+        worker = self._function("worker", {**environment, **named}, may_loop=bool(mine))
         for name, queue in mine.items():
             self._mappings[name] = worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency_of(name))
         self._grant_work(worker.grants)
         if processes := {name: queue for name, queue in self._commands.items() if name not in mine}:
             from ..constructs.processes import Processes
 
-            variables = {**environment, **effects}
+            variables = {**environment, **named}
             Processes(self, "Processes", config=self._config, queues=processes, app=self._app, variables=variables, grant=self._grant_work)
 
     def _grant_work(self, worker: Grants) -> None:
         """Grant all that running tasks takes, wherever they run, beside receiving them."""
         if self._config.tables:
             worker.allow(EFFECTS, *self._config.tables.values())
+        if self._config.functions:
+            worker.allow(["lambda:InvokeFunction"], *self._config.functions.values())
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
         read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]

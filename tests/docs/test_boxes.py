@@ -15,7 +15,7 @@ PAGE = page("boxes.md")
 
 
 def test_the_page_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    declared, host, used = PAGE.blocks
+    declared, host, used, by_function = PAGE.blocks
     names: dict[str, Any] = {"__name__": "page"}
     PAGE.run(host, names)
     (tmp_path / "host.py").write_text(names["HOST"], encoding="utf-8")
@@ -25,6 +25,7 @@ def test_the_page_runs_from_top_to_bottom(tmp_path: Path) -> None:
         PAGE.run(declared, names)
         with testing.world(names["app"]):
             PAGE.run(used, names)
+        PAGE.run(by_function, names)
     finally:
         os.chdir(before)
 

@@ -54,7 +54,7 @@ LATE = {
     for path, reason in {
         "__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
         "api/boot.py": "only an app that declares boot steps or services loads them",
-        "api/boxes.py": "only a worker that runs a boxed task loads processes",
+        "api/boxes.py": "only a worker that runs a boxed task loads processes, or calls of functions",
         "api/connector.py": "only a program without a deployment looks for `sedano dev`",
         "api/leases_and_partitions.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",

@@ -51,6 +51,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "consumers": "the queues as their readers see them",
         "deadlines": "how long a program waits for a port",
         "effects": "a success and a user's own writes, recorded together",
+        "functions": "the Lambda functions that boxed tasks call",
         "machine": "clock, randomness and telemetry of the machine",
         "webhook_secrets": "the store of the secrets of webhooks",
     },
@@ -80,6 +81,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "control": "adapter for the control record",
         "deliveries": "the event of a Lambda invocation",
         "deployment": "all ports of one deployment",
+        "called_functions": "adapter of the port of functions",
         "effects": "adapter of the port of the same name",
         "expressions": "every conditional write",
         "failures": "the index of failed tasks",
@@ -97,6 +99,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     },
     "memory": {
         "effects": "adapter of the port of the same name",
+        "functions": "adapter of the port of the same name",
         "archive": "adapter of the port of the same name",
         "blobs": "adapter for large values",
         "consumers": "adapter of the port of the same name",

@@ -158,6 +158,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
         "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "own_key": "yes", "release": "all-at-once",
         "tables": "orders=arn:aws:dynamodb:eu-central-1:123456789012:table/orders",
         "served_by": "default=fargate,gpu=process", "fleet": "image=shop:7,drain=30",
+        "functions": "resize=arn:aws:lambda:eu-central-1:123456789012:function:resize",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
                "most_budget": "9", "most_failures": "9", "pipeline_lag": "9", "webhook_concurrency": "9",
@@ -170,6 +171,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
     assert (dict(config.tags), config.budget, config.local, config.production) == ({"team": "shop", "cost centre": "42"}, 12.5, True, True)
     assert (config.schedules, config.own_key) == (False, True)
     assert dict(config.tables) == {"orders": "arn:aws:dynamodb:eu-central-1:123456789012:table/orders"}
+    assert dict(config.functions) == {"resize": "arn:aws:lambda:eu-central-1:123456789012:function:resize"}
     assert (dict(config.streams), dict(config.stream_keys)) == ({"clicks": CLICKS}, {"clicks": KEY})
 
 

@@ -335,7 +335,11 @@ TARGETS: Sequence[Target] = (
     ),
     Target("processes", ("model.prefetch", "model.restarts"), unit("prefetch", "restarts")),
     Target("boot", ("model.boot", "engine.boot", "engine.services"), (*unit("boot", "engine/services"), *stories("boot"))),
-    Target("boxes", ("model.boxes", *each("engine.boxes", "child exchange pool")), (*unit("boxes"), *stories("boxes"))),
+    Target(
+        "boxes",
+        ("model.boxes", *each("engine.boxes", "calls child exchange functions pool"), "memory.functions"),
+        (*unit("boxes"), *stories("boxes", "boxes_by_function"), *conformance("functions")),
+    ),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),
 )
 BY_NAME = {target.name: target for target in TARGETS}

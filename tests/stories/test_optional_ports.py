@@ -61,6 +61,7 @@ REFUSED: dict[str, dict[str, Call]] = {
         "active": lambda app: app.control.inspect().active(),
         "stats": lambda app: app.control.inspect().stats(),
     },
+    "functions": {"boxed": lambda app: app.boxed("other", function="resize")},
     "leases": {
         "singleton": task(singleton=True),
         "lock": lambda app: app.lock("one").acquire(),
@@ -120,10 +121,11 @@ def test_the_optional_ports_are_those_with_a_default_and_each_has_words_and_call
     assert named == set(OPTIONAL) == set(REQUIRED_BY) == set(REFUSED)
 
 
-def test_memory_and_one_file_have_every_port(tmp_path: Path) -> None:
+def test_memory_has_every_port_and_one_file_all_that_need_no_aws(tmp_path: Path) -> None:
     given = memory.ports()
     on_file = connect(tmp_path / "sedano.db", ("default",), given.clock, given.entropy, given.telemetry)
-    assert [name for ports in (given, on_file) for name in OPTIONAL if not has(getattr(ports, name))] == []
+    assert [name for name in OPTIONAL if not has(getattr(given, name))] == []
+    assert [name for name in OPTIONAL if not has(getattr(on_file, name))] == ["functions"]
 
 
 @pytest.mark.parametrize(("port", "name"), [(port, name) for port, calls in REFUSED.items() for name in calls])

@@ -28,6 +28,7 @@ from sedano.model.boxes import (
     environment,
     memory_bytes,
     read_answer,
+    read_payload,
     request_line,
 )
 
@@ -204,7 +205,7 @@ def test_an_environment_has_the_workers_credentials_only_if_its_box_says_so() ->
         (["node"], {"env": {"A=B": "1"}}, "env: give a mapping"),
         (["node"], {"bind": True}, "bind: a boxed task has no such option"),
         (["node"], {"batch": (10, 5)}, "batch: a boxed task has no such option; give a list to one call"),
-        (["node"], {"memry": "512M"}, "memry: not an option of a boxed task; known are pool, memory, timeout"),
+        (["node"], {"memry": "512M"}, "memry: not an option of a boxed task; known are function, pool, memory"),
         (["node"], {"queue": "absent"}, "queue: 'absent' is none of this app's queues"),
     ],
 )
@@ -228,3 +229,47 @@ def test_a_boxed_task_has_the_options_of_every_task() -> None:
     assert (spec.name, spec.queue, spec.ignore_result, spec.is_async) == ("box", "media", True, True)
     assert spec.time_limits is not None
     assert app.registry.tasks["box"].circuit is not None
+
+
+@given(st.binary(max_size=60) | st.sampled_from([b'{"id":"c0ffee","ok":1}', b'{"errorMessage":"x"}', b"[]", b"null"]), st.booleans())
+def test_any_payload_of_a_function_is_an_answer_or_refused(payload: bytes, failed: bool) -> None:
+    try:
+        answer = read_payload(payload, "c0ffee", failed=failed)
+    except BoxReplyInvalid:
+        return
+    assert (answer.error is not None) >= failed
+
+
+@pytest.mark.parametrize(
+    ("report", "kind", "ending"),
+    [
+        ({"errorType": "KeyError", "errorMessage": "'cat'", "stackTrace": ["a", "b"]}, "KeyError", ""),
+        ({"errorMessage": "2026-11-24T22:00:00Z 1-2 Task timed out after 3.00 seconds"}, "Error", "timeout"),
+        ({"errorType": "Sandbox.Timedout", "errorMessage": "Task timed out after 3.00 seconds"}, "Sandbox.Timedout", "timeout"),
+        ({"errorType": "Runtime.ExitError", "errorMessage": "RequestId: 1 Error: exit status 1"}, "Runtime.ExitError", "crash"),
+        ({"errorType": "Runtime.OutOfMemory", "errorMessage": "signal: killed"}, "Runtime.OutOfMemory", "crash"),
+        ({"errorType": 7, "errorMessage": None, "trace": []}, "Error", ""),
+    ],
+)
+def test_the_report_of_a_function_says_whether_it_raised_or_was_ended(report: dict[str, Any], kind: str, ending: str) -> None:
+    answer = read_payload(json.dumps(report).encode(), "c0ffee", failed=True)
+    assert answer.error is not None
+    assert (answer.error.type_name, answer.ending) == (kind, ending)
+    assert answer.error.traceback == "\n".join(report.get("stackTrace", []))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, r"a box needs a program: give a command .* or function="),
+        ({"function": "a b"}, r"function: 'a b' is not a name"),
+        ({"function": 7}, r"function: 7 is not a name"),
+        ({"function": "f", "timeout": 901}, r"timeout: 901 s is longer than a Lambda function may run \(900 s\)"),
+        ({"function": "f", "memory": "512M"}, r"memory: a function has its own; leave it out, or give a command too"),
+        ({"function": "f", "credentials": True}, r"credentials: a function has its own"),
+        ({"function": "f", "env": {}}, r"env: a function has its own"),
+    ],
+)
+def test_a_box_without_a_program_and_options_that_its_function_cannot_honour_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        Sedano("boxes").boxed("resize", **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,20 @@ from typing import TYPE_CHECKING, Any
 from sedano.api.declaration import OPTIONS
 from sedano.errors import OptionError, UnknownOption
 from sedano.model.boxes import BoxPlan, memory_bytes
+from sedano.ports.absent import has
 
 if TYPE_CHECKING:
+    from sedano.engine.boxes.functions import FunctionCalls
     from sedano.engine.boxes.pool import Pool
+    from sedano.engine.registry import Registry
 
 MOST_POOL = 256
-OWN = ("pool", "memory", "timeout", "cwd", "env", "credentials", "calls_per_child")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+OWN = ("function", "pool", "memory", "timeout", "cwd", "env", "credentials", "calls_per_child")
+OF_COMMANDS = ("memory", "cwd", "env", "credentials", "calls_per_child")
+"""The options that have no meaning without a command."""
+LONGEST_TIMEOUT = 900
+"""Seconds that a Lambda function may run."""
 WITHOUT = {
     "bind": "its program reads the task's id and attempt from the request",
     "batch": "give a list to one call",
@@ -24,8 +33,8 @@ WITHOUT = {
 
 
 def plan_of(
-    name: str, command: Sequence[str | os.PathLike[str]], *, pool: int, memory: str | None, timeout: float,
-    cwd: str | os.PathLike[str] | None, env: Mapping[str, str] | None, credentials: bool, calls_per_child: int | None,
+    name: str, command: Sequence[str | os.PathLike[str]] | None, *, pool: int, memory: str | None, timeout: float,
+    cwd: str | os.PathLike[str] | None, env: Mapping[str, str] | None, credentials: bool, calls_per_child: int | None, function: str | None,
 ) -> BoxPlan:  # fmt: skip
     """Return the checked plan of a box.
 
@@ -40,8 +49,11 @@ def plan_of(
         raise OptionError(f"calls_per_child: {calls_per_child!r} is not a whole number above 0; leave it out to keep a process")
     if not isinstance(credentials, bool):
         raise OptionError(f"credentials: {credentials!r} is neither True nor False")
+    own = {"memory": memory, "cwd": cwd, "env": env, "credentials": credentials or None, "calls_per_child": calls_per_child}
+    _check_function(function, command, timeout, [option for option, given in own.items() if given is not None])
     return BoxPlan(
-        name=name, command=_command(command), pool=pool, memory=None if memory is None else memory_bytes(memory), timeout=float(timeout),
+        name=name, function=function, command=() if command is None else _command(command), pool=pool,
+        memory=None if memory is None else memory_bytes(memory), timeout=float(timeout),
         cwd=None if cwd is None else _text("cwd", cwd), env=_variables(env), credentials=credentials, calls_per_child=calls_per_child,
     )  # fmt: skip
 
@@ -64,13 +76,15 @@ def permitted(options: Mapping[str, Any]) -> Mapping[str, Any]:
 class BoxBody:
     """The body of a boxed task, in every process that declares it; the first call makes its pool."""
 
-    def __init__(self, plan: BoxPlan) -> None:
+    def __init__(self, plan: BoxPlan, registry: Registry) -> None:
         """Load nothing yet: a program that only publishes needs no process."""
-        self._plan = plan
+        self._plan, self._registry = plan, registry
         self._pool: Pool | None = None
+        self._calls: FunctionCalls | None = None
 
     def close(self) -> None:
-        """End its processes, if there are any."""
+        """End its processes, if there are any; the next call begins anew."""
+        self._calls = None
         if self._pool is not None:
             self._pool.close()
 
@@ -79,13 +93,40 @@ class BoxBody:
         """The task's function: any JSON values."""
 
         async def boxed(*args: Any, **kwargs: Any) -> Any:
-            if self._pool is None:
-                from sedano.engine.boxes.pool import Pool
-
-                self._pool = Pool(self._plan)
-            return await self._pool.call(args, kwargs)
+            calls = self._by_function() if self._plan.function else None
+            return await (calls or self._by_command()).call(args, kwargs)
 
         return boxed
+
+    def _by_command(self) -> Pool:
+        if self._pool is None:
+            from sedano.engine.boxes.pool import Pool
+
+            self._pool = Pool(self._plan)
+        return self._pool
+
+    def _by_function(self) -> FunctionCalls | None:
+        """Return what calls the function; None where the deployment calls no functions, and the box has a command too."""
+        ports = self._registry.bound
+        if self._calls is None and ports is not None and (has(ports.functions) or not self._plan.command):
+            from sedano.engine.boxes.functions import FunctionCalls
+
+            self._calls = FunctionCalls(self._plan, ports.functions)
+        return self._calls
+
+
+def _check_function(function: object, command: object, timeout: float, of_commands: Sequence[str]) -> None:
+    """Refuse a box without a program, and options that its function cannot honour."""
+    if function is None and command is None:
+        raise OptionError("a box needs a program: give a command such as ['node', 'resize.mjs'], or function='resize'")
+    if function is None:
+        return
+    if not isinstance(function, str) or not _NAME.fullmatch(function):
+        raise OptionError(f"function: {function!r} is not a name of letters, digits, - and _; the setting functions= maps it to an ARN")
+    if timeout > LONGEST_TIMEOUT:
+        raise OptionError(f"timeout: {timeout:g} s is longer than a Lambda function may run ({LONGEST_TIMEOUT} s)")
+    if command is None and of_commands:
+        raise OptionError(f"{of_commands[0]}: a function has its own; leave it out, or give a command too")
 
 
 def _is_count(given: object) -> bool:

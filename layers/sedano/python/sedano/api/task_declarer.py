@@ -99,18 +99,21 @@ class AppTasks(TaskDeclarer):
             one.included_in(self)
 
     def boxed(
-        self, name: str, command: Sequence[str | os.PathLike[str]], /, *, pool: int = 1, memory: str | None = None, timeout: float = 60.0,
-        cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None, credentials: bool = False,
-        calls_per_child: int | None = None, **options: Unpack[TaskOptions],
+        self, name: str, command: Sequence[str | os.PathLike[str]] | None = None, /, *, function: str | None = None, pool: int = 1,
+        memory: str | None = None, timeout: float = 60.0, cwd: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None,
+        credentials: bool = False, calls_per_child: int | None = None, **options: Unpack[TaskOptions],
     ) -> AsyncTask[..., Any]:  # fmt: skip
-        """Declare a boxed task: its body is a program in any language, in processes of its own (docs/boxes.md).
+        """Declare a boxed task: its body is a program in any language, in processes of its own, or a Lambda function (docs/boxes.md).
 
         Args:
             name: how messages name the task.
             command: the program and its arguments; no shell reads them. Workers look for it, programs that only publish need it not.
-            pool: how many processes each worker keeps and runs at once, 1 to 256.
+            function: the key of a Lambda function that is the program; the setting ``functions=`` maps it to an ARN. With a command too,
+                the command runs where the deployment calls no functions.
+            pool: how many processes each worker keeps and runs at once, or how many calls of the function, 1 to 256.
             memory: the data that each process may allocate, as ``"512M"`` or ``"2G"``; enforced on Linux.
-            timeout: seconds for one call; a process that takes longer is killed with its group, and the attempt has failed.
+            timeout: seconds for one call; a process that takes longer is killed with its group, and the attempt has failed. A function
+                that takes longer is not waited for; its own time limit ends it.
             cwd: the folder in which the program begins; by default that of the worker.
             env: variables for the program, besides PATH, LANG and a few more of the worker's.
             credentials: pass on the worker's AWS credentials.
@@ -119,16 +122,19 @@ class AppTasks(TaskDeclarer):
 
         Raises:
             OptionError: an option is unknown or cannot be honoured, or another task has the name.
+            PortMissing: there is no command, and the app is connected to a deployment that calls no functions.
         """
         from sedano.api import boxes
 
         plan = boxes.plan_of(
             name, command, pool=pool, memory=memory, timeout=timeout, cwd=cwd, env=env, credentials=credentials,
-            calls_per_child=calls_per_child,
+            calls_per_child=calls_per_child, function=function,
         )  # fmt: skip
         declaration = declared({"name": name, **boxes.permitted(options)})
         self.permits(declaration)
-        body = boxes.BoxBody(plan)
+        if command is None:
+            self.registry.need("functions", f"the boxed task {name}")
+        body = boxes.BoxBody(plan, self.registry)
         task = self.declared(body.function, declaration)
         self.registry.boxes[task.name] = body.close
         return cast("AsyncTask[..., Any]", task)

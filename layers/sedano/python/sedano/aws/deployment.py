@@ -24,6 +24,7 @@ from sedano.ports.deadlines import patience
 if TYPE_CHECKING:
     from sedano.ports.consumers import Consumers
     from sedano.ports.effects import Effects
+    from sedano.ports.functions import CalledFunctions
     from sedano.ports.limits import Limits
     from sedano.ports.seals import Seals
 
@@ -46,12 +47,10 @@ def connect() -> Ports:
 def ports_of(settings: DeploymentSettings, service: str, session: Session | None = None, visibility: int | None = None) -> Ports:
     """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
 
-    A received message stays invisible for *visibility* seconds; None: for as long as its queue says.
-
-    Clients that the component surely needs are made now, the others when they are first used.
+    A received message stays invisible for *visibility* seconds; None: for as long as its queue says. Clients that the component surely
+    needs are made now, the others when they are first used.
     """
-    session, needed = session or Session(), NEEDED[service]
-    own: Clock = SystemClock()
+    session, needed, own = session or Session(), NEEDED[service], SystemClock()
     client = _clients(session, needed, patience() if service == "client" else None)
     (sqs, dynamodb, s3), telemetry = map(client, ("sqs", "dynamodb", "s3")), _telemetry(service, settings, session)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
@@ -72,6 +71,7 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
         timers=_when_used(lambda: _timers(client("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         effects=_when_used(lambda: _effects(dynamodb, settings)),
+        functions=_when_used(lambda: _functions(session, settings)),
         seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
         clock=clock,
         entropy=entropy,
@@ -187,6 +187,12 @@ def _effects(dynamodb: Any, settings: DeploymentSettings) -> Effects:
     from sedano.aws.effects import DynamoEffects
 
     return DynamoEffects(dynamodb, settings.ledger_table, settings.tables)
+
+
+def _functions(session: Session, settings: DeploymentSettings) -> CalledFunctions:
+    from sedano.aws.called_functions import LambdaFunctions
+
+    return LambdaFunctions(lambda seconds: session.single("lambda", seconds), settings.functions)
 
 
 def _limits(dynamodb: Any, settings: DeploymentSettings) -> Limits:

@@ -25,8 +25,8 @@ _HINT = (
 class DeploymentSettings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
     command queues to the UUIDs of their event source mappings. *scheduler*: a scheduler runs periodic tasks. *streams*: the ARNs of the
-    app's streams, by name. *tables*: the names or ARNs of the app's tables, by name. *most_budget*: the largest
-    budget that is taken from a message without a mark.
+    app's streams, by name. *tables*, *functions*: the names or ARNs of the app's tables and of the functions of its boxes,
+    by name. *most_budget*: the largest budget that is taken from a message without a mark.
     """
 
     queues: Mapping[str, str]
@@ -44,6 +44,7 @@ class DeploymentSettings(NamedTuple):
     streams: Mapping[str, str] = MappingProxyType({})
     most_budget: int = DEFAULT_BUDGET
     tables: Mapping[str, str] = MappingProxyType({})
+    functions: Mapping[str, str] = MappingProxyType({})
 
 
 def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
@@ -67,6 +68,7 @@ def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
         mappings=_mappings(environment),
         streams=_named(environment, "SEDANO_STREAMS", "<stream arn>", "orders") if environment.get("SEDANO_STREAMS") else {},
         tables=_named(environment, "SEDANO_TABLES", "arn:aws:dynamodb:…", "orders") if environment.get("SEDANO_TABLES") else {},
+        functions=_named(environment, "SEDANO_FUNCTIONS", "arn:aws:lambda:…", "resize") if environment.get("SEDANO_FUNCTIONS") else {},
         most_budget=_count(environment, "SEDANO_MOST_BUDGET", DEFAULT_BUDGET),
     )
 

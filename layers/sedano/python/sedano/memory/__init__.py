@@ -20,6 +20,7 @@ from sedano.memory.effects import MemoryEffects
 from sedano.memory.elections import MemoryElections
 from sedano.memory.events import MemoryEvents
 from sedano.memory.flow_runs import MemoryFlowRuns
+from sedano.memory.functions import MemoryFunctions
 from sedano.memory.key_store import MemoryKeyStore
 from sedano.memory.leases import MemoryLeases
 from sedano.memory.ledger import MemoryLedger
@@ -45,6 +46,7 @@ __all__ = [
     "MemoryElections",
     "MemoryEvents",
     "MemoryFlowRuns",
+    "MemoryFunctions",
     "MemoryKeyStore",
     "MemoryLeases",
     "MemoryLedger",
@@ -114,6 +116,7 @@ def over(clock: Clock, queues: MemoryQueues, telemetry: Telemetry, seed: int = 0
         timers=MemoryTimers(clock, queues),
         schedules=MemorySchedules(),
         effects=MemoryEffects(ledger),
+        functions=MemoryFunctions(),
         seals=Seals(MemoryKeyStore(), clock, SeededEntropy(seed), telemetry),
         clock=clock,
         entropy=SeededEntropy(seed),

@@ -1,4 +1,4 @@
-"""Boxed tasks: the declaration of a box, and the lines that a worker and its program exchange. Pure; `docs/boxes.md` is the protocol.
+"""Boxed tasks: the declaration of a box, and what a worker and its program exchange. Pure; `docs/boxes.md` is the protocol.
 
 A request is one line of JSON. A reply is one line that begins with RS (0x1E), which JSON text cannot contain: whatever else a program or
 one of its libraries prints is a log line, whether it ends with a newline or not. A reply names the request that it answers.
@@ -18,6 +18,8 @@ RS = b"\x1e"
 VERSION = 1
 LONGEST_REPLY = 1_048_576
 """The most bytes of a reply, without its RS and its newline."""
+MOST_PAYLOAD = 6_291_456
+"""The most bytes of a call of a Lambda function."""
 LONGEST_LOG_LINE = 4_096
 """The most bytes of a log line; a longer one is logged in pieces."""
 LEAST_MEMORY, MOST_MEMORY = 16 << 20, 1 << 40
@@ -31,15 +33,18 @@ CREDENTIALS = (
 """The variables that a box with ``credentials=True`` sees besides."""
 _CUT = re.compile(rb"\n|(?=\x1e)")
 _SIZE = re.compile(r"([1-9][0-9]{0,6})([MG])")
+_TIMED_OUT = re.compile(r"Task timed out after [0-9.]+ seconds")
+_CRASHES = ("Runtime.ExitError", "Runtime.OutOfMemory", "Runtime.BadFunctionCode", "Extension.Crash")
+"""The error types by which Lambda reports that the process of a function ended."""
 _UNITS = {"M": 1 << 20, "G": 1 << 30}
 
 
 class BoxPlan(NamedTuple):
-    """One box: the task *name*, its program (*command*), and how it is run.
+    """One box: the task *name*, its program (*command*, or a Lambda *function* by the name that the deployment knows), and how it is run.
 
-    *pool*: processes at once in one worker. *memory*: bytes of data of each process. *timeout*: seconds for one call. *cwd*: the folder
-    in which it begins. *env*: variables for it. *credentials*: whether it sees the worker's. *calls_per_child*: calls after which a
-    process is replaced.
+    With both, the command runs where the deployment calls no functions. *pool*: processes or calls at once in one worker. *memory*: bytes
+    of data of each process. *timeout*: seconds for one call. *cwd*: the folder in which it begins. *env*: variables for it.
+    *credentials*: whether it sees the worker's. *calls_per_child*: calls after which a process is replaced.
     """
 
     name: str
@@ -51,6 +56,7 @@ class BoxPlan(NamedTuple):
     env: Mapping[str, str] = {}
     credentials: bool = False
     calls_per_child: int | None = None
+    function: str | None = None
 
 
 class BoxRequest(NamedTuple):
@@ -75,10 +81,11 @@ class BoxError(NamedTuple):
 
 
 class BoxAnswer(NamedTuple):
-    """The answer of a program: a *value*, or an *error*."""
+    """The answer of a program: a *value*, or an *error*. *ending*: `timeout` or `crash`, where a function ended before it answered."""
 
     value: Any = None
     error: BoxError | None = None
+    ending: str = ""
 
 
 def memory_bytes(text: object) -> int:
@@ -159,7 +166,30 @@ def read_answer(line: bytes, call_id: str) -> BoxAnswer:
     Raises:
         BoxReplyInvalid: it is too long, malformed, or answers another call.
     """
-    reply = _decoded(line[1:])
+    return _answer(_decoded(line[1:]), call_id)
+
+
+def read_payload(payload: bytes, call_id: str, *, failed: bool) -> BoxAnswer:
+    """Return the answer in the *payload* of a Lambda function: a reply without its RS; or the report of an error, where it *failed*.
+
+    Raises:
+        BoxReplyInvalid: it is too long, malformed, or answers another call.
+    """
+    found = _decoded(payload)
+    return _report(found) if failed else _answer(found, call_id)
+
+
+def _report(found: dict[str, Any]) -> BoxAnswer:
+    """Return the error that Lambda reports for a function: one that it raised, or how it ended before it answered."""
+    kind, message, trace = (found.get(name) for name in ("errorType", "errorMessage", "stackTrace"))
+    kind, message = (kind if isinstance(kind, str) and kind else "Error"), (message if isinstance(message, str) else "")
+    lines = [str(line) for line in trace] if isinstance(trace, list) else []
+    late = kind == "Sandbox.Timedout" or _TIMED_OUT.search(message) is not None
+    ending = "timeout" if late else "crash" if kind in _CRASHES else ""
+    return BoxAnswer(error=BoxError(kind[:256], message, "\n".join(lines)), ending=ending)
+
+
+def _answer(reply: dict[str, Any], call_id: str) -> BoxAnswer:
     if reply.get("id") != call_id:
         raise BoxReplyInvalid(f"answers the call {reply.get('id')!r:.40}; a reply repeats the id of its request, here {call_id!r}")
     if reply.keys() == {"id", "ok"}:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
     from sedano.ports.consumers import Consumers
     from sedano.ports.effects import Effects
+    from sedano.ports.functions import CalledFunctions
     from sedano.ports.limits import Limits
     from sedano.ports.seals import Seals
 
@@ -344,6 +345,7 @@ class Ports:
     schedules: ScheduleStore = absent("schedules")
     seals: Seals = absent("seals")
     effects: Effects = absent("effects")
+    functions: CalledFunctions = absent("functions")
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown
     looks: LookPauses = AWS_LOOKS

@@ -26,6 +26,7 @@ REQUIRED_BY: Mapping[str, str] = MappingProxyType({
     "timers": "a countdown or eta beyond what the queue can delay, and app.scheduled",
     "schedules": "@app.periodic and app.schedules",
     "effects": "app.table and current().effects",
+    "functions": "app.boxed(…, function=…) without a command",
     "seals": "the keys of the stage (`sedano keys`)",
 })  # fmt: skip
 """For each optional port what cannot be done without it, as the error says it."""

@@ -235,6 +235,11 @@ class World:
         effects: Any = self.ports.effects
         return [dict(row) for row in effects.rows(name)]
 
+    def function(self, name: str, handler: Callable[[Any], Any]) -> None:
+        """Let *handler* be the Lambda function *name* of boxed tasks: it gets a request, and returns a reply (docs/boxes.md)."""
+        functions: Any = self.ports.functions
+        functions.handlers[name] = handler
+
     def _deliver(self, queue: str) -> bool:
         if self._owners[queue] == WORKER:
             self.boot.look()

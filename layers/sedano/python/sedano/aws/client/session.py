@@ -64,6 +64,11 @@ class Session:
                     self._clients[service] = self._make(service)
             return self._clients[service]
 
+    def single(self, service: str, seconds: float) -> Any:
+        """Return a new client of *service* whose calls are made once, and wait for an answer for *seconds*."""
+        with self._lock, _uncollected():
+            return self._make(service, read_timeout=seconds, retries={"total_max_attempts": 1})
+
     def later(self, service: str) -> LateClient:
         """Return a placeholder that makes the client of *service* when it is first used."""
         return LateClient(self, service)
@@ -73,7 +78,7 @@ class Session:
         """How many requests went out, repeated attempts included, by `service.Operation`."""
         return self._calls
 
-    def _make(self, service: str) -> Any:
+    def _make(self, service: str, **options: Any) -> Any:
         config = Config(**{
             "connect_timeout": CONNECT_TIMEOUT_S,
             "read_timeout": READ_TIMEOUT_S,
@@ -81,6 +86,7 @@ class Session:
             "max_pool_connections": CONNECTIONS,
             "parameter_validation": False,
             **self._options,
+            **options,
         })  # fmt: skip
         try:
             if self._session is None:

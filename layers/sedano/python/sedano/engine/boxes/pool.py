@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import os
 import threading
 import time
-from collections import deque
 from typing import Any
 
+from sedano.engine.boxes.calls import CallTurns, request_of, value_of
 from sedano.engine.boxes.child import BoxProcess, Log
 from sedano.engine.boxes.exchange import exchange
 from sedano.engine.context import TaskContext, current
 from sedano.engine.task_log import TELEMETRY
-from sedano.errors import BoxedError
-from sedano.model.boxes import BoxAnswer, BoxPlan, BoxRequest, request_line
+from sedano.model.boxes import BoxAnswer, BoxPlan, request_line
 from sedano.ports import Telemetry
 
 GRACE_S = 0.5
 """How long the idle processes may take to end after their input was closed; then they are killed."""
 MOST_LINES = 1_000
 """The most log lines of one call; the others are counted."""
-_Waiting = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
 class Pool:
@@ -33,9 +30,8 @@ class Pool:
         self._plan, self._lock, self._owner = plan, threading.Lock(), os.getpid()
         self._idle: list[BoxProcess] = []
         self._called: set[BoxProcess] = set()
-        self._busy = 0
+        self._turns = CallTurns(plan.pool)
         self._reserved: int | None = None
-        self._waiting: deque[_Waiting] = deque()
         atexit.register(self._leave)
 
     async def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -46,16 +42,15 @@ class Pool:
             BoxFailure: it gave no valid answer; it was killed, and the next call gets another process.
         """
         context = current()
-        call_id = os.urandom(8).hex()
-        line = request_line(_request(context, call_id), args, kwargs)
-        await self._turn()
+        request = request_of(context)
+        line = request_line(request, args, kwargs)
+        self._begin_anew_after_fork()
+        await self._turns.take()
         try:
-            answer = await self._answered(line, call_id, _log(self._plan, context, TELEMETRY.get()))
+            answer = await self._answered(line, request.call_id, _log(self._plan, context, TELEMETRY.get()))
         finally:
-            self._pass_on()
-        if answer.error is not None:
-            raise BoxedError(answer.error.type_name, answer.error.message, answer.error.traceback, retry=answer.error.retry)
-        return answer.value
+            self._turns.pass_on()
+        return value_of(answer)
 
     def close(self) -> None:
         """End the idle processes: their input is closed, and their groups are killed after `GRACE_S`."""
@@ -107,58 +102,14 @@ class Pool:
                 return child
             child.kill()
 
-    async def _turn(self) -> None:
-        """Wait until fewer than `pool` calls run."""
-        with self._lock:
-            self._begin_anew_after_fork()
-            if self._busy < self._plan.pool:
-                self._busy += 1
-                return
-            loop = asyncio.get_running_loop()
-            asked: asyncio.Future[None] = loop.create_future()
-            self._waiting.append((loop, asked))
-        try:
-            await asked
-        except BaseException:
-            if asked.done() and not asked.cancelled():  # the turn was given to a call that was cancelled meanwhile
-                self._pass_on()
-            raise
-
-    def _pass_on(self) -> None:
-        """Give this turn to the call that has waited longest, or back."""
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._busy -= 1
-                    return
-                loop, asked = self._waiting.popleft()
-            try:
-                loop.call_soon_threadsafe(self._give, asked)
-            except RuntimeError:  # that loop has ended, and its call with it
-                continue
-            return
-
-    def _give(self, asked: asyncio.Future[None]) -> None:
-        if asked.done():
-            self._pass_on()
-        else:
-            asked.set_result(None)
-
     def _begin_anew_after_fork(self) -> None:
         """Leave the processes to the process that started them, when this one was forked from it."""
-        if self._owner != os.getpid():
-            for child in self._idle:
-                child.forget()
-            self._called.clear()
-            self._idle, self._busy, self._owner = [], 0, os.getpid()
-            self._waiting.clear()
-
-
-def _request(context: TaskContext, call_id: str) -> BoxRequest:
-    return BoxRequest(
-        call_id=call_id, task=context.task, task_id=context.id, attempt=context.attempt, fence=context.fence, deadline=context.deadline,
-        traceparent=context.traceparent,
-    )  # fmt: skip
+        with self._lock:
+            if self._owner != os.getpid():
+                for child in self._idle:
+                    child.forget()
+                self._called.clear()
+                self._idle, self._owner = [], os.getpid()
 
 
 def _log(plan: BoxPlan, context: TaskContext, telemetry: Telemetry | None) -> Log:
