@@ -11,8 +11,10 @@ from moto import mock_aws
 from tests.aws_from_template import create_resources
 from tests.plugins.resources import Resources
 from tests.stories import fleet as fleets
+from tests.stories.dev_project import DevProject
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage, in_memory, on_file, on_moto
+from tests.stories.worked_project import WorkedProject
 from tests.stories.workshop import Workshop
 
 Stages = Callable[[], AbstractContextManager[Stage]]
@@ -56,3 +58,19 @@ def fleet(request: pytest.FixtureRequest) -> fleets.Fleet:
     if request.param == "sqlite":
         return fleets.on_file(request.getfixturevalue("tmp_path"))
     return fleets.in_memory() if request.param == "memory" else fleets.on_moto(request.getfixturevalue("resources"))
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Iterator[DevProject]:
+    """A project for `sedano dev` on which nothing runs yet, and nothing afterwards."""
+    made = DevProject(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def worked(tmp_path: Path) -> Iterator[WorkedProject]:
+    """A project for `sedano worker` on which nothing runs yet, and nothing afterwards."""
+    made = WorkedProject(tmp_path)
+    yield made
+    made.close()

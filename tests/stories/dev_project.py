@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -189,13 +188,3 @@ class DevProject:
         """The process id of the worker that runs a task now."""
         row = self.said("slow begins")
         return int(row.rpartition(" ")[2])
-
-
-def until(true: Callable[[], bool], hurry: float = 0.02) -> None:
-    """Wait until *true* returns so."""
-    waiting = threading.Event()
-    for _ in range(round(SECONDS / hurry)):
-        if true():
-            return
-        waiting.wait(hurry)
-    raise AssertionError("it did not happen in time")

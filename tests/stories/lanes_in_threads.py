@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sedano import Sedano
 from sedano.host.engine_process import ProcessSettings
@@ -32,11 +32,3 @@ class Process:
         self._thread.join(SECONDS)
         assert not self._thread.is_alive()
         return time.monotonic() - began
-
-
-def until(reached: Callable[[], bool]) -> None:
-    """Wait until *reached* holds."""
-    end = time.monotonic() + SECONDS
-    while not reached():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -17,7 +17,7 @@ from sedano.host.engine_process import EngineProcess, ProcessSettings
 from sedano.host.worker_process import LaneSettings, WorkerProcess
 from sedano.memory import MemoryTelemetry
 from sedano.model.boot import BLOCKED, FAILED, GIVEN_UP, STARTED, WAITING
-from sedano.ports import command_queue
+from sedano.ports import Ports, command_queue
 
 SECONDS = 60.0
 
@@ -55,10 +55,27 @@ def begun(app: Sedano) -> None:
         pass
 
 
+def lanes(diary: Diary, ports: Ports) -> WorkerProcess:
+    """A process of two lanes that runs the tasks of *diary*."""
+    return WorkerProcess(diary.app, ports, ProcessSettings(visibility=SECONDS), LaneSettings(2, 2.0, 0.05))
+
+
 @pytest.fixture
 def diary() -> Diary:
     """An app without boot steps."""
     return Diary()
+
+
+@pytest.fixture
+def telemetry() -> MemoryTelemetry:
+    """The log of a process."""
+    return MemoryTelemetry()
+
+
+@pytest.fixture
+def ports(tmp_path: Path, telemetry: MemoryTelemetry) -> Ports:
+    """A deployment over one file."""
+    return one_file.ports(tmp_path / "sedano.db", visibility=SECONDS, telemetry=telemetry)
 
 
 def test_steps_start_before_the_first_task_and_stop_in_reverse_after_the_last(diary: Diary) -> None:
@@ -247,9 +264,7 @@ def test_a_declaration_that_cannot_be_honoured_is_refused(declare: Callable[[Sed
         declare(Sedano("wrong"))
 
 
-def test_a_process_boots_before_it_receives_and_stops_last(diary: Diary, tmp_path: Path) -> None:
-    telemetry = MemoryTelemetry()
-    ports = one_file.ports(tmp_path / "sedano.db", visibility=SECONDS, telemetry=telemetry)
+def test_a_process_boots_before_it_receives_and_stops_last(diary: Diary, ports: Ports) -> None:
     diary.step("database")
     work = diary.task()
     process = EngineProcess(diary.app, ports, ProcessSettings())
@@ -259,8 +274,7 @@ def test_a_process_boots_before_it_receives_and_stops_last(diary: Diary, tmp_pat
     assert diary.lines == ["database", "work", "-database"]
 
 
-def test_a_process_whose_mandatory_step_fails_receives_nothing(diary: Diary, tmp_path: Path) -> None:
-    ports = one_file.ports(tmp_path / "sedano.db", visibility=SECONDS, telemetry=MemoryTelemetry())
+def test_a_process_whose_mandatory_step_fails_receives_nothing(diary: Diary, ports: Ports) -> None:
     diary.step("database")
     diary.broken.add("database")
     work = diary.task()
@@ -272,8 +286,7 @@ def test_a_process_whose_mandatory_step_fails_receives_nothing(diary: Diary, tmp
     assert len(ports.queues.receive(command_queue("default"))) == 1
 
 
-def test_a_running_process_retries_an_optional_step_with_the_machines_time(diary: Diary, tmp_path: Path) -> None:
-    ports = one_file.ports(tmp_path / "sedano.db", visibility=SECONDS, telemetry=MemoryTelemetry())
+def test_a_running_process_retries_an_optional_step_with_the_machines_time(diary: Diary, ports: Ports) -> None:
     tries: list[int] = []
 
     def cache() -> None:
@@ -288,8 +301,7 @@ def test_a_running_process_retries_an_optional_step_with_the_machines_time(diary
     assert process.boot.states() == {"cache": STARTED}
 
 
-def test_a_process_of_lanes_boots_retries_and_stops_as_well(diary: Diary, tmp_path: Path) -> None:
-    ports = one_file.ports(tmp_path / "sedano.db", visibility=SECONDS, telemetry=MemoryTelemetry())
+def test_a_process_of_lanes_boots_retries_and_stops_as_well(diary: Diary, ports: Ports) -> None:
     diary.step("database")
     tries: list[int] = []
 
@@ -300,18 +312,16 @@ def test_a_process_of_lanes_boots_retries_and_stops_as_well(diary: Diary, tmp_pa
         process.stop()
 
     diary.app.boot(optional=True)(cache)
-    process = WorkerProcess(diary.app, ports, ProcessSettings(visibility=SECONDS), LaneSettings(2, 2.0, 0.05))
+    process = lanes(diary, ports)
     process.run()  # returns because the second try stops it
     assert process.boot.states() == {"database": STARTED, "cache": STARTED}
     assert diary.lines == ["database", "-database"]
 
 
-def test_a_process_of_lanes_whose_mandatory_step_fails_is_broken(diary: Diary, tmp_path: Path) -> None:
-    telemetry = MemoryTelemetry()
-    ports = one_file.ports(tmp_path / "sedano.db", visibility=SECONDS, telemetry=telemetry)
+def test_a_process_of_lanes_whose_mandatory_step_fails_is_broken(diary: Diary, ports: Ports, telemetry: MemoryTelemetry) -> None:
     diary.step("database")
     diary.broken.add("database")
-    process = WorkerProcess(diary.app, ports, ProcessSettings(visibility=SECONDS), LaneSettings(2, 2.0, 0.05))
+    process = lanes(diary, ports)
     with pytest.raises(BootFailed) as refused:
         process.run()
     assert process.broken is refused.value

@@ -16,7 +16,8 @@ import pytest
 
 from sedano.api import dev_server
 from sedano.errors import RemoteError
-from tests.stories.dev_project import CODE, SECONDS, DevProject, until
+from tests.stories.dev_project import CODE, SECONDS, DevProject
+from tests.waiting import until
 
 SECRET = b"open sesame"
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from sedano.dev.keys import terminal
-from tests.stories.dev_project import COMMAND, SECONDS, DevProject, until
+from tests.stories.dev_project import COMMAND, SECONDS, DevProject
+from tests.waiting import until
 
 
 class AtTerminal(DevProject):

@@ -15,8 +15,9 @@ import pytest
 from sedano.cli.exits import Exit
 from sedano.model.messages.lineage import rerun_id
 from tests.ctrl_c import HEARS_CTRL_C
-from tests.stories.dev_project import CODE, COMMAND, SECONDS, DevProject, until
+from tests.stories.dev_project import CODE, COMMAND, SECONDS, DevProject
 from tests.stories.page_client import Browser
+from tests.waiting import until
 
 MORE = CODE.replace("import Retry,", "import Breaker, Retry,").replace('Sedano("shop",', 'Sedano("shop", queues=("default", "mail"),') + (
     '\n\n@app.task(name="guarded", circuit=Breaker(shared=True), concurrency=2)\ndef guarded() -> None:\n    return None\n'

@@ -2,43 +2,35 @@
 
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sedano.cli.exits import Exit
 from sedano.ports import command_queue
-from tests.stories.worked_project import CODE, SECONDS, WorkedProject, until
+from tests.stories.worked_project import CODE, SECONDS, WorkedProject
+from tests.waiting import until
 
 FOREVER = "/nonexistent/file"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[WorkedProject]:
-    """A project on which nothing runs afterwards."""
-    made = WorkedProject(tmp_path)
-    yield made
-    made.close()
-
-
-def test_it_runs_the_tasks_of_its_queues_and_leaves_with_0(project: WorkedProject) -> None:
-    run = project.worker("-Q", "mail", "-c", "3", "--json").ready()
+def test_it_runs_the_tasks_of_its_queues_and_leaves_with_0(worked: WorkedProject) -> None:
+    run = worked.worker("-Q", "mail", "-c", "3", "--json").ready()
     line = run.said("the worker is ready")
     assert line["fields"] == {"queues": ["mail"], "concurrency": 3, "pid": run.process.pid}
     assert (line["level"], line["service"]) == ("INFO", "sedano-worker")
-    other = project.app.send_task("note", (str(project.notes), 1))
-    assert project.app.send_task("mail", (str(project.notes),), queue="mail").get(timeout=SECONDS) == run.process.pid
+    other = worked.app.send_task("note", (str(worked.notes), 1))
+    assert worked.app.send_task("mail", (str(worked.notes),), queue="mail").get(timeout=SECONDS) == run.process.pid
     assert run.end() == 0
-    assert (project.noted(), other.state, run.other) == (["mail"], "PENDING", [])
-    assert {member.state for member in project.ports.members.read()} == {"LEFT"}
+    assert (worked.noted(), other.state, run.other) == (["mail"], "PENDING", [])
+    assert {member.state for member in worked.ports.members.read()} == {"LEFT"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_lets_the_body_end_and_a_second_one_ends_the_process_at_once(project: WorkedProject, number: int) -> None:
-    run = project.worker("-c", "1").ready()
-    result = project.app.send_task("waits", (str(project.notes), FOREVER))
-    until(lambda: len(project.noted()) == 1)
+def test_a_signal_lets_the_body_end_and_a_second_one_ends_the_process_at_once(worked: WorkedProject, number: int) -> None:
+    run = worked.worker("-c", "1").ready()
+    result = worked.app.send_task("waits", (str(worked.notes), FOREVER))
+    until(lambda: len(worked.noted()) == 1)
     run.send(number)
     run.said("the worker stops")
     assert run.process.poll() is None
@@ -48,47 +40,47 @@ def test_a_signal_lets_the_body_end_and_a_second_one_ends_the_process_at_once(pr
     assert result.state == "RUNNING"
 
 
-def test_the_end_is_within_the_drain_and_the_cut_body_runs_in_the_next_process_when_its_claim_is_over(project: WorkedProject) -> None:
-    first = project.worker("-c", "2", "--drain", "3").ready()
-    result = project.app.send_task("waits", (str(project.notes), str(project.go)))
-    until(lambda: len(project.noted()) == 1)
+def test_the_end_is_within_the_drain_and_the_cut_body_runs_in_the_next_process_when_its_claim_is_over(worked: WorkedProject) -> None:
+    first = worked.worker("-c", "2", "--drain", "3").ready()
+    result = worked.app.send_task("waits", (str(worked.notes), str(worked.go)))
+    until(lambda: len(worked.noted()) == 1)
     began = time.monotonic()
     assert first.end() == 0
     assert time.monotonic() - began <= 4.5
     first.said("bodies did not end in the time of the drain; their messages go back")
-    project.go.touch()
-    second = project.worker().ready()
+    worked.go.touch()
+    second = worked.worker().ready()
     assert result.get(timeout=SECONDS) == second.process.pid
-    assert project.noted() == [str(first.process.pid), str(second.process.pid)]
+    assert worked.noted() == [str(first.process.pid), str(second.process.pid)]
 
 
-def test_a_cut_async_body_runs_in_the_next_process_at_once(project: WorkedProject) -> None:
-    first = project.worker("--drain", "2", "--visibility", "60").ready()
-    result = project.app.send_task("rests", (str(project.notes), str(project.go)))
-    until(lambda: len(project.noted()) == 1)
+def test_a_cut_async_body_runs_in_the_next_process_at_once(worked: WorkedProject) -> None:
+    first = worked.worker("--drain", "2", "--visibility", "60").ready()
+    result = worked.app.send_task("rests", (str(worked.notes), str(worked.go)))
+    until(lambda: len(worked.noted()) == 1)
     assert first.end() == 0
-    project.go.touch()
-    second = project.worker("--visibility", "60").ready()
+    worked.go.touch()
+    second = worked.worker("--visibility", "60").ready()
     began = time.monotonic()
     assert result.get(timeout=SECONDS) == second.process.pid
     assert time.monotonic() - began < 30, "it does not wait for a claim of a minute"
 
 
-def test_a_killed_process_loses_nothing(project: WorkedProject) -> None:
-    first = project.worker("-c", "4").ready()
-    results = [project.app.send_task("note", (str(project.notes), number, 0.2)) for number in range(24)]
-    until(lambda: len(project.noted()) > 4)
+def test_a_killed_process_loses_nothing(worked: WorkedProject) -> None:
+    first = worked.worker("-c", "4").ready()
+    results = [worked.app.send_task("note", (str(worked.notes), number, 0.2)) for number in range(24)]
+    until(lambda: len(worked.noted()) > 4)
     first.process.kill()
     assert first.ended() == -signal.SIGKILL
-    project.worker("-c", "8")
+    worked.worker("-c", "8")
     assert [result.get(timeout=SECONDS) for result in results] == [*range(24)]
-    twice = len(project.noted()) - 24
+    twice = len(worked.noted()) - 24
     assert 0 <= twice <= 4, "only bodies that ran when the process was killed run again"
 
 
-def test_a_body_that_ends_its_thread_ends_the_process_with_1(project: WorkedProject) -> None:
-    run = project.worker().ready()
-    project.app.send_task("leaves")
+def test_a_body_that_ends_its_thread_ends_the_process_with_1(worked: WorkedProject) -> None:
+    run = worked.worker().ready()
+    worked.app.send_task("leaves")
     assert run.ended() == Exit.FAILED
     assert run.said("a lane ended; the process stops, and the message is delivered again")["level"] == "ERROR"
 
@@ -103,18 +95,18 @@ def test_a_body_that_ends_its_thread_ends_the_process_with_1(project: WorkedProj
         (("--visibility", "3"), "3 is not in the range 6<=x<=43000"),
     ],
 )
-def test_what_cannot_run_is_refused(options: tuple[str, ...], error: str, project: WorkedProject) -> None:
-    run = project.on_aws(*options)
+def test_what_cannot_run_is_refused(options: tuple[str, ...], error: str, worked: WorkedProject) -> None:
+    run = worked.on_aws(*options)
     assert run.ended() == Exit.USAGE
     assert error in "".join(run.other)
 
 
-def test_the_app_is_an_argument_and_the_file_a_variable(project: WorkedProject) -> None:
-    (project.folder / "pyproject.toml").unlink()
-    run = project.worker("work_tasks:app", SEDANO_FILE=str(project.folder / "own" / "sedano.db")).ready()
-    assert project.app.send_task("note", (str(project.notes), 5)).get(timeout=SECONDS) == 5
+def test_the_app_is_an_argument_and_the_file_a_variable(worked: WorkedProject) -> None:
+    (worked.folder / "pyproject.toml").unlink()
+    run = worked.worker("work_tasks:app", SEDANO_FILE=str(worked.folder / "own" / "sedano.db")).ready()
+    assert worked.app.send_task("note", (str(worked.notes), 5)).get(timeout=SECONDS) == 5
     assert run.end() == 0
-    assert project.ports.consumers.load(command_queue("default")) == (0, 0)
+    assert worked.ports.consumers.load(command_queue("default")) == (0, 0)
 
 
 BOOTED = CODE + """
@@ -138,26 +130,26 @@ async def prices():
 
 
 def test_boot_steps_start_before_the_first_task_and_stop_after_a_signal(tmp_path: Path) -> None:
-    project = WorkedProject(tmp_path, BOOTED)
+    worked = WorkedProject(tmp_path, BOOTED)
     try:
-        result = project.app.send_task("note", (str(project.notes), 1))
-        run = project.worker(NOTES=str(project.notes)).ready()
+        result = worked.app.send_task("note", (str(worked.notes), 1))
+        run = worked.worker(NOTES=str(worked.notes)).ready()
         assert result.get(timeout=SECONDS) == 1
         assert run.end() == 0
-        assert project.noted() == ["database", "1", "-prices", "-database"]
+        assert worked.noted() == ["database", "1", "-prices", "-database"]
     finally:
-        project.close()
+        worked.close()
 
 
 def test_a_mandatory_boot_step_that_fails_ends_the_process_with_1_and_no_message_is_received(tmp_path: Path) -> None:
-    project = WorkedProject(tmp_path, BOOTED)
+    worked = WorkedProject(tmp_path, BOOTED)
     try:
-        result = project.app.send_task("note", (str(project.notes), 1))
-        run = project.worker(NOTES=str(project.notes), BROKEN="1")
+        result = worked.app.send_task("note", (str(worked.notes), 1))
+        run = worked.worker(NOTES=str(worked.notes), BROKEN="1")
         assert run.ended() == 1
         assert "boot step database: OSError: the database is away" in str(run.said("the worker does not start")["fields"])
-        assert project.noted() == ["database"]
-        project.worker(NOTES=str(project.notes)).ready()
+        assert worked.noted() == ["database"]
+        worked.worker(NOTES=str(worked.notes)).ready()
         assert result.get(timeout=SECONDS) == 1
     finally:
-        project.close()
+        worked.close()

@@ -17,8 +17,9 @@ from sedano.host.waiting_room import WaitingRoom
 from sedano.memory import MemoryTelemetry
 from sedano.model import states
 from sedano.ports import Delivery, Outgoing, Ports, command_queue
-from tests.stories.lanes_in_threads import SECONDS, VISIBILITY_S, Process, until
+from tests.stories.lanes_in_threads import SECONDS, VISIBILITY_S, Process
 from tests.stories.mutants import Delegating
+from tests.waiting import until
 
 QUEUE = command_queue("default")
 

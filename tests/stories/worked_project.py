@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sedano import Sedano
 from sedano.host import one_file
+from tests.waiting import until
 
 SECONDS = 120.0
 CODE = """
@@ -158,11 +158,3 @@ class WorkedProject:
         for run in self.runs:
             run.kill()
         self.app.close()
-
-
-def until(reached: Callable[[], bool]) -> None:
-    """Wait until *reached* holds."""
-    end = time.monotonic() + SECONDS
-    while not reached():
-        assert time.monotonic() < end
-        time.sleep(0.01)
