@@ -8,7 +8,6 @@ throttling are tried again under the same token, and are `Unavailable` after tha
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -19,11 +18,11 @@ from sedano.aws import ledger_items as items
 from sedano.aws.client import keys
 from sedano.aws.client.error_codes import LATER
 from sedano.aws.client.faults import AWS_ERRORS, fault, meaning_of, reasons_of
-from sedano.aws.client.table import PATIENCE_S
+from sedano.aws.client.table import PATIENCE_S, tries
 from sedano.aws.expressions import tasks
 from sedano.aws.expressions.effects import attributes, part, row_of
 from sedano.aws.ledger import is_own
-from sedano.errors import ConfigurationError, EffectRefused, TooLarge, Unavailable
+from sedano.errors import ConfigurationError, EffectRefused, SedanoError, TooLarge, Unavailable
 from sedano.model.effects import Row, TableWrite, text_of
 from sedano.model.ledger import outcome_text as tail
 from sedano.model.ledger.records import Outcome, RecordAnswer, Recorded
@@ -80,18 +79,20 @@ class DynamoEffects:
     def _transact(self, parts: list[dict[str, Any]]) -> ClientError | None:
         """Make all of *parts* or none; return None when made, else the error that has a refusal among its reasons."""
         token = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
-        for pause in (*self._pauses, None):
+        failed: SedanoError = Unavailable(f"{_CALL}: it was not called")
+        for _ in tries(self._pauses):
             try:
                 self._client.transact_write_items(TransactItems=parts, ClientRequestToken=token)
             except AWS_ERRORS as error:
                 if isinstance(error, ClientError) and not {_REFUSED, _IMPOSSIBLE}.isdisjoint(reasons_of(error)):
                     return error
-                if meaning_of(error) != LATER or pause is None:
-                    raise fault(error, _CALL) from error
-                time.sleep(pause)
+                failed = fault(error, _CALL)
+                failed.__cause__ = error
+                if meaning_of(error) != LATER:
+                    break
             else:
                 return None
-        raise AssertionError("the last try returns or raises")
+        raise failed
 
     @staticmethod
     def _refused(error: ClientError, outcome: Outcome, effects: Sequence[TableWrite], claimed: bool) -> RecordAnswer | EffectRefused:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -17,8 +17,16 @@ Item = Mapping[str, Mapping[str, Any]]
 MAX_KEYS = 100
 """The most keys of one BatchGetItem."""
 PATIENCE_S = (0.05, 0.1, 0.2, 0.4)
-"""The pauses after reads that brought nothing of what was asked; after the last one the table counts as unavailable."""
+"""The pauses after calls that brought nothing of what was asked; after the last one the table counts as unavailable."""
 _REFUSED = "ConditionalCheckFailedException"
+
+
+def tries(pauses: Iterable[float]) -> Iterator[None]:
+    """Yield once for each try of a call: at once, then after each of *pauses*, in seconds."""
+    yield
+    for pause in pauses:
+        time.sleep(pause)
+        yield
 
 
 class Table:
@@ -108,7 +116,14 @@ class Table:
 
     def _read_some(self, keys: Sequence[str], found: dict[str, Item]) -> None:
         wanted = {self._name: {"Keys": [{"pk": {"S": key}} for key in keys], "ConsistentRead": True}}
-        pauses = iter(PATIENCE_S)
+        for _ in tries(PATIENCE_S):
+            wanted = self._read_while_answered(wanted, found)
+            if not wanted:
+                return
+        raise Unavailable("dynamodb.BatchGetItem: the table is throttled and read none of the keys")
+
+    def _read_while_answered(self, wanted: Any, found: dict[str, Item]) -> Any:
+        """Read until a call brings nothing; return what is still wanted."""
         while wanted:
             try:
                 answer = self._client.batch_get_item(RequestItems=wanted)
@@ -117,8 +132,6 @@ class Table:
             items = answer.get("Responses", {}).get(self._name, ())
             found.update((item["pk"]["S"], item) for item in items)
             wanted = answer.get("UnprocessedKeys") or {}
-            if wanted and not items:
-                pause = next(pauses, None)
-                if pause is None:
-                    raise Unavailable("dynamodb.BatchGetItem: the table is throttled and read none of the keys")
-                time.sleep(pause)
+            if not items:
+                break
+        return wanted
