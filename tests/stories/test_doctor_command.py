@@ -135,7 +135,8 @@ def test_an_account_that_is_not_the_stages_ends_the_rest(account: boto3.Session,
     assert "stack sedano-dev-core" not in found
 
 
-def test_this_machine_alone_is_checked_without_aws(capsys: pytest.CaptureFixture[str]) -> None:
+def test_this_machine_alone_is_checked_without_aws(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("SEDANO_SPOOL", "off")  # messages that wait on the machine of the test are a warning
     assert "credentials" not in findings(capsys, "--local", code=Exit.DONE)
     assert main(["doctor", "--local", "--app", "tests.stories.nowhere:app"]) == Exit.PROBLEMS
     out, err = capsys.readouterr()
