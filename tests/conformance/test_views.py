@@ -157,7 +157,7 @@ def test_every_world_shows_the_same(app: Sedano) -> None:
     assert seen.needs[1].sentence.startswith("larder.fill failed once with ValueError (test_views.py:")
     assert seen.needs[1].sentence.endswith(" in _fill), last at 2026-01-01 00:00:00Z: task odd")
     assert now.now(app, days=0).needs == seen.needs
-    assert seen.needs[5].sentence == "the queue default is paused by ana: bad deploy; 1 messages wait"
+    assert seen.needs[5].sentence == "the queue default is paused by ana: bad deploy; 1 message waits"
     assert (seen.by_state, seen.workers) == ({"FAILURE": 1, "SUCCESS": 2}, {"ACTIVE": 1, "LOST": 1})
     assert {(one.id, one.state, one.queue) for one in seen.latest} == {
         ("odd", "FAILURE", "default"), ("parent", "SUCCESS", "default"), ("child", "SUCCESS", "default"),

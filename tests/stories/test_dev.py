@@ -107,7 +107,7 @@ def test_code_that_does_not_load_shows_the_users_frames_and_messages_wait(dev: D
     result = app.send_task("version")
     dev.save(3, CODE + "\n\nbroken(\n")
     dev.said("SyntaxError: '.' was never closed", before)
-    dev.said("1 messages wait for code that loads", before)
+    dev.said("1 message waits for code that loads", before)
     assert not [row for row in dev.lines[before:] if "importlib" in row or "sedano/" in row]
     dev.save(4)
     assert result.get(timeout=SECONDS) == 4
@@ -157,7 +157,7 @@ def test_a_mandatory_boot_step_that_fails_lets_messages_wait_for_code_that_boots
     dev.save(3, CODE + "\n\n@app.boot\ndef database():\n    raise OSError('away')\n")
     dev.said("shop_tasks:app does not load; messages wait until it does: BootFailed: boot step database: OSError: away", before)
     result = app.send_task("version")
-    dev.said("1 messages wait for code that loads", before)
+    dev.said("1 message waits for code that loads", before)
     dev.save(4, CODE + "\n\n@app.boot\ndef database():\n    print('booted')\n")
     dev.said("booted", before)
     assert result.get(timeout=SECONDS) == 4

@@ -43,7 +43,7 @@ def test_what_is_due_and_what_follows_it_is_done_and_what_is_not_due_stays(dev: 
     assert once(dev) == (0, {"ended": 3, "failed": 0, "parked": 0, "later": 1, "done": True})
     assert first.get(timeout=0) == "tea"
     assert later.state == "PENDING"
-    dev.said("nothing is due any more: 3 tasks ended, 0 of them failed, 1 wait for a later moment$")
+    dev.said("nothing is due any more: 3 tasks ended, 0 of them failed, 1 message waits for a later moment$")
     assert not (dev.folder / ".sedano" / "dev.json").exists()
 
 

@@ -219,7 +219,7 @@ def test_a_run_that_died_is_released_by_a_person_and_the_next_one_runs_at_once(s
     with pytest.raises(Crash):
         shift.deliver_one(shift.processes.worker)
     plan = release(shift.app, "singleton/only/", shift.tokens[0])
-    assert "1 messages wait for it" in plan.lines[1]
+    assert "1 message waits for it" in plan.lines[1]
     assert plan.make().left == ()
     assert shift.deliver_one(shift.other) == 1
     assert shift.ran == [0, 1]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from sedano.errors import MessageRefused, OptionError, TooLarge
-from sedano.model.queues import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, batches, misplaced, objection, weigh
+from sedano.model.queues import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, batches, messages_wait, misplaced, objection, weigh
 
 
 @pytest.mark.parametrize(("size", "refused"), [(MAX_BYTES - 1, False), (MAX_BYTES, False), (MAX_BYTES + 1, True)])
@@ -82,3 +82,8 @@ def test_small_messages_fill_their_batches(weights: list[int]) -> None:
 
 def test_a_body_weighs_its_bytes() -> None:
     assert [weigh(text, {}) for text in ("a", "é", "€", "😀")] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("number", "words"), [(0, "0 messages wait"), (1, "1 message waits"), (2, "2 messages wait")])
+def test_one_message_waits_and_several_wait(number: int, words: str) -> None:
+    assert messages_wait(number) == words

@@ -15,6 +15,7 @@ from sedano.engine.singletons import wake
 from sedano.errors import UnknownTask
 from sedano.model.leases import LeaseRecord, term
 from sedano.model.messages.timestamps import shown
+from sedano.model.queues import messages_wait
 
 
 def release(app: Sedano, name: str, token: int) -> ChangePlan:
@@ -35,7 +36,7 @@ def release(app: Sedano, name: str, token: int) -> ChangePlan:
         return hindered("release", what, f"the lock {name} is held with the token {record.token} now, not {token}; look at it again")
     lines = (
         f"release 1 lock: {name}, which {record.owner} holds with the token {token} until {shown(record.expires / 1_000)}",
-        f"the next holder gets a larger token, so guards refuse writes with the token {token}; {len(record.waiting)} messages wait for it",
+        f"the next holder gets a larger token, so guards refuse writes with the token {token}; {messages_wait(len(record.waiting))} for it",
         "the holder learns of it with its next renewal; until then it works on, and no write without a guard is refused",
     )
     return ChangePlan(verb="release", what=what, lines=lines, number=1, word=name, make=partial(_released, app, name, record))

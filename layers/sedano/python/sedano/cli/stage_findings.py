@@ -23,6 +23,7 @@ from sedano.deploy.account import AccountError, opened
 from sedano.deploy.output_variables import variables
 from sedano.engine.publisher.spool import every
 from sedano.errors import ConfigurationError, NotAllowed, SedanoError
+from sedano.model.queues import messages_wait
 from sedano.ports import PARKED, Ports, command_queue
 from sedano.ports.absent import has
 from sedano.views.findings import FAULT, OK, WARNING, Finding
@@ -58,7 +59,7 @@ def machine() -> Iterator[Finding]:
         return
     if waiting:
         do = "look with `sedano spool list`, send with `sedano spool send`"
-        yield Finding("spool", WARNING, f"{waiting} messages wait on this machine", do)
+        yield Finding("spool", WARNING, f"{messages_wait(waiting)} on this machine", do)
     else:
         yield Finding("spool", OK, "no message waits on this machine")
 

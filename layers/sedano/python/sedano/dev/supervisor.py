@@ -33,6 +33,7 @@ from sedano.dev.worker import VISIBILITY_S
 from sedano.dev.worker_processes import Child, overdue
 from sedano.errors import SedanoError
 from sedano.host import one_file
+from sedano.model.queues import messages_wait
 from sedano.model.restarts import STEADY_S, backoff
 from sedano.ports import command_queue
 
@@ -203,7 +204,7 @@ class Supervisor:
             self._status = FAILED if self._settings.once else None
             waiting = self._waiting()
             if waiting:
-                self._console.say(f"{waiting} messages wait for code that loads", "warning")
+                self._console.say(f"{messages_wait(waiting)} for code that loads", "warning")
             if how:
                 words = f"the worker ended while it loaded {self._settings.app}: {how}"
                 self._console.say(f"{words}; messages wait until a file changes", "bad")
@@ -220,8 +221,8 @@ class Supervisor:
         ended, failed, parked, later = (counts[name] for name in ("ended", "failed", "parked", "later"))
         self._status = TASK_FAILED if failed or parked else 0 if counts["done"] else FAILED
         first = "nothing is due any more" if counts["done"] else "the database did not answer; run it again"
-        parts = [f"{ended} task{'s' * (ended != 1)} ended, {failed} of them failed"] + [f"{parked} messages parked"] * bool(parked)
-        parts += [f"{later} wait for a later moment"] * bool(later)
+        parts = [f"{ended} task{'s' * (ended != 1)} ended, {failed} of them failed"] + [f"{parked} parked"] * bool(parked)
+        parts += [f"{messages_wait(later)} for a later moment"] * bool(later)
         self._console.say(f"{first}: {', '.join(parts)}", "bad" if self._status else "bold")
         self._announced(counts)
 

@@ -170,3 +170,8 @@ def batches(weights: Sequence[int], bounds: QueueBounds = SQS) -> Iterator[range
         total += weight
     if start < len(weights):
         yield range(start, len(weights))
+
+
+def messages_wait(number: int) -> str:
+    """Return "1 message waits", "2 messages wait"."""
+    return "1 message waits" if number == 1 else f"{number} messages wait"

@@ -18,6 +18,7 @@ from sedano.model.cluster.members import LOST, Member
 from sedano.model.ledger.failures import FailedTask
 from sedano.model.messages.timestamps import shown
 from sedano.model.pauses import PauseCause
+from sedano.model.queues import messages_wait
 from sedano.ports import PARKED
 from sedano.ports.absent import has
 from sedano.views import failures as of_failures
@@ -128,5 +129,5 @@ def _paused(
     for one in sorted(pauses.in_force(record.paused, now)):
         until = f" until {shown(one.until)}" if one.until else ""
         cause = " " * bool(said := causes.get((one.kind, one.name), PauseCause()).sentence) + said
-        held = f"; {waiting[one.name]} messages wait" if one.kind == pauses.QUEUE and one.name in waiting else ""
+        held = f"; {messages_wait(waiting[one.name])}" if one.kind == pauses.QUEUE and one.name in waiting else ""
         yield Need("paused", one.name, f"the {one.kind} {one.name} is paused{until}{cause}{held}")

@@ -69,7 +69,9 @@ def _now(asked: ScreenQuery, screen: Screen, view: NowView) -> Markup:
     needs = el("ul", *(_need(one) for one in view.needs), class_="need") if view.needs else el("p", "Nothing needs you.", class_="none")
     states = sorted(view.by_state.items())
     tiles = [_tile(number, state, address(ScreenQuery("tasks", query=f"state:{state}", days=1)), style(state)) for state, number in states]
-    tiles += [_tile(sum(one.wait for one in view.queues), "messages wait", address(ScreenQuery("queues")))] if view.queues else []
+    wait = sum(one.wait for one in view.queues)
+    words = "message waits" if wait == 1 else "messages wait"
+    tiles += [_tile(wait, words, address(ScreenQuery("queues")))] if view.queues else []
     tiles += [_tile(number, f"workers {state}", address(ScreenQuery("workers"))) for state, number in sorted(view.workers.items())]
     drawn = (
         section("Needs you", needs), el("div", *tiles, class_="tiles"), _notes(screen),
