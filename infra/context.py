@@ -17,7 +17,7 @@ from .fleet import Fleet
 _WHAT = ("app", "code", "requirements", "replace", "ignore")
 #: The one setting of the CDK itself whose name is made as ours are.
 _CDKS_OWN = "acknowledged-issue-numbers"
-#: For whoever works on the infrastructure itself: `accepted=false` lists the findings that have a reason as well.
+#: For those who work on the infrastructure itself: `accepted=false` lists the findings that have a reason as well.
 _FOR_US = ("accepted",)
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 #: A local stage shares one machine with everything else: its functions end soon, and few of them run at once.

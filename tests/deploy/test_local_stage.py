@@ -1,4 +1,4 @@
-"""The stage on this machine: all of it is created, it is this machine's alone, and it ends with whoever started it."""
+"""The stage on this machine: all of it is created, it is this machine's alone, and it ends with the process that started it."""
 
 import json
 import os

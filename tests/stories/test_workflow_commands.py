@@ -135,7 +135,7 @@ def test_workflows_are_checked_and_drawn(world: testing.World, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("draw", "nowhere.toml"), "nowhere.toml: there is no such file; give the path of the workflow's .toml or .yaml file"),
+        (("draw", "nowhere.toml"), "nowhere.toml: the file does not exist; give the path of the workflow's .toml or .yaml file"),
         (("start", BREAD, "rolls=1"), "rolls: workflow bread has no such input"),
         (("start", BREAD, "loaves"), "'loaves' is not an input; write NAME=VALUE"),
         (("start", BREAD, "loaves=x"), "loaves: workflow bread: expected int, got str"),

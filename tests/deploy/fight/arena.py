@@ -161,7 +161,7 @@ def fight(arena: Arena, directory: Path, seconds: float, processes: int = 16, ki
 
 
 def _is_inside(journal: Path) -> bool:
-    """Tell whether whoever writes this journal is in a body that holds a permit."""
+    """Return whether the writer of this journal is in a body that holds a permit."""
     stays = [line["kind"] for line in lines(journal) if line["kind"] in ("enters", "leaves")]
     return stays[-1:] == ["enters"]
 

@@ -266,7 +266,7 @@ def load(reference: str, setting: str = "SEDANO_APP") -> Sedano:
     """Return the app that ``module:attribute`` names; *setting* is what errors call the place where that is written.
 
     Raises:
-        ConfigurationError: there is no such module or attribute, or it is not an app.
+        ConfigurationError: the module or the attribute is missing, or it is not an app.
     """
     module, _, attribute = reference.partition(":")
     try:

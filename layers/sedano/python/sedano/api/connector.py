@@ -35,7 +35,7 @@ def connected(reference: str) -> Connected:
     queues are a file of this machine, so nothing is gained by a second file for messages that they do not take.
 
     Raises:
-        ConfigurationError: there is no such function, it returns something else, or neither a deployment nor a `sedano dev` can be used.
+        ConfigurationError: the function is missing, it returns something else, or neither a deployment nor a `sedano dev` can be used.
     """
     if reference == AWS and not any(os.environ.get(name) for name in DEPLOYMENT):
         from sedano.api import dev_server
@@ -67,7 +67,7 @@ def brought(reference: str) -> Ports:
     """Return the ports that the function *reference* brings.
 
     Raises:
-        ConfigurationError: there is no such function, or it returns something else.
+        ConfigurationError: the function is missing, or it returns something else.
     """
     ports = connector(reference)()
     if not isinstance(ports, Ports):

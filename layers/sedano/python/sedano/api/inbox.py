@@ -38,7 +38,7 @@ class InboxControl:
             the id of the command, for `answers`.
 
         Raises:
-            OptionError: there is no such verb, or it does not take this argument, or no worker can have that name.
+            OptionError: the verb is unknown, or it does not take this argument, or no worker can have that name.
             TooLarge: 32 commands hold already.
             Unavailable: a store did not answer, or the keys of the stage could not be read.
         """

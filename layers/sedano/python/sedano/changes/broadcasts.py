@@ -19,7 +19,7 @@ def broadcast(app: Sedano, verb: str, argument: str, to: str | None, wait: float
     """Return the plan to send *verb* to all workers, or to the one called *to*, and to wait for answers for so many seconds.
 
     Raises:
-        UsageError: there is no such verb, or it does not take this argument.
+        UsageError: the verb is unknown, or it does not take this argument.
     """
     valid(inbox.asking, "plan", verb, argument, 0.0, LONGEST_LIFE_S)
     active = sum(member.state == ACTIVE for member in app.control.members())

@@ -13,7 +13,7 @@ def trigger(app: Sedano, name: str) -> ChangePlan:
     """Return the plan to publish one occurrence of the schedule *name* now.
 
     Raises:
-        UnknownTask: there is no such schedule.
+        UnknownTask: the schedule does not exist.
     """
     name = found(app, name, SCHEDULE)[1]
     paused = "; the schedule stays paused" if is_paused(app, SCHEDULE, name) else ""

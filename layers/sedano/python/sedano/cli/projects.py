@@ -42,7 +42,7 @@ def files(name: str, template: str = "minimal") -> dict[str, str]:
         template: one of `TEMPLATES`.
 
     Raises:
-        UsageError: the name cannot be that of a project and a Python package, or there is no such template.
+        UsageError: the name cannot be that of a project and a Python package, or the template does not exist.
     """
     if template not in TEMPLATES:
         raise UsageError(f"--template: {template!r} is not a template; choose one of {', '.join(TEMPLATES)}")

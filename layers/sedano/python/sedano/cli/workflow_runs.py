@@ -127,7 +127,7 @@ def _flow(app: Sedano, named: str) -> Flow:
     """Return the workflow that is *named*: a file, `module:Class`, or the name of one that the app's modules declare."""
     if _is_file(named):
         if not Path(named).is_file():
-            raise UsageError(f"{named}: there is no such file; give the path of the workflow's .toml or .yaml file, from this directory")
+            raise UsageError(f"{named}: the file does not exist; give the path of the workflow's .toml or .yaml file, from this directory")
         return load(app, named)
     if ":" not in named:
         return _of_name(app, named)

@@ -11,7 +11,7 @@ GONE = "DELETE_COMPLETE"
 
 
 def is_new(status: str | None) -> bool:
-    """Return whether a stack in this state has no resources yet; None: there is no such stack."""
+    """Return whether a stack in this state has no resources yet; None: the stack does not exist."""
     return status in (None, REVIEWED, GONE)
 
 

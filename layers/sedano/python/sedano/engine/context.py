@@ -178,7 +178,7 @@ def must_not_stop_loop(instead: str) -> None:
         WaitInsideLoop: an event loop runs on this thread, and nothing else on it would go on meanwhile.
     """
     asyncio: Any = sys.modules.get("asyncio")
-    if asyncio is None:  # then no loop of it runs, and whoever waits without one does not pay for its import
+    if asyncio is None:  # then no loop of it runs, and a program that waits without one does not pay for its import
         return
     try:
         asyncio.get_running_loop()

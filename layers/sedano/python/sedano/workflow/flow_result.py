@@ -95,7 +95,7 @@ class FlowResult:
         """Return the run with the state of each step, derived from the ledger.
 
         Raises:
-            UnknownFlowRun: there is no such run, or it has not begun yet.
+            UnknownFlowRun: the run does not exist, or it has not begun yet.
         """
         progress = self._progress()
         run, definition = progress.run, progress.definition

@@ -118,7 +118,7 @@ def signing(keys: KeySet, kid: str, now: float = 0.0) -> KeySet:
     """Return *keys* with *kid* as the one that signs from *now* on.
 
     Raises:
-        OptionError: there is no such key.
+        OptionError: the key does not exist.
     """
     _known(keys, kid)
     if kid == keys.sign or not now:
@@ -131,7 +131,7 @@ def without(keys: KeySet, kid: str) -> KeySet:
     """Return *keys* without *kid*.
 
     Raises:
-        OptionError: there is no such key, or it is the signing key.
+        OptionError: the key does not exist, or it is the signing key.
     """
     _known(keys, kid)
     if kid == keys.sign:

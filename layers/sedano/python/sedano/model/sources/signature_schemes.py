@@ -201,7 +201,7 @@ def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base
         encoding: how it is written: ``"hex"`` or ``"base64"``.
 
     Raises:
-        OptionError: there is no such encoding, no header of this name, or the prefix is not text.
+        OptionError: the encoding is unknown, the header has no such name, or the prefix is not text.
     """
     if encoding not in ("hex", "base64"):
         raise OptionError(f"encoding: {encoding!r} is none; give 'hex' or 'base64'")
