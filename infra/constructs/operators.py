@@ -23,10 +23,11 @@ VIEWER: Actions = MappingProxyType({
 """Pages, lists, one task with its result, and finding the stage by its name."""
 OPERATOR: Actions = MappingProxyType({
     "ledger": ("dynamodb:UpdateItem",), "settings": ("dynamodb:UpdateItem",), "values": ("s3:PutObject",), "commands": ("sqs:SendMessage",),
-    "topics": ("sqs:SendMessage",), "parked": ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"),
-    "timers": ("scheduler:DeleteSchedule",), "keys": ("ssm:GetParameter",),
+    "topics": ("sqs:SendMessage",), "records": ("sqs:SendMessage",),
+    "parked": ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"), "timers": ("scheduler:DeleteSchedule",),
+    "keys": ("ssm:GetParameter",),
 })  # fmt: skip
-"""Besides: retry, revoke, pause, resume, limit, redrive, trigger."""
+"""Besides: retry, revoke, pause, resume, limit, redrive, trigger; each is a record for the history."""
 ADMIN: Actions = MappingProxyType({
     "control": ("dynamodb:UpdateItem",), "commands": ("sqs:ReceiveMessage", "sqs:DeleteMessage"),
 })  # fmt: skip

@@ -333,7 +333,7 @@ class CoreStack(StageStack):
             "history": [self._history.bucket_arn],
             "events": [self._history.arn_for_objects(f"{HISTORY_PREFIX}*")], "blobs": [self._blobs.bucket_arn],
             "values": [self._blobs.arn_for_objects("*")], "commands": self._command_arns(), "topics": [self._events.queue_arn],
-            "parked": [self._parked.queue_arn], "timers": [self._timers.schedules],
+            "parked": [self._parked.queue_arn], "records": [self._records.queue_arn], "timers": [self._timers.schedules],
             "keys": [self.format_arn(service="ssm", resource="parameter", resource_name=f"sedano/{self._config.stage}/keys")],
             "stacks": [self.format_arn(service="cloudformation", resource="stack", resource_name=name) for name in self._described()],
         }  # fmt: skip

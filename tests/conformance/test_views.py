@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 
 from sedano import Breaker, Sedano, current, every, memory
+from sedano.changes.plan import note, person
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.engine.worker_events import Host
 from sedano.model import circuits as breaker
+from sedano.model.history.stage_changes import StageChange
 from sedano.model.leases import LeaseRecord
 from sedano.model.limits.concurrency import Permit
 from sedano.model.memos import CIRCUIT, Memo, memo_name
 from sedano.model.schedules.agenda import Agenda, agenda_of, begun
 from sedano.ports import PARKED, RECORDS, MemberRecord, Outgoing, Ports, command_queue
-from sedano.views import canvas, circuits, costs, failures, locks, now, queues, schedules, tail, task, tasks, trace, workers
+from sedano.views import canvas, circuits, costs, failures, locks, now, queues, schedules, stage_changes, tail, task, tasks, trace, workers
 from sedano.views.plain import plain
 from sedano.views.reader import About
 from tests.conformance.worlds import World, session_of
@@ -73,6 +75,7 @@ def work(larder: Larder, ports: Ports) -> None:
         handed = received(ports, command_queue("default"))
         assert worker.work(handed, NOW + 900) == []
         ports.queues.delete(handed)
+    note(larder.app, "pause", "queue=default", "bad deploy", 1, 0)
     records = received(ports, RECORDS)
     assert Recorder(ports, Host("host.2", 2)).record(records, NOW + 900) == []
     ports.queues.delete(records)
@@ -117,6 +120,7 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "canvas": (lambda app: canvas.canvas(app, "parent", 1), {"dynamodb.GetItem": 1, "s3.GetObject": 1, "s3.ListObjectsV2": 1}, 1),
     "trace": (lambda app: trace.trace(app, "child", 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "events": (lambda app: tail.events(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
+    "changes": (lambda app: stage_changes.changes(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "costs": (lambda app: costs.costs(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "now": (now.now, {
         "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 4, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
@@ -200,7 +204,7 @@ def test_a_task_is_shown_with_its_attempts_its_children_and_its_own_frame(app: S
     ]  # fmt: skip
 
 
-def test_the_last_events_and_the_costs_are_the_same_in_every_world(app: Sedano) -> None:
+def test_the_last_events_the_changes_and_the_costs_are_the_same_in_every_world(app: Sedano) -> None:
     last = tail.events(app, 1, ["odd"])
     assert [(one.type, one.name, one.error) for one in last.events[:1]] == [("task-failed", "larder.fill", "ValueError('3 does not fit')")]
     assert {one.type for one in last.events} == {"task-sent", "task-received", "task-started", "task-failed"}
@@ -210,6 +214,8 @@ def test_the_last_events_and_the_costs_are_the_same_in_every_world(app: Sedano) 
     }  # fmt: skip
     assert [(one.root, one.name, one.tasks) for one in seen.canvases] == [("parent", "larder.stock", 2)]
     assert seen.workers.invocations == 2
+    (change,) = stage_changes.changes(app, 1).rows
+    assert change == StageChange(NOW, person(), "pause", "queue=default", "bad deploy", 1, 0)
 
 
 def test_a_redacted_view_holds_nothing_that_a_task_was_given_or_returned(app: Sedano) -> None:

@@ -75,7 +75,8 @@ class People:
             bucket = "history" if params["Bucket"] == self.settings["SEDANO_HISTORY_BUCKET"] else "blobs"
             return bucket if action == "ListBucket" else {"history": "events", "blobs": "values"}[bucket]
         if "QueueUrl" in params:
-            return "parked" if params["QueueUrl"] == self.settings["SEDANO_PARKED_QUEUE"] else "commands"
+            own = {self.settings["SEDANO_PARKED_QUEUE"]: "parked", self.settings["SEDANO_RECORDS_QUEUE"]: "records"}
+            return own.get(params["QueueUrl"], "commands")
         return "keys" if "Name" in params and "GroupName" not in params else "timers"
 
     def work(self) -> None:

@@ -142,9 +142,9 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "history-rules",
-        each("model.history", "attempts event_order live_state registers snapshot spans live_tasks task_costs"),
+        each("model.history", "attempts event_order live_state registers snapshot spans live_tasks stage_changes task_costs"),
         (
-            *unit("attempts", "registers", "live", "spans", "task_costs", "task_query"),
+            *unit("attempts", "registers", "live", "spans", "stage_changes", "task_costs", "task_query"),
             *stories("view_agrees"),
             "conformance/test_views.py",
             "pipeline/test_commit.py",
@@ -267,10 +267,10 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "history-steps",
-        (*each("engine.history", "commits invocation_costs run_events"), "engine.worker_events"),
+        (*each("engine.history", "commits invocation_costs run_events stage_changes"), "engine.worker_events"),
         (
             *unit("engine/invocations", "engine/recorder", "engine/chronicle", "engine/run_reports"),
-            *stories("counts_survive", "ignored", "events_and_costs", "failures_found"),
+            *stories("changes_recorded", "counts_survive", "ignored", "events_and_costs", "failures_found"),
             "pipeline/test_commit.py",
         ),
     ),

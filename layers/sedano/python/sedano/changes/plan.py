@@ -1,7 +1,7 @@
-"""The plan of a change with its count, the change itself, and its log line with the person and the reason.
+"""The plan of a change with its count, the change itself, and its report with the person and the reason.
 
 A plan changes nothing. The command line prints it and asks; a page shows it and takes a reason. Both make the change by `made`, so that no
-change is without its log line.
+change is without its log line and its event in the history (`sedano.model.history.stage_changes`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sedano.app import Sedano
+from sedano.engine.history.stage_changes import report
 from sedano.errors import SedanoError
+from sedano.model.history.stage_changes import StageChange
 
 MOST_UNTYPED = 100
 """A plan that touches more tasks or messages than this needs more than a click."""
@@ -26,10 +28,14 @@ class Effect(NamedTuple):
 
 
 class Made(NamedTuple):
-    """The effects of a change, one for each thing, and the things that it *left* as they were, with the reasons."""
+    """The effects of a change, one for each thing, and the things that it *left* as they were, with the reasons.
+
+    *unrecorded*: why the history does not have the change; empty where it has.
+    """
 
     effects: tuple[Effect, ...]
     left: tuple[str, ...] = ()
+    unrecorded: str = ""
 
 
 class ChangePlan(NamedTuple):
@@ -64,7 +70,7 @@ def hindered(verb: str, what: str, why: str, refused: tuple[SedanoError, ...] = 
 
 
 def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:
-    """Make the change of *plan*, and write one log line with the person and the *reason*; also where the change fails, with the error.
+    """Make the change of *plan*, and report it with the person and the *reason*; also where the change fails, with the error.
 
     Raises:
         SedanoError: the change failed; a part of it may have been made.
@@ -74,14 +80,28 @@ def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:
     except SedanoError as error:
         asked = {"verb": plan.verb, "what": plan.what, "reason": reason, "by": person()}
         app.outlet.ports.telemetry.log("warning", "change by an operator failed", **asked, error=str(error))
+        _recorded(app, StageChange(app.outlet.ports.clock.now(), person(), plan.verb, plan.what, reason, error=str(error)))
         raise
-    note(app, plan.verb, plan.what, reason)
-    return done
+    return done._replace(unrecorded=note(app, plan.verb, plan.what, reason, len(done.effects), len(done.left)))
 
 
-def note(app: Sedano, verb: str, what: str, reason: str) -> None:
-    """Write a change with the person and the *reason* as one structured log line."""
-    app.outlet.ports.telemetry.log("info", "changed by an operator", verb=verb, what=what, reason=reason, by=person())
+def note(app: Sedano, verb: str, what: str, reason: str, changed: int | None = None, left: int | None = None) -> str:
+    """Report a change with the person and the *reason*: as one structured log line, and as an event of the history.
+
+    *changed*, *left*: how many things were changed, and how many stayed as they were, where the verb counts them. Return why the history
+    does not have the change, or nothing.
+    """
+    ports = app.outlet.ports
+    ports.telemetry.log("info", "changed by an operator", verb=verb, what=what, reason=reason, by=person())
+    return _recorded(app, StageChange(ports.clock.now(), person(), verb, what, reason, changed, left))
+
+
+def _recorded(app: Sedano, change: StageChange) -> str:
+    refused = report(app.outlet.ports, change, app.outlet.lamport.forward(), os.getpid())
+    if refused is None:
+        return ""
+    app.outlet.ports.telemetry.log("warning", "change not in the history", verb=change.verb, what=change.what, error=str(refused))
+    return f"the change was made, and the history does not have it: {refused}"
 
 
 def person() -> str:

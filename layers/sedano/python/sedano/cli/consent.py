@@ -85,7 +85,7 @@ def made(app: Sedano, plan: ChangePlan, consent: Consent) -> Exit:
         return refused
     done = changes.made(app, plan, consent.reason)
     print_effects(done, consent)
-    for why in done.left:
+    for why in (*done.left, *filter(None, [done.unrecorded])):
         say(f"sedano {plan.verb}: {why}", err=True)
     return Exit.REFUSED if done.left else Exit.DONE
 
@@ -96,6 +96,8 @@ def print_effects(done: Made, consent: Consent) -> None:
         consent.done(one.text, **one.facts)
 
 
-def note(app: Sedano, verb: str, what: str, consent: Consent) -> None:
-    """Write the change and its reason as one structured log line."""
-    changes.note(app, verb, what, consent.reason)
+def note(app: Sedano, verb: str, what: str, consent: Consent, changed: int | None = None) -> None:
+    """Report the change and its reason: one structured log line, one event of the history; *changed*: how many things, where counted."""
+    unrecorded = changes.note(app, verb, what, consent.reason, changed)
+    if unrecorded:
+        say(f"sedano {verb}: {unrecorded}", err=True)

@@ -31,7 +31,7 @@ def foreign(app: Sedano, names: Sequence[str], delete: bool, consent: Consent) -
         if refused is not None:
             return Exit.NOT_FOUND if missing and refused == Exit.DONE else refused
         left = [one.name for one in found if not _deleted(ports, one)]
-        note(app, "timers foreign --delete", " ".join(one.name for one in found), consent)
+        note(app, "timers foreign --delete", " ".join(one.name for one in found), consent, len(found) - len(left))
     return Exit.NOT_FOUND if missing else Exit.FAILED if left else Exit.DONE
 
 

@@ -21,6 +21,7 @@ from sedano.views import workers as of_workers
 from sedano.views.failures import failures
 from sedano.views.plain import plain
 from sedano.views.reader import About
+from sedano.views.stage_changes import changes
 from sedano.views.task_query import parse
 from sedano.views.tasks import tasks
 
@@ -117,6 +118,14 @@ def list_failures(app: Sedano, *, days: int, as_json: bool, fail_on: bool) -> Ex
     for note in () if as_json else view.notes:
         say(note, err=True)
     return Exit.PROBLEMS if view.groups and fail_on else Exit.DONE
+
+
+def list_changes(app: Sedano, *, days: int, as_json: bool) -> None:
+    """Print the changes that people made, the latest first; on stderr how many older ones are left out."""
+    view = changes(app, days)
+    _print("changes", view.rows, view.about, as_json, found=view.found, since=view.since)
+    if view.found > len(view.rows) and not as_json:
+        say(f"sedano changes: {view.found - len(view.rows)} older changes since {view.since} are left out", err=True)
 
 
 def _print(verb: str, records: Sequence[Record], about: About, as_json: bool, **facts: object) -> None:

@@ -84,5 +84,5 @@ def purge(app: Sedano, name: str, consent: Consent) -> Exit:
             ports.queues.delete(received)
             deleted += len(received)
     consent.done(f"{deleted} deleted", queue=name, deleted=deleted)
-    note(app, "purge", name, consent)
+    note(app, "purge", name, consent, deleted)
     return Exit.DONE

@@ -82,7 +82,7 @@ def send_again(app: Sedano, meant: Meant, *, foreign: bool, most: int, consent: 
         done = redrives.sent(app, going)
         print_effects(done, consent)
         if plan:
-            note(app, "parked redrive", " ".join(meant.ids) or meant.reason or "every reason", consent)
+            note(app, "parked redrive", " ".join(meant.ids) or meant.reason or "every reason", consent, len(done.effects))
         return Exit.FAILED if _stay(done.left) else Exit.DONE
     give_back(ports, some)
     stay = _stay(redrives.staying(going, [one.error for one in going]))

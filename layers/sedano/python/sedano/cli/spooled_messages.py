@@ -40,7 +40,7 @@ def send(app: Sedano, consent: Consent) -> Exit:
     left = Spool(place).waiting()
     consent.done(f"{before - left} sent, {left} left", sent=before - left, left=left)
     if before:
-        note(app, "spool send", str(place), consent)
+        note(app, "spool send", str(place), consent, before - left)
     if left:
         say("sedano spool: the queue did not take the rest; the log above says why", err=True)
     return Exit.FAILED if left else Exit.DONE

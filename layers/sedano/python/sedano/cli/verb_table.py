@@ -37,6 +37,14 @@ def call() -> Command:
 
 
 @verb
+def changes() -> Command:
+    """Show who changed the stage, how, and why."""
+    from sedano.cli.verbs.changes import command
+
+    return command
+
+
+@verb
 def check() -> Command:
     """Check an app without AWS: tasks, schedules, names, sizes."""
     from sedano.cli.verbs.check import command

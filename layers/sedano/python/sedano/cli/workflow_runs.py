@@ -118,8 +118,8 @@ def control(app: Sedano, verb: str, run_id: str, undone: Sequence[str], consent:
     verbs: dict[str, Callable[[], str]] = {"pause": run.pause, "resume": run.resume, "cancel": run.cancel, "retry": again}
     state = verbs[verb]()
     consent.done(state, run=run_id, state=state)
-    app.close()
     note(app, f"workflow {verb}", run_id, consent)
+    app.close()
     return Exit.DONE
 
 

@@ -25,6 +25,7 @@ from sedano.views import locks as of_locks
 from sedano.views import now as of_now
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
+from sedano.views import stage_changes as of_changes
 from sedano.views import tail as of_tail
 from sedano.views import task as of_task
 from sedano.views import tasks as of_tasks
@@ -212,6 +213,24 @@ def costs(app: Sedano, asked: ScreenQuery) -> Screen:
     )  # fmt: skip
 
 
+def changes(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out the changes that people made."""
+    view = of_changes.changes(app, asked.days)
+    rows = tuple(
+        (
+            moment(one.at), Cell(one.by), Cell(one.verb), Cell(one.what), _number(one.changed), _number(one.left), Cell(one.reason),
+            Cell(one.error, "bad"),
+        )
+        for one in view.rows
+    )  # fmt: skip
+    columns, none = ("at", "by", "verb", "what", "changed", "left", "reason", "error"), "No person changed the stage."
+    notes = (f"{view.found} changes since {view.since}; {len(view.rows)} are shown.", *unreadable(view.unreadable))
+    return Screen(
+        title="Changes", notes=notes, tables=(Panel("Changes, the latest first", columns, rows, none),),
+        command=f"sedano changes --days {asked.days}", about=view.about, view=view,
+    )  # fmt: skip
+
+
 def task(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out one task: why it is not running, its record, its error, its attempts, its parent and its children."""
     view = of_task.task(app, asked.id, days=asked.days, redact=asked.redact, quick=True)
@@ -284,7 +303,7 @@ def trace(app: Sedano, asked: ScreenQuery) -> Screen:
 
 SCREENS: Mapping[str, Callable[[Sedano, ScreenQuery], Screen]] = {
     "now": now, "tasks": tasks, "failures": failures, "queues": queues, "schedules": schedules, "workers": workers, "locks": locks,
-    "circuits": circuits, "events": events, "cost": costs, "task": task, "canvas": canvas, "trace": trace,
+    "circuits": circuits, "events": events, "changes": changes, "cost": costs, "task": task, "canvas": canvas, "trace": trace,
 }  # fmt: skip
 """Every screen by its name."""
 LISTED = tuple(name for name in SCREENS if name not in OF_ID)
@@ -329,6 +348,10 @@ def _frames(view: of_task.TaskView) -> tuple[tuple[Cell, ...], ...]:
     return tuple(
         (Cell("yours" if one.own else ""), Cell(f"{one.file}:{one.line} in {one.function}"), Cell(one.code)) for one in view.frames
     )
+
+
+def _number(number: int | None) -> Cell:
+    return Cell("-" if number is None else str(number), "number")
 
 
 def _fact(name: str, value: object) -> Cell:

@@ -97,7 +97,8 @@ def effects(change: Change, made: Made) -> Markup:
     more = len(made.left) + len(made.effects) - len(left) - len(done)
     rest = el("li", f"and {more} more") if more else NOTHING
     said = el("div", el("ul", *left, *done, rest, class_="need plan"), role="status")
-    return join((said, el("p", el("a", "Back", href=_back(change)))))
+    wrong = el("p", made.unrecorded, class_="why failed", role="alert") if made.unrecorded else NOTHING
+    return join((said, wrong, el("p", el("a", "Back", href=_back(change)))))
 
 
 def _effect(one: Effect) -> Iterable[object]:

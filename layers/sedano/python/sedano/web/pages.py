@@ -24,6 +24,7 @@ DAYS = (1, 2, 7, 14, 30, 44)
 """How many days of history a person can choose with one click."""
 FILTERED: Mapping[str, tuple[str, str]] = {
     "tasks": ("Search tasks", "state:FAILURE name:shop.* error:ValueError tag:who=ana"), "failures": ("", ""), "cost": ("", ""),
+    "changes": ("", ""),
     "locks": ("Names of locks", "Names of locks"), "events": ("Types, ids or names of tasks", "task-failed shop.tasks.add"),
 }  # fmt: skip
 """The pages with a form that asks the same page another question: the label of its search and an example; empty: only days."""
