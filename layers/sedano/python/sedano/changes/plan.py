@@ -9,7 +9,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sedano.app import Sedano
 from sedano.engine.history.stage_changes import report
@@ -80,7 +80,7 @@ def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:
     except SedanoError as error:
         asked = {"verb": plan.verb, "what": plan.what, "reason": reason, "by": person()}
         app.outlet.ports.telemetry.log("warning", "change by an operator failed", **asked, error=str(error))
-        _recorded(app, StageChange(app.outlet.ports.clock.now(), person(), plan.verb, plan.what, reason, error=str(error)))
+        _recorded(app, _of(app, plan.verb, plan.what, reason, error=str(error)))
         raise
     return done._replace(unrecorded=note(app, plan.verb, plan.what, reason, len(done.effects), len(done.left)))
 
@@ -93,7 +93,11 @@ def note(app: Sedano, verb: str, what: str, reason: str, changed: int | None = N
     """
     ports = app.outlet.ports
     ports.telemetry.log("info", "changed by an operator", verb=verb, what=what, reason=reason, by=person())
-    return _recorded(app, StageChange(ports.clock.now(), person(), verb, what, reason, changed, left))
+    return _recorded(app, _of(app, verb, what, reason, changed=changed, left=left))
+
+
+def _of(app: Sedano, verb: str, what: str, reason: str, **found: Any) -> StageChange:
+    return StageChange(at=app.outlet.ports.clock.now(), by=person(), verb=verb, what=what, reason=reason, **found)
 
 
 def _recorded(app: Sedano, change: StageChange) -> str:

@@ -111,9 +111,16 @@ def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool)
     _print("list", view.rows, view.about, as_json)
 
 
-def list_failures(app: Sedano, *, days: int, as_json: bool, fail_on: bool) -> Exit:
-    """Print the failed tasks by cause, the most frequent first; on stderr what was not read, or was read elsewhere."""
-    view = failures(app, days)
+def list_failures(app: Sedano, *, days: int, only_new: bool, as_json: bool, fail_on: bool) -> Exit:
+    """Print the failed tasks by cause, the most frequent first; on stderr what was not read, or was read elsewhere.
+
+    Raises:
+        UsageError: *only_new*, and it is not known what is new.
+    """
+    try:
+        view = failures(app, days, only_new=only_new)
+    except OptionError as wrong:
+        raise UsageError(str(wrong)) from wrong
     _print("failures", view.groups, view.about, as_json, notes=view.notes)
     for note in () if as_json else view.notes:
         say(note, err=True)

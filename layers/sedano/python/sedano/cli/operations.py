@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.app import Sedano
-from sedano.changes import broadcasts, limits, locks, pauses, revocations, triggers
+from sedano.changes import broadcasts, deployments, limits, locks, pauses, revocations, triggers
 from sedano.changes.searches import revoke_found
 from sedano.cli.consent import Consent, made, note, refusal
 from sedano.cli.exits import Exit
@@ -61,6 +61,11 @@ def release(app: Sedano, name: str, token: int, consent: Consent) -> Exit:
 def trigger(app: Sedano, name: str, consent: Consent) -> Exit:
     """Run a schedule now; print the id of the occurrence."""
     return made(app, triggers.trigger(app, name), consent)
+
+
+def deployed(app: Sedano, version: str, consent: Consent) -> Exit:
+    """Mark this moment as that of a deployment of *version*."""
+    return made(app, deployments.deployed(app, version), consent)
 
 
 def purge(app: Sedano, name: str, consent: Consent) -> Exit:

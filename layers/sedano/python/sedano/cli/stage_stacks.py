@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from sedano.app import Sedano
+from sedano.changes.deployments import deployed
+from sedano.changes.plan import made
 from sedano.cli.consent import Consent, note_here, refusal, require_answer
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json
@@ -20,7 +23,7 @@ from sedano.deploy.context import context
 from sedano.deploy.deployment import is_prepared
 from sedano.deploy.failure import aws_errors
 from sedano.deploy.output_variables import exports, variables
-from sedano.errors import UsageError
+from sedano.errors import SedanoError, UsageError
 from sedano.model.messages.timestamps import write
 
 
@@ -102,6 +105,8 @@ def deploy(asked: StageOptions, try_it: bool) -> int:
         _note("CloudFormation completes the stack that it works on; the stacks after it are unchanged")
         raise
     note_here("deploy", f"the stage {asked.stage}", asked.consent)
+    if not changes.is_empty(plan):
+        _marked(asked, clients)
     return _deployed(asked, clients, plan, try_it=try_it)
 
 
@@ -180,6 +185,20 @@ def _deployed(asked: StageOptions, clients: Clients, plan: Sequence[changes.Stac
     else:
         _print(asked, found)
     return Exit.DONE
+
+
+def _marked(asked: StageOptions, clients: Clients) -> None:
+    """Mark this deployment on the stage; without the right for that it is deployed, and the output says so."""
+    try:
+        found = _variables(asked, clients)
+        if "SEDANO_CONNECT" in found:
+            return
+        with smoke.environment(found):
+            app = Sedano("sedano-deploy")
+            made(app, deployed(app), asked.consent.reason)
+            app.close()
+    except SedanoError as error:
+        _note(f"the moment of the deployment was not kept, so no failure counts as new since then: {error}")
 
 
 def _variables(asked: StageOptions, clients: Clients) -> dict[str, str]:

@@ -101,6 +101,14 @@ def deploy() -> Command:
 
 
 @verb
+def deployed() -> Command:
+    """Mark the moment of a deployment by another tool."""
+    from sedano.cli.verbs.deployed import command
+
+    return command
+
+
+@verb
 def destroy() -> Command:
     """Delete a stage with all it holds."""
     from sedano.cli.verbs.destroy import command

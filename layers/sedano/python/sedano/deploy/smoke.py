@@ -37,7 +37,7 @@ def round_trip(
         DeployError: the result did not arrive in time, or the task failed.
     """
     started = clock()
-    with _environment(variables):
+    with environment(variables):
         _run(queue, longest_s)
     return clock() - started
 
@@ -54,7 +54,8 @@ def _run(queue: str, longest_s: float) -> None:
 
 
 @contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Let the environment of this process have *variables* meanwhile."""
     before = dict(os.environ)
     os.environ.update(variables)
     try:

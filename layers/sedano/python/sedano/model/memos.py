@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sedano.model.messages.strict_json import load
 
-CIRCUIT, HEALTH, BUDGET, PAUSE = "circuit", "health", "budget", "pause"
+CIRCUIT, HEALTH, BUDGET, PAUSE, DEPLOYMENT = "circuit", "health", "budget", "pause", "deployment"
 """The subjects of memos: the first part of their names."""
 
 

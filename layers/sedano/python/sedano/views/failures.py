@@ -11,10 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
+from sedano.engine import deployments
+from sedano.errors import OptionError
 from sedano.model import states
+from sedano.model.deployments import DeploymentMark, is_new
 from sedano.model.history.registers import Timeline
 from sedano.model.ledger.failures import FailedTask
 from sedano.model.ledger.records import RECORD_LIFETIME_S
+from sedano.model.messages.timestamps import read as moment_of
+from sedano.model.messages.timestamps import shown
 from sedano.ports import Ports
 from sedano.views.cluster import first_day, timelines
 from sedano.views.reader import About, Reader
@@ -35,7 +40,7 @@ class FailureGroup(NamedTuple):
     *example*, the latest.
 
     *where*: the innermost frame of the application; empty where the error has no traceback, and for what is from the event history.
-    *state*: FAILURE or POISON.
+    *state*: FAILURE or POISON. *new*: it was not seen before the last deployment.
     """
 
     task: str
@@ -46,6 +51,7 @@ class FailureGroup(NamedTuple):
     example: str
     where: str = ""
     state: str = states.FAILURE
+    new: bool = False
 
     @property
     def query(self) -> str:
@@ -56,7 +62,8 @@ class FailureGroup(NamedTuple):
 class FailuresView(NamedTuple):
     """The *groups*, the most frequent first, of *failed* tasks in all since the day *since*.
 
-    *notes*: sentences about what the index did not have, and where it was read instead. *unreadable* counts lines of the event history.
+    *notes*: sentences about the last deployment, about what the index did not have, and where it was read instead. *unreadable* counts
+    lines of the event history. *deployment*: the last one, if one is known.
     """
 
     groups: tuple[FailureGroup, ...]
@@ -65,28 +72,37 @@ class FailuresView(NamedTuple):
     unreadable: int
     notes: tuple[str, ...]
     about: About
+    deployment: DeploymentMark | None = None
 
 
 class Failures(NamedTuple):
-    """The failed *tasks*, the latest first, with the *notes* of `FailuresView` and its number of *unreadable* lines."""
+    """The failed *tasks*, the latest first, with the *notes* of `FailuresView` and its number of *unreadable* lines.
+
+    *horizon*: the moment since when all failures are among them (epoch s).
+    """
 
     tasks: Sequence[FailedTask]
     notes: tuple[str, ...] = ()
     unreadable: int = 0
+    horizon: float = 0.0
 
 
-def failures(app: Sedano, days: int) -> FailuresView:
-    """Return the failed tasks of the last *days*, today included, by cause.
+def failures(app: Sedano, days: int, *, only_new: bool = False) -> FailuresView:
+    """Return the failed tasks of the last *days*, today included, by cause; *only_new*: causes that are new since the last deployment.
 
     Raises:
-        OptionError: *days* is less than 1.
+        OptionError: *days* is less than 1; or *only_new*, and no deployment is known, or not all failures since the last one were read.
     """
     reader = Reader(app)
     since = first_day(reader.ports, days)
     found = read(reader, days, lambda: timelines(reader.ports, days))
+    deployment = deployments.last(reader.ports)
+    groups = grouped(found, deployment)
+    if only_new:
+        _require_known(deployment, found.horizon)
     return FailuresView(
-        groups=tuple(grouped(found.tasks)), failed=len(found.tasks), since=since, unreadable=found.unreadable, notes=found.notes,
-        about=reader.about(),
+        groups=tuple(one for one in groups if one.new or not only_new), failed=len(found.tasks), since=since, unreadable=found.unreadable,
+        notes=(*_news(groups, deployment, found.horizon), *found.notes), about=reader.about(), deployment=deployment,
     )  # fmt: skip
 
 
@@ -95,30 +111,57 @@ def read(reader: Reader, days: int, history: History | None) -> Failures:
     known = _indexed(reader.ports, days)
     unrecorded = {name for name, spec in reader.registry.tasks.items() if spec.delivery == "at_least_once"}
     notes = _notes(known, days, sorted(unrecorded), history is not None)
+    horizon = _horizon(reader.ports, days, known)
     if history is None or (known is not None and not unrecorded):
-        return Failures(known or (), notes)
+        return Failures(known or (), notes, horizon=horizon)
     every, unreadable = history()
     failed = [one for one in map(_failed_task, every) if one is not None]
     if known is None:
-        return Failures(failed, notes, unreadable)
+        return Failures(failed, notes, unreadable, horizon)
     recorded = {one.task_id for one in known}
     more = [one for one in failed if one.name in unrecorded and one.task_id not in recorded]
-    return Failures(sorted([*known, *more], key=lambda one: -one.at), notes, unreadable)
+    return Failures(sorted([*known, *more], key=lambda one: -one.at), notes, unreadable, horizon)
 
 
-def grouped(failed: Sequence[FailedTask]) -> list[FailureGroup]:
-    """Return *failed* tasks, the latest first, by task, kind of error and place, the most frequent group first."""
+def grouped(failed: Failures, deployment: DeploymentMark | None) -> list[FailureGroup]:
+    """Return the *failed* tasks by task, kind of error and place, the most frequent group first; new ones since *deployment* are marked."""
     groups: dict[tuple[str, str, str, str], list[FailedTask]] = {}
-    for one in failed:
+    for one in failed.tasks:
         groups.setdefault((one.name, one.error or "?", one.where, str(one.state)), []).append(one)
-    found = [
-        FailureGroup(
-            task=task, error=error, number=len(some), first=min(one.at for one in some), last=some[0].at, example=some[0].task_id,
-            where=where, state=state,
-        )
-        for (task, error, where, state), some in groups.items()
-    ]  # fmt: skip
+    found = []
+    for (task, error, where, state), some in groups.items():
+        first = min(one.at for one in some)
+        new = deployment is not None and is_new(first, deployment, failed.horizon)
+        group = FailureGroup(
+            task=task, error=error, number=len(some), first=first, last=some[0].at, example=some[0].task_id, where=where, state=state,
+            new=new,
+        )  # fmt: skip
+        found.append(group)
     return sorted(found, key=lambda one: (-one.number, one.task, one.error, one.where))
+
+
+def _horizon(ports: Ports, days: int, known: Sequence[FailedTask] | None) -> float:
+    """Return the moment since when all failures of the last *days* are read: the latest *known* ones may be all that was read."""
+    begin = moment_of(f"{first_day(ports, days)}T00:00:00Z")
+    return known[-1].at if known is not None and len(known) == MOST else begin
+
+
+def _require_known(deployment: DeploymentMark | None, horizon: float) -> None:
+    if deployment is None:
+        raise OptionError("no deployment is known: `sedano deploy` marks each, and `sedano deployed` one of another tool")
+    if deployment.at <= horizon:
+        read_since = f"failures are read since {shown(horizon)} alone; read more days"
+        raise OptionError(f"the last deployment was at {shown(deployment.at)}, and {read_since}")
+
+
+def _news(groups: Sequence[FailureGroup], deployment: DeploymentMark | None, horizon: float) -> tuple[str, ...]:
+    """Return the sentence about the last deployment, where one is known."""
+    if deployment is None:
+        return ()
+    what = f"The last deployment{f' of {deployment.version}' * bool(deployment.version)} was at {shown(deployment.at)}"
+    if deployment.at <= horizon:
+        return (f"{what}, before the failures that were read.",)
+    return (f"{what}; {sum(one.new for one in groups)} of {len(groups)} causes are new since then.",)
 
 
 def _indexed(ports: Ports, days: int) -> list[FailedTask] | None:

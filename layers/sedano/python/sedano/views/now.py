@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
+from sedano.engine import deployments
 from sedano.model import pauses, states
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import LOST, Member
-from sedano.model.ledger.failures import FailedTask
 from sedano.model.messages.timestamps import shown
 from sedano.model.pauses import PauseCause
 from sedano.model.queues import messages_wait
@@ -73,7 +73,8 @@ def now(app: Sedano, days: int = 1) -> NowView:
     causes = of_queues.causes(reader, record)
     queues = of_queues.rows(reader, record, causes) if has(reader.ports.consumers) else ()
     failed = of_failures.read(reader, max(days, 1), (lambda: (every, 0)) if days else None)
-    needs = (*_needs(reader, failed.tasks, members), *_paused(record, queues, causes, reader.now))
+    groups = of_failures.grouped(failed, deployments.last(reader.ports)) if failed.tasks else []
+    needs = (*_needs(reader, groups, members), *_paused(record, queues, causes, reader.now))
     return NowView(
         needs=needs, queues=queues, workers=dict(Counter(one.state for one in members)),
         by_state=dict(Counter(one.state for one in rows)), latest=tuple(rows[:LATEST]), unreadable=unreadable, notes=failed.notes,
@@ -81,11 +82,11 @@ def now(app: Sedano, days: int = 1) -> NowView:
     )  # fmt: skip
 
 
-def _needs(reader: Reader, failed: Sequence[FailedTask], members: Sequence[Member]) -> Iterator[Need]:
+def _needs(reader: Reader, groups: Sequence[FailureGroup], members: Sequence[Member]) -> Iterator[Need]:
     parked = reader.ports.consumers.load(PARKED).waiting if has(reader.ports.consumers) else 0
     if parked:
         yield Need("parked", "parked", f"{_messages(parked)} set aside; `sedano parked list` shows the reasons")
-    for group in of_failures.grouped(failed)[:MOST_GROUPS]:
+    for group in groups[:MOST_GROUPS]:
         yield _failed(group)
     circuits = reader.control.inspect().circuits() if has(reader.ports.memos) else []
     yield from (_circuit(one) for one in circuits if one.open)
@@ -106,7 +107,8 @@ def _failed(group: FailureGroup) -> Need:
     times = "once" if group.number == 1 else f"{group.number} times"
     place = f" ({group.where})" if group.where else ""
     last = f"last at {shown(group.last)}: task {group.example}"
-    return Need(kind, group.task, f"{group.task} failed {times} with {group.error}{place}, {last}", group.query)
+    new = ", new since the last deployment" if group.new else ""
+    return Need(kind, group.task, f"{group.task} failed {times} with {group.error}{place}{new}, {last}", group.query)
 
 
 def _circuit(one: CircuitView) -> Need:

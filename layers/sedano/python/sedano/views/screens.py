@@ -11,7 +11,7 @@ from shlex import quote as _quoted
 
 from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
-from sedano.errors import UsageError
+from sedano.errors import OptionError, UsageError
 from sedano.model.cluster.members import LOST
 from sedano.model.history.task_costs import WorkerCost
 from sedano.model.messages.timestamps import shown
@@ -39,6 +39,8 @@ OF_ID = ("task", "canvas", "trace")
 """The screens that need an id."""
 MOST_DAYS = 44
 MOST_TASKS = 200
+NEW = "new"
+"""The query of the failures that asks for causes that are new since the last deployment."""
 _NO_LIST = "the store has no list of all locks."
 
 
@@ -87,19 +89,30 @@ def tasks(app: Sedano, asked: ScreenQuery) -> Screen:
 
 def failures(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the failed tasks by cause."""
-    view = of_failures.failures(app, asked.days)
+    view = of_failures.failures(app, asked.days, only_new=_only_new(asked.query))
     rows = tuple(
         (
-            Cell(str(one.number), "number"), Cell(one.task, "search", one.query), Cell(one.error, "bad"),
-            Cell(one.where), moment(one.first), moment(one.last), Cell(one.example, "task", one.example),
+            Cell(str(one.number), "number"), Cell("new", "bad") if one.new else Cell(""), Cell(one.task, "search", one.query),
+            Cell(one.error, "bad"), Cell(one.where), moment(one.first), moment(one.last), Cell(one.example, "task", one.example),
         )
         for one in view.groups
     )  # fmt: skip
-    table = Panel("Causes", ("number", "task", "error", "where", "first", "last", "example"), rows, "No task failed.")
+    columns = ("number", "new", "task", "error", "where", "first", "last", "example")
+    table = Panel("Causes", columns, rows, "No cause is new." if asked.query else "No task failed.")
     notes = (f"{view.failed} tasks failed since {view.since}.", *view.notes, *unreadable(view.unreadable))
-    return Screen(
-        title="Failures", notes=notes, tables=(table,), command=f"sedano failures --days {asked.days}", about=view.about, view=view
-    )  # fmt: skip
+    command = f"sedano failures --days {asked.days}{' --new' * bool(asked.query)}"
+    return Screen(title="Failures", notes=notes, tables=(table,), command=command, about=view.about, view=view)
+
+
+def _only_new(query: str) -> bool:
+    """Return whether the *query* of the failures asks for new causes alone.
+
+    Raises:
+        OptionError: it asks for anything else.
+    """
+    if query.strip() not in ("", NEW):
+        raise OptionError(f"{query[:40]!r} is not a filter of the failures; write {NEW}, or nothing")
+    return bool(query.strip())
 
 
 def queues(app: Sedano, asked: ScreenQuery) -> Screen:

@@ -8,16 +8,19 @@ from sedano.cli.options import of_app, of_list, the_app, whole
 
 HELP = """Show failed tasks by task, error and place, the most frequent first.
 
-It reads the ledger's index of failures: a few queries a day. Failures of tasks that leave no record are read from the history."""
+It reads the ledger's index of failures: a few queries a day. Failures of tasks that leave no record are read from the history.
+
+--new shows causes that were not seen, in the days that are read, before the last deployment: `sedano deploy`, or `sedano deployed`."""
 
 
 @click.command(help=HELP)
 @click.option("--days", type=whole(1), default=2, metavar="N", help="Read N days, today included; default: 2.")
+@click.option("--new", is_flag=True, help="Only causes that are new since the last deployment.")
 @click.option("--fail", is_flag=True, help="Exit with 6 if there are any.")
 @of_app
 @of_list
-def command(days: int, fail: bool, as_json: bool) -> int:
+def command(days: int, new: bool, fail: bool, as_json: bool) -> int:
     """Show failed tasks."""
     from sedano.cli import listings
 
-    return listings.list_failures(the_app(), days=days, as_json=as_json, fail_on=fail)
+    return listings.list_failures(the_app(), days=days, only_new=new, as_json=as_json, fail_on=fail)

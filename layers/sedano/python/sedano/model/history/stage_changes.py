@@ -1,6 +1,6 @@
-"""A change of a stage by a person as an event of the history: what was done, by whom, to how many things, and why. Pure.
+"""A change of a stage by a person as an event of the history: the verb, the target, the number of things, the reason. Pure.
 
-The event is a line like any other. Readers of tasks and workers pass it over, because it is about neither.
+The event is a line like any other. Readers of tasks and of workers pass it over.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def stage_change(event: Mapping[str, Any]) -> StageChange | None:
     if not all(isinstance(one, str) for one in texts) or not all(one is None or type(one) is int for one in numbers):
         return None
     by, verb, what, reason, error = texts
-    return StageChange(event["timestamp"], by, verb, what, reason, *numbers, error)
+    changed, left = numbers
+    return StageChange(
+        at=event["timestamp"], by=by, verb=verb, what=what, reason=reason, changed=changed, left=left, error=error
+    )  # fmt: skip
 
 
 def stage_changes(events: Iterable[Mapping[str, Any]]) -> list[StageChange]:
