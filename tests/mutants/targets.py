@@ -143,9 +143,9 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "history-rules",
-        each("model.history", "attempts event_order live_state registers snapshot spans live_tasks stage_changes task_costs"),
+        each("model.history", "attempts event_order live_state registers snapshot spans live_tasks stage_changes task_costs tenant_loads"),
         (
-            *unit("attempts", "registers", "live", "spans", "stage_changes", "task_costs", "task_query"),
+            *unit("attempts", "registers", "live", "spans", "stage_changes", "task_costs", "task_query", "tenant_loads"),
             *stories("view_agrees"),
             "conformance/test_views.py",
             "pipeline/test_commit.py",

@@ -69,7 +69,7 @@ def test_a_search_finds_the_tasks_that_failed_and_with_a_state_also_those_that_w
     assert (len(few.ids), few.found, "the latest 3 are part of this change" in few.sentence) == (3, 4, True)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "tenant:acme", "x:1"])
+@pytest.mark.parametrize("text", ["", "   ", "key:acme", "x:1"])
 def test_a_search_without_a_condition_or_with_an_unknown_one_means_nothing(text: str, world: testing.World) -> None:
     for find in (to_retry, to_revoke):
         with pytest.raises(OptionError, match="query: "):

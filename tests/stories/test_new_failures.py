@@ -99,7 +99,7 @@ def test_where_it_is_not_known_nothing_counts_as_new_and_the_question_is_refused
     assert main(["failures", *APP, "--new"]) == Exit.USAGE
     assert "read more days" in capsys.readouterr().err
     assert {one.error: one.new for one in failures(app, 4).groups} == {"KeyError": False, "ValueError": True}
-    with pytest.raises(OptionError, match="'old' is not a filter of the failures; write new"):
+    with pytest.raises(OptionError, match="'old' is not a filter of this page; write new"):
         screen(app, ScreenQuery("failures", query="old"))
 
 

@@ -35,10 +35,22 @@ class Record(Protocol):
     def _asdict(self) -> dict[str, Any]: ...
 
 
-def queues(app: Sedano, as_json: bool) -> None:
-    """Print the command queues of the app."""
-    view = of_queues.queues(app)
-    _print("queues", view.rows, view.about, as_json)
+def queues(app: Sedano, tenants: bool, as_json: bool) -> None:
+    """Print the command queues of the app, or their *tenants*."""
+    view = of_queues.queues(app, tenants=tenants)
+    if not tenants:
+        _print("queues", view.rows, view.about, as_json)
+    elif as_json:
+        document("queues.tenants", [one._asdict() for one in view.tenants], reads=plain(view.about.reads))
+    else:
+        rows = [
+            (
+                one.queue, one.tenant, one.tasks, f"{one.share:.0%}", Seconds(one.ran),
+                None if one.waited is None else Seconds(one.waited), one.noisy,
+            )
+            for one in view.tenants
+        ]  # fmt: skip
+        _list("queues", ("QUEUE", "TENANT", "TASKS", "SHARE", "RAN", "WAITED", "NOISY"), rows, view.about.at)
 
 
 def workers(app: Sedano, as_json: bool) -> None:

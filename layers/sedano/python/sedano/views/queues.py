@@ -8,10 +8,16 @@ from typing import NamedTuple
 from sedano.app import Sedano
 from sedano.model import pauses
 from sedano.model.cluster.control_record import ControlRecord
+from sedano.model.history.tenant_loads import TenantLoad, tenant_loads
+from sedano.model.ledger.failures import day_of
 from sedano.model.pauses import PauseCause
 from sedano.ports import command_queue
 from sedano.ports.absent import has
+from sedano.views.cluster import timelines
 from sedano.views.reader import About, Reader
+
+TENANTS_S = 3_600.0
+"""For so many seconds the tenants of queues are added up."""
 
 
 class QueueRow(NamedTuple):
@@ -30,17 +36,28 @@ class QueueRow(NamedTuple):
 
 
 class QueuesView(NamedTuple):
-    """The command queues of an app, in the order of its declaration."""
+    """The command queues of an app, in the order of its declaration.
+
+    *tenants*: those of the last hour by queue, the largest first, where they are asked for. *unreadable* counts lines of the event history.
+    """
 
     rows: tuple[QueueRow, ...]
     about: About
+    tenants: tuple[TenantLoad, ...] = ()
+    unreadable: int = 0
 
 
-def queues(app: Sedano) -> QueuesView:
-    """Return the command queues of *app* as they are now; the numbers are approximate, as those of SQS."""
+def queues(app: Sedano, *, tenants: bool = False) -> QueuesView:
+    """Return the command queues of *app* as they are now; the numbers are approximate, as those of SQS.
+
+    *tenants*: read the event history of today, and of yesterday in the first hour of a day, for the tenants of the last hour.
+    """
     reader = Reader(app)
     record = reader.ports.control.read() if has(reader.ports.control) else ControlRecord()
-    return QueuesView(rows(reader, record, causes(reader, record)), reader.about())
+    found = rows(reader, record, causes(reader, record))
+    since = reader.now - TENANTS_S
+    every, unreadable = timelines(reader.ports, 1 if day_of(since) == day_of(reader.now) else 2) if tenants else ([], 0)
+    return QueuesView(found, reader.about(), tuple(tenant_loads(every, since)), unreadable)
 
 
 def causes(reader: Reader, record: ControlRecord) -> Mapping[tuple[str, str], PauseCause]:

@@ -15,7 +15,6 @@ from sedano.errors import OptionError, UsageError
 from sedano.model.cluster.members import LOST
 from sedano.model.history.task_costs import WorkerCost
 from sedano.model.messages.timestamps import shown
-from sedano.model.pauses import PauseCause
 from sedano.model.states import TERMINAL
 from sedano.views import canvas as of_canvas
 from sedano.views import circuits as of_circuits
@@ -23,6 +22,7 @@ from sedano.views import costs as of_costs
 from sedano.views import failures as of_failures
 from sedano.views import locks as of_locks
 from sedano.views import now as of_now
+from sedano.views import queue_panels
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
 from sedano.views import stage_changes as of_changes
@@ -39,8 +39,8 @@ OF_ID = ("task", "canvas", "trace")
 """The screens that need an id."""
 MOST_DAYS = 44
 MOST_TASKS = 200
-NEW = "new"
-"""The query of the failures that asks for causes that are new since the last deployment."""
+NEW, TENANTS = "new", "tenants"
+"""The query of the failures for causes that are new since the last deployment, and that of the queues for their tenants."""
 _NO_LIST = "the store has no list of all locks."
 
 
@@ -68,7 +68,7 @@ def now(app: Sedano, asked: ScreenQuery) -> Screen:
     tables = (
         Panel("Needs you", ("what", "why"), rows, "Nothing needs you."),
         Panel("Tasks of today", ("state", "tasks"), counts, "No task was worked on today."),
-        _queues(view.queues),
+        queue_panels.of_queues(view.queues),
         Panel("Workers", ("state", "workers"), at_work, "No worker was seen in three days."),
         _tasks("Latest", view.latest),
     )
@@ -89,7 +89,7 @@ def tasks(app: Sedano, asked: ScreenQuery) -> Screen:
 
 def failures(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the failed tasks by cause."""
-    view = of_failures.failures(app, asked.days, only_new=_only_new(asked.query))
+    view = of_failures.failures(app, asked.days, only_new=_is_asked(asked.query, NEW))
     rows = tuple(
         (
             Cell(str(one.number), "number"), Cell("new", "bad") if one.new else Cell(""), Cell(one.task, "search", one.query),
@@ -104,21 +104,24 @@ def failures(app: Sedano, asked: ScreenQuery) -> Screen:
     return Screen(title="Failures", notes=notes, tables=(table,), command=command, about=view.about, view=view)
 
 
-def _only_new(query: str) -> bool:
-    """Return whether the *query* of the failures asks for new causes alone.
+def _is_asked(query: str, word: str) -> bool:
+    """Return whether the *query* of a screen asks for the one thing that *word* names.
 
     Raises:
         OptionError: it asks for anything else.
     """
-    if query.strip() not in ("", NEW):
-        raise OptionError(f"{query[:40]!r} is not a filter of the failures; write {NEW}, or nothing")
+    if query.strip() not in ("", word):
+        raise OptionError(f"{query[:40]!r} is not a filter of this page; write {word}, or nothing")
     return bool(query.strip())
 
 
 def queues(app: Sedano, asked: ScreenQuery) -> Screen:
-    """Lay out the command queues."""
-    view = of_queues.queues(app)
-    return Screen(title="Queues", notes=(), tables=(_queues(view.rows),), command="sedano queues", about=view.about, view=view)
+    """Lay out the command queues; the query `tenants` asks for the tenants of the last hour as well."""
+    wants = _is_asked(asked.query, TENANTS)
+    view = of_queues.queues(app, tenants=wants)
+    tables = [queue_panels.of_queues(view.rows), *([queue_panels.of_tenants(view.tenants)] if wants else [])]
+    command = f"sedano queues{' --tenants' * wants}"
+    return Screen(title="Queues", notes=unreadable(view.unreadable), tables=tuple(tables), command=command, about=view.about, view=view)
 
 
 def workers(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -333,18 +336,6 @@ def _tasks(title: str, rows: Sequence[TaskRow]) -> Panel:
         for one in rows
     )  # fmt: skip
     return Panel(title, columns, cells, "No tasks.")
-
-
-def _queues(rows: Sequence[of_queues.QueueRow]) -> Panel:
-    cells = tuple(
-        (
-            Cell(one.queue, "search", f"queue:{one.queue}"), Cell(str(one.wait), "number"), Cell(str(one.run), "number"),
-            Cell("-" if one.invocations is None else str(one.invocations), "number"),
-            Cell(f"paused {PauseCause(one.by, one.reason).sentence}".strip(), "bad") if one.paused else Cell(""),
-        )
-        for one in rows
-    )  # fmt: skip
-    return Panel("Queues", ("queue", "wait", "run", "limit", "paused"), cells, "This deployment does not say what waits.")
 
 
 def _attempts(view: of_task.TaskView) -> tuple[tuple[Cell, ...], ...]:

@@ -19,7 +19,6 @@ MOST_CHARACTERS = 1_000
 ANY = "any"
 """The field of a part without one."""
 NOT_KEPT: Mapping[str, str] = {
-    "tenant": "the history does not hold tenants; give each call a stamp and search for tag:NAME=VALUE",
     "key": "the history does not hold keys; search for the id that the call was published under",
 }
 
@@ -107,11 +106,15 @@ def _tag(task: Timeline, pattern: str) -> bool:
     return any(fnmatchcase(one, name) and fnmatchcase(text, value or "*") for one, text in found.items())
 
 
+def _tenant(task: Timeline, pattern: str) -> bool:
+    return fnmatchcase(stamps.said(task.fields["stamps"]).get(stamps.TENANT, ""), pattern)
+
+
 def _any(task: Timeline, pattern: str) -> bool:
     return _id(task, pattern) or _id(task, f"{pattern}*") or _name(task, f"*{pattern}*")
 
 
 _FIELDS: Mapping[str, Callable[[Timeline, str], bool]] = {
     ANY: _any, "id": _id, "name": _name, "state": _state, "queue": _queue, "worker": _worker, "error": _error,
-    "root": _field("root_id"), "parent": _field("parent_id"), "tag": _tag,
+    "root": _field("root_id"), "parent": _field("parent_id"), "tag": _tag, "tenant": _tenant,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from sedano.model.ledger.tracebacks import Frame
 from sedano.views.now import Need, NowView
 from sedano.views.panels import Cell, Panel, Screen, ScreenQuery
-from sedano.views.screens import NEW
+from sedano.views.screens import NEW, TENANTS
 from sedano.views.task import TaskView
 from sedano.views.trace import TraceView
 from sedano.web.addresses import address
@@ -25,11 +25,14 @@ DAYS = (1, 2, 7, 14, 30, 44)
 """How many days of history a person can choose with one click."""
 FILTERED: Mapping[str, tuple[str, str]] = {
     "tasks": ("Search tasks", "state:FAILURE name:shop.* error:ValueError tag:who=ana"), "cost": ("", ""),
-    "failures": ("", ""), "changes": ("", ""),
+    "failures": ("", ""), "changes": ("", ""), "queues": ("", ""),
     "locks": ("Names of locks", "Names of locks"), "events": ("Types, ids or names of tasks", "task-failed shop.tasks.add"),
 }  # fmt: skip
 """The pages with a form that asks the same page another question: the label of its search and an example; empty: only days."""
-CHOICES: Mapping[str, Mapping[str, str]] = {"failures": {"": "all causes", NEW: "new since the last deployment"}}
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "failures": {"": "all causes", NEW: "new since the last deployment"},
+    "queues": {"": "queues", TENANTS: "queues, and tenants of the last hour"},
+}  # fmt: skip
 """The pages whose query is one of a few, each with its words."""
 _PAGES: Mapping[str, str] = {"circuit": "circuits", "schedule": "schedules", "worker": "workers", "paused": "queues"}
 """The page about a need of each kind."""
@@ -62,8 +65,8 @@ def _filter(asked: ScreenQuery) -> Markup:
         parts.append(el("input", name="q", type="search", value=asked.query, placeholder=hint, aria_label=label))
     if asked.name in CHOICES:
         offers = join(el("option", words, value=one, selected=one == asked.query) for one, words in CHOICES[asked.name].items())
-        parts.append(el("select", offers, name="q", aria_label="Causes"))
-    if asked.name != "locks":
+        parts.append(el("select", offers, name="q", aria_label="Show"))
+    if asked.name not in ("locks", "queues"):
         known = sorted({*DAYS, asked.days})
         options = join(el("option", "today" if n == 1 else f"{n} days", value=n, selected=n == asked.days) for n in known)
         parts.append(el("select", options, name="days", aria_label="Days of history"))

@@ -1,0 +1,40 @@
+"""The tables of queues and of their tenants, for the screens that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sedano.model.history.tenant_loads import TenantLoad
+from sedano.model.pauses import PauseCause
+from sedano.views.panels import Cell, Panel, span
+from sedano.views.queues import QueueRow
+
+
+def of_queues(rows: Sequence[QueueRow]) -> Panel:
+    """Return the table of the command queues."""
+    cells = tuple(
+        (
+            Cell(one.queue, "search", f"queue:{one.queue}"), Cell(str(one.wait), "number"), Cell(str(one.run), "number"),
+            Cell("-" if one.invocations is None else str(one.invocations), "number"),
+            Cell(f"paused {PauseCause(one.by, one.reason).sentence}".strip(), "bad") if one.paused else Cell(""),
+        )
+        for one in rows
+    )  # fmt: skip
+    return Panel("Queues", ("queue", "wait", "run", "limit", "paused"), cells, "This deployment does not say what waits.")
+
+
+def of_tenants(loads: Sequence[TenantLoad]) -> Panel:
+    """Return the table of the tenants of the queues."""
+    cells = tuple(
+        (
+            Cell(one.queue), _tenant(one), Cell(f"≈ {one.tasks}", "number"), Cell(f"≈ {one.share:.0%}", "number"), span(one.ran),
+            span(one.waited), Cell("noisy", "bad") if one.noisy else Cell(""),
+        )
+        for one in loads
+    )  # fmt: skip
+    columns, none = ("queue", "tenant", "tasks", "share of the time", "ran", "median wait", ""), "No task of the last hour is known."
+    return Panel("Tenants of the last hour", columns, cells, none)
+
+
+def _tenant(one: TenantLoad) -> Cell:
+    return Cell(one.tenant, "search", f"tenant:{one.tenant} queue:{one.queue}") if one.tenant else Cell("(none)")
