@@ -377,6 +377,7 @@ class CoreStack(StageStack):
         CfnOutput(self, "SedanoQueues", value=self._command_names())
         CfnOutput(self, "SedanoEventsQueue", value=self._events.queue_url)
         CfnOutput(self, "SedanoRecordsQueue", value=self._records.queue_url)
+        CfnOutput(self, "SedanoWorkerLogs", value=self._functions["worker"].logs.log_group_name)
         CfnOutput(self, "SedanoTimersRole", value=self._timers.role.role_arn)
         CfnOutput(self, "SedanoScheduler", value=self._scheduler_state())
         for value in self._ceiling().values():

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -18,6 +19,7 @@ from sedano.views.screens import LISTED
 from sedano.views.tasks import tasks
 from sedano.views.trace import trace
 from sedano.web.addresses import address
+from sedano.web.log_links import LogPlace
 from sedano.web.pages import body
 from sedano.web.respond import POLICY, respond
 from sedano.web.trace_table import LEAST, MOST_LINES, WIDE
@@ -200,6 +202,18 @@ def test_a_page_of_the_most_rows_is_small_and_takes_few_calls() -> None:
     assert len(answer.body) <= 72 * KB
     assert len(gzip.compress(answer.body)) <= 12 * KB
     assert _calls(asked, screen) <= ROWS * CALLS_A_ROW
+
+
+def test_a_task_of_a_deployed_stage_leads_to_its_log_lines_and_one_of_this_machine_does_not() -> None:
+    with opened() as shop:
+        place = shop.site.place._replace(logs=LogPlace("eu-central-1", "worker-logs"))
+        deployed = shop.site._replace(place=place)
+        targets = {"/task?id=odd": 1, f"/task?id={quote_plus(ID)}": 0, "/task?id=later": 0}
+        for pages in (shop.site, deployed):
+            shop.site = pages
+            for target, number in targets.items():
+                found = [one["href"] for _, one in Elements(shop.html(target)).found if one.get("href", "").startswith("https://eu-central-1.")]
+                assert len(found) == (number if pages is deployed else 0), target
 
 
 def test_a_long_trace_draws_its_first_spans_and_stays_small() -> None:

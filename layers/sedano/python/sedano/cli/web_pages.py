@@ -11,6 +11,7 @@ from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json
 from sedano.web.changes import Changes
 from sedano.web.frame import SiteName
+from sedano.web.log_links import LogPlace
 from sedano.web.loopback import listener
 from sedano.web.server import PageServer, answering, site
 from sedano.web.visitors import Visitors
@@ -18,11 +19,12 @@ from sedano.web.visitors import Visitors
 
 def run(
     app: Sedano, where: str, port: int, opens: Callable[[str], bool] | None = webbrowser.open, *, actions: bool = False,
-    as_json: bool = False,
+    as_json: bool = False, logs: LogPlace | None = None,
 ) -> Exit:  # fmt: skip
     """Serve the pages of *app* until Ctrl-C. The first line on stdout is their address; *opens* opens it, None: nothing does.
 
-    *actions*: the pages may change the stage; each change is printed to stderr. *as_json*: the first line is an object.
+    *actions*: the pages may change the stage; each change is printed to stderr. *as_json*: the first line is an object. *logs*: the place
+    of the log lines of the stage's worker.
 
     Raises:
         UsageError: another program listens on *port*.
@@ -31,7 +33,7 @@ def run(
     with listener(port) as listening:
         visitors = Visitors(listening.getsockname()[1])
         changes = Changes(app, lambda text: say(f"sedano web: {text}", err=True)) if actions else None
-        server = PageServer(listening, answering(site(app, SiteName(app.name, where), changes), visitors))
+        server = PageServer(listening, answering(site(app, SiteName(app.name, where, logs), changes), visitors))
         address = visitors.address
         say_json({"address": address, "actions": actions}) if as_json else say(address)
         sys.stdout.flush()

@@ -12,6 +12,7 @@ from sedano.views.screens import LISTED
 from sedano.views.tail import RECORDER_S
 from sedano.views.terminal_screen import cost
 from sedano.web.addresses import DEFAULT, address
+from sedano.web.log_links import LogPlace
 from sedano.web.markup import NOTHING, Markup, document, el, join
 
 MOTION: Mapping[str, str] = {
@@ -22,10 +23,11 @@ MOTION: Mapping[str, str] = {
 
 
 class SiteName(NamedTuple):
-    """The name of the *app*, and *where* it runs, such as a stage and its Region."""
+    """The name of the *app*, and *where* it runs, such as a stage and its Region; the place of its *logs*, where they are in CloudWatch."""
 
     app: str
     where: str
+    logs: LogPlace | None = None
 
 
 def page(asked: ScreenQuery, screen: Screen, body: Markup, place: SiteName, tag: str) -> Markup:

@@ -2,7 +2,8 @@
 
 `el` makes an element of escaped children; a text that is already HTML has the type `Markup`, which only this module makes
 (`tests/house` looks). Control characters, marks that turn the direction of text and lone surrogates are written as in Python's source, as
-on a terminal. An address begins with `/` or `#`, so no text of a task leads out of the pages or runs as a script.
+on a terminal. An address begins with `/` or `#`, so no text of a task leads out of the pages or runs as a script. One place is allowed
+besides: the console of CloudWatch, as the link of `outside`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ VOID = frozenset({"input", "link", "meta", "rect"})
 """The elements without children. `rect` is one of SVG, so it must be closed."""
 _PLAIN = re.compile(r"[ !#-%(-;=?-~]*").fullmatch
 """Finds out whether a text is printable ASCII without a character of HTML, as most are."""
+_CONSOLE = re.compile(r"https://[a-z0-9-]+\.console\.aws\.amazon\.com/cloudwatch/home\?region=[a-z0-9-]+#[!-~]*").fullmatch
 _ADDRESSES = frozenset({"href", "src", "action"})
 _NO_TEXT = frozenset({"script", "style"})
 
@@ -55,6 +57,17 @@ def el(name: str, /, *children: object, **attributes: str | int | bool | None) -
     given = "".join([_attribute(one, value) for one, value in attributes.items() if value is not None and value is not False])
     inside = "".join([one if isinstance(one, Markup) else _safe(str(one)) for one in children])
     return Markup(f"<{name}{given}/>" if name in VOID else f"<{name}{given}>{inside}</{name}>")
+
+
+def outside(text: str, there: str) -> Markup:
+    """Return a link to the console of CloudWatch, which opens in a window of its own and does not learn of the page.
+
+    Raises:
+        ValueError: *there* is another address.
+    """
+    if _CONSOLE(there) is None:
+        raise ValueError(f"{there[:60]!r} leads out of the pages, and not to the console of CloudWatch")
+    return Markup(f'<a href="{_safe(there)}" rel="noopener noreferrer" target="_blank">{_safe(text)}</a>')
 
 
 def document(*children: object) -> Markup:

@@ -17,7 +17,8 @@ from sedano.views.trace import TraceView
 from sedano.web.addresses import address
 from sedano.web.canvas_tree import canvas
 from sedano.web.drawings import span
-from sedano.web.markup import NOTHING, Markup, el, join
+from sedano.web.log_links import LogPlace, logs_of
+from sedano.web.markup import NOTHING, Markup, el, join, outside
 from sedano.web.tables import badge, content, link, panel, scrolling, section, style
 from sedano.web.trace_table import spans
 
@@ -38,13 +39,13 @@ _PAGES: Mapping[str, str] = {"circuit": "circuits", "schedule": "schedules", "wo
 """The page about a need of each kind."""
 
 
-def body(asked: ScreenQuery, screen: Screen) -> Markup:
-    """Return what is below the heading of the page."""
+def body(asked: ScreenQuery, screen: Screen, logs: LogPlace | None = None) -> Markup:
+    """Return what is below the heading of the page; *logs*: the place of the log lines of the stage."""
     view = screen.view
     if isinstance(view, NowView):
         return _now(asked, screen, view)
     if isinstance(view, TaskView):
-        return _task(asked, screen, view)
+        return _task(asked, screen, view, logs_of(view, logs) if logs is not None else "")
     if asked.name == "canvas":
         return join((canvas(asked, screen), *(panel(one, asked) for one in screen.tables if one.title == "Steps")))
     if isinstance(view, TraceView):
@@ -104,16 +105,17 @@ def _tile(number: int, words: str, there: str, look: str = "") -> Markup:
     return el("a", el("b", f"{number:,}", class_=look or None), el("span", words), href=there, class_="tile")
 
 
-def _task(asked: ScreenQuery, screen: Screen, view: TaskView) -> Markup:
+def _task(asked: ScreenQuery, screen: Screen, view: TaskView, logs: str) -> Markup:
     tables = {one.title: one for one in screen.tables}
     lines = join(el("p", note) for note in screen.notes)
     why = el("div", el("p", badge(view.state), " ", view.name), lines, class_=f"why {style(view.state)}".strip())
     hide = el("a", "Show arguments, results and messages" if view.redacted else "Hide arguments, results and messages of errors",
         href=address(asked._replace(redact=not view.redacted)),
     )  # fmt: skip
+    links = (" · ", outside("Log lines in CloudWatch", logs)) if logs else ()
     return join((
-        why, el("p", hide, class_="note"), _attempts(tables["Attempts"], view, asked), _traceback(view), _record(tables["Record"], asked),
-        panel(tables["Published by it"], asked),
+        why, el("p", hide, *links, class_="note"), _attempts(tables["Attempts"], view, asked), _traceback(view),
+        _record(tables["Record"], asked), panel(tables["Published by it"], asked),
     ))  # fmt: skip
 
 

@@ -166,7 +166,7 @@ def _refused(error: SedanoError, asked: ScreenQuery, site: Site, *, as_json: boo
 
 
 def _page(request: PageRequest, asked: ScreenQuery, screen: Screen, site: Site) -> Response:
-    drawn = body(asked, screen)
+    drawn = body(asked, screen, site.place.logs)
     if site.changes is not None:
         drawn = join((offered(asked, screen.view, site.changes.missing), drawn))
     tag = _tag(f"{screen.title}\0{drawn}\0{screen.about.certainty}".encode())

@@ -27,11 +27,14 @@ price. The first line on stdout is the address; it works once. Ctrl-C ends the p
 @of_app
 def command(port: int, no_open: bool, actions: bool, as_json: bool) -> int:
     """Serve the pages until Ctrl-C."""
+    import os
     import webbrowser
 
     from sedano.cli.web_pages import run
+    from sedano.web.log_links import place_of
 
     app, found = the_app(), settings()
     region = found.values["region"].value
     where = f"{found.stage} · {region}" if region else found.stage
-    return run(app, where, port, None if no_open else webbrowser.open, actions=actions, as_json=as_json)
+    logs = place_of(os.environ, region)
+    return run(app, where, port, None if no_open else webbrowser.open, actions=actions, as_json=as_json, logs=logs)
