@@ -10,9 +10,9 @@ import click
 
 from sedano.cli.options import as_json, of_app, the_app, whole
 
-SCREENS = ("now", "tasks", "failures", "queues", "schedules", "workers", "locks", "circuits", "events", "cost")
+SCREENS = ("now", "tasks", "failures", "queues", "schedules", "workers", "locks", "circuits", "events", "changes", "cost")
 HELP = """Show a stage on the terminal: the things that need you, tasks, failures, queues, schedules, workers, locks,
-circuits, events, costs.
+circuits, events, changes, costs.
 
 Keys lead from screen to screen; ? lists them. It reads every 2 s while something changes, and every 30 s when nothing does. The last line
 shows the reads of the screen and their price.

@@ -13,7 +13,7 @@ from sedano.cli.options import as_json, of_app, settings, the_app
 
 MOST_PORT = 65_535
 HELP = """Show a stage as pages in the browser: the things that need you, tasks, failures, queues, schedules, workers, locks,
-circuits, events, costs.
+circuits, events, changes, costs.
 
 The pages are served on 127.0.0.1 with your own credentials. They only read, unless you add --actions. Each shows what it read and its
 price. The first line on stdout is the address; it works once. Ctrl-C ends the pages."""
