@@ -59,6 +59,7 @@ ELSEWHERE = {
 """Verbs that run a process or reach AWS, with the test that reads their JSON."""
 RUNS: dict[str, tuple[list[str], int]] = {
     "broadcast": (["ping", "--wait", "0", "--yes"], YES), "call": (["sell", "3", "--wait"], YES), "check": ([], YES),
+    "changes": ([], YES), "deployed": (["v2", "--yes"], YES),
     "circuits": ([], YES), "cluster": ([], YES), "completion": (["zsh"], YES), "config": ([], YES), "cost": (["--days", "1"], YES),
     "discover": ([], YES), "doctor": (["--local"], YES), "explain": (["good"], YES), "failures": ([], YES), "keys list": ([], YES),
     "keys init": (["--yes"], YES), "keys rotate": (["--yes"], Exit.FAILED), "keys revoke": (["k9", "--yes"], Exit.FAILED),
