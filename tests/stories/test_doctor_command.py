@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -59,18 +60,32 @@ OUTPUTS = {
 }  # fmt: skip
 
 
+@contextmanager
+def variables(given: Mapping[str, str]) -> Iterator[None]:
+    """The environment with *given*, and afterwards as it was."""
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
 @pytest.fixture
 def account() -> Iterator[boto3.Session]:
     """An empty account on moto, whose credentials are in the environment."""
-    before = {name: os.environ.get(name) for name in ACCOUNT}
-    os.environ.update(ACCOUNT)
-    with mock_aws():
-        session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=WHERE.region)
-        yield session
-    for name, value in before.items():
-        os.environ.pop(name, None)
-        if value is not None:
-            os.environ[name] = value
+    with variables(ACCOUNT), mock_aws():
+        yield boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=WHERE.region)
+
+
+@pytest.fixture
+def no_spool() -> Iterator[None]:
+    """A machine whose spool is off: messages that wait on the machine of the test would be a warning."""
+    with variables({"SEDANO_SPOOL": "off"}):
+        yield
 
 
 def deployed(session: boto3.Session, version: str) -> None:
@@ -135,8 +150,8 @@ def test_an_account_that_is_not_the_stages_ends_the_rest(account: boto3.Session,
     assert "stack sedano-dev-core" not in found
 
 
-def test_this_machine_alone_is_checked_without_aws(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("SEDANO_SPOOL", "off")  # messages that wait on the machine of the test are a warning
+@pytest.mark.usefixtures("no_spool")
+def test_this_machine_alone_is_checked_without_aws(capsys: pytest.CaptureFixture[str]) -> None:
     assert "credentials" not in findings(capsys, "--local", code=Exit.DONE)
     assert main(["doctor", "--local", "--app", "tests.stories.nowhere:app"]) == Exit.PROBLEMS
     out, err = capsys.readouterr()
