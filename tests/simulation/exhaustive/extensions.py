@@ -213,7 +213,7 @@ class ExtensionModel:
 
     def _decided(self, record: Record, number: int) -> Action:
         claim = Claim("t", 0, "m", "another", 0.0, 0, "")
-        seen = TaskRecord("t", record.state, 0, record.fence, record.fence, str(record.fence), "m", float(record.expires))
+        seen = TaskRecord("t", states.TaskState(record.state), 0, record.fence, record.fence, str(record.fence), "m", float(record.expires))
         return decide(claim, seen, float(self.ahead[number]), MOST).action
 
     def _steals(self, state: State, number: int, worker: Worker) -> tuple[str, State]:
