@@ -338,8 +338,8 @@ TARGETS: Sequence[Target] = (
     Target("boot", ("model.boot", "engine.boot", "engine.services"), (*unit("boot", "engine/services"), *stories("boot"))),
     Target(
         "boxes",
-        ("model.boxes", *each("engine.boxes", "calls child exchange functions pool"), "memory.functions"),
-        (*unit("boxes"), *stories("boxes", "boxes_by_function"), *conformance("functions")),
+        ("model.boxes", *each("engine.boxes", "calls child exchange functions pool watcher"), "memory.functions"),
+        (*unit("boxes"), *stories("boxes", "boxes_by_function", "boxes_of_the_dead"), *conformance("functions")),
     ),
     Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),
 )

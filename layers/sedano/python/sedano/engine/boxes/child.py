@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from sedano.engine.boxes.watcher import WATCHER
 from sedano.errors import BoxMissing
 from sedano.model.boxes import RS, BoxPlan, OutputLines, environment
 
@@ -33,6 +34,7 @@ class BoxProcess:
             BoxMissing: it cannot be started.
         """
         self._process, self._memory = _started(plan), plan.memory
+        WATCHER.add(self._process.pid)
         _limit(self._process.pid, plan.memory, AT_FIRST if reserved is None else reserved + SPARE)
         self.pid, self.calls = self._process.pid, 0
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
@@ -106,6 +108,7 @@ class BoxProcess:
         """Kill its whole group, reap it, and close its pipes."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
+        WATCHER.remove(self.pid)
         self.forget()
         with suppress(subprocess.TimeoutExpired):  # one that waits for a device; `subprocess` reaps it later
             self._process.wait(REAPED_S)
