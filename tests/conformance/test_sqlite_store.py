@@ -12,6 +12,7 @@ import pytest
 from sedano.errors import ConfigurationError, OptionError, Unavailable
 from sedano.memory import START, MemoryTelemetry, SeededEntropy, VirtualClock
 from sedano.model import states
+from sedano.model.effects import TableWrite
 from sedano.model.leases import Term
 from sedano.model.memos import Memo
 from sedano.model.order import MAX_RECEIVES
@@ -112,6 +113,7 @@ def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Pat
         for column in ("failed_day", "failed", "error", "place"):
             database.execute(f"ALTER TABLE task DROP COLUMN {column}")
         database.execute("ALTER TABLE member DROP COLUMN answers")
+        database.execute("DROP TABLE effect")
         database.execute("PRAGMA user_version = 1")
         assert layout(database) != before
     ledger = ports_at(path)[0].ledger
@@ -123,9 +125,27 @@ def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Pat
         assert database.execute("PRAGMA user_version").fetchone() == (VERSION,)
 
 
+@pytest.mark.parametrize("had_effects", [True, False])
+def test_a_file_of_the_layout_in_which_effects_made_their_own_table_is_changed_and_keeps_them(path: Path, had_effects: bool) -> None:
+    first, key = ports_at(path)[0], {"id": "a"}
+    claimed(first.ledger)
+    if had_effects:
+        first.effects.record(success(), [TableWrite("orders", "put", key, item={**key, "n": 1})], claimed=True)
+    with sqlite3.connect(path) as database:
+        before = layout(database)
+        if not had_effects:
+            database.execute("DROP TABLE effect")
+        database.execute("PRAGMA user_version = 3")
+    second = ports_at(path)[0].effects
+    assert second.read("orders", key) == ({**key, "n": 1} if had_effects else None)
+    with sqlite3.connect(path) as database:
+        assert (layout(database), database.execute("PRAGMA user_version").fetchone()) == (before, (VERSION,))
+
+
 def layout(database: sqlite3.Connection) -> list[object]:
     """The columns and indexes of the tables that have changed."""
-    return [database.execute(f"PRAGMA {one}({table})").fetchall() for one in ("table_info", "index_list") for table in ("task", "member")]
+    changed = ("task", "member", "effect")
+    return [database.execute(f"PRAGMA {one}({table})").fetchall() for one in ("table_info", "index_list") for table in changed]
 
 
 def test_a_damaged_file_says_what_to_do(path: Path) -> None:

@@ -1,8 +1,4 @@
-"""Effects over one file: the items are rows of the table `effect`, written in the transaction of the record.
-
-The table is made by the first effect of a file, in its transaction: a file whose app has no effects keeps the layout that earlier versions
-read.
-"""
+"""Effects over one file: the items are rows of the table `effect`, written in the transaction of the record."""
 
 from __future__ import annotations
 
@@ -16,13 +12,9 @@ from sedano.model.ledger.records import Outcome, RecordAnswer, Recorded
 from sedano.sqlite.ledger import keep_in, record_in
 from sedano.sqlite.store import Store
 
-TABLE = """
-CREATE TABLE IF NOT EXISTS effect (name TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (name, key)) STRICT, WITHOUT ROWID"""
 WRITE = "INSERT INTO effect VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body"
 DELETE = "DELETE FROM effect WHERE name = ? AND key = ?"
 _READ = "SELECT body FROM effect WHERE name = ? AND key = ?"
-_HAS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'effect'"
 
 
 class SqliteEffects:
@@ -48,13 +40,10 @@ class SqliteEffects:
 
     def read(self, table: str, key: Row) -> Row | None:
         """Return the item at *key*."""
-        if not self._store.rows(_HAS):
-            return None
         return next((json.loads(body) for (body,) in self._store.rows(_READ, table, text_of(key))), None)
 
 
 def _apply(database: sqlite3.Connection, effects: Sequence[TableWrite]) -> EffectRefused | None:
-    database.execute(TABLE)
     for number, effect in enumerate(effects):
         place = (effect.table, text_of(effect.key))
         found = next((json.loads(body) for (body,) in database.execute(_READ, place).fetchall()), None)

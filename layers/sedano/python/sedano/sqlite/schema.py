@@ -9,7 +9,7 @@ from __future__ import annotations
 
 OURS = 0x5EDA0502
 """The file's `application_id`."""
-VERSION = 3
+VERSION = 4
 OLDEST_SQLITE = (3, 38, 0)
 """It has RETURNING (3.35), STRICT tables (3.37) and the functions of JSON always (3.38)."""
 
@@ -69,6 +69,7 @@ CREATE TABLE archive (name TEXT PRIMARY KEY, mark TEXT NOT NULL, modified REAL N
 CREATE TABLE consumer (queue TEXT PRIMARY KEY, most INTEGER NOT NULL) STRICT;
 CREATE TABLE keys (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
 CREATE TABLE secret (webhook TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
+CREATE TABLE effect (name TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (name, key)) STRICT, WITHOUT ROWID;
 """
 
 CHANGES = {
@@ -82,5 +83,9 @@ CREATE INDEX task_failed ON task (failed_day, failed) WHERE failed_day <> '';
     2: """
 ALTER TABLE member ADD COLUMN answers TEXT NOT NULL DEFAULT '';
 """,
+    3: """
+CREATE TABLE IF NOT EXISTS effect (name TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (name, key)) STRICT, WITHOUT ROWID;
+""",  # the first effect of a file made it, before the table had a layout
 }
 """By the number of an earlier layout: the statements that change a file of it into the next one."""
