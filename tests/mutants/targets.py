@@ -97,7 +97,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced", "canvas_refused"),
             *stories("canvas_large", "canvas_own_ids", "executions", "retries", "ids"),
-            *unit("engine/follow_ups", "engine/follow_ups_of_canvases"),
+            *unit("engine/follow_ups", "engine/follow_ups_of_canvases", "engine/gathering"),
         ),
     ),
     Target(
@@ -112,7 +112,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("comes_again", "represented", "revocation", "failures_logged", "given_back", "unavailable", "crash_points"),
             *stories("optional_ports", "bad_results"),
-            *unit("engine/body_results", "engine/worker_steps"),
+            *unit("engine/body_results", "engine/worker_steps", "engine/judging"),
         ),
     ),
     Target(
@@ -256,14 +256,14 @@ TARGETS: Sequence[Target] = (
             *stories("singletons", "partitions"),
         ),
     ),
-    Target("election-steps", ("engine.elections", "canvas.election"), stories("elections", "preferences")),
+    Target("election-steps", ("engine.elections", "canvas.election"), (*stories("elections", "preferences"), *unit("engine/electing"))),
     Target(
         "cluster-steps",
         (*each("engine.cluster", "control controller explanation inbox membership"), "engine.health"),
         (
             *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages", "pause_causes"),
             *stories("inbox_lanes", "operations", "built_in_checks"),
-            *unit("engine/invocations"),
+            *unit("engine/invocations", "engine/explaining"),
         ),
     ),
     Target(
@@ -288,7 +288,7 @@ TARGETS: Sequence[Target] = (
             "engine.outbox",
         ),
         (
-            *unit("engine/publisher", "engine/publisher_backlog", "engine/spool", "engine/drafts"),
+            *unit("engine/publisher", "engine/publisher_backlog", "engine/spool", "engine/drafts", "engine/key_choice"),
             *stories("batches", "options", "dedup_arguments", "spool_command", "in_order", "queue_bounds", "kept_results"),
             *stories("results", "results_awaited"),
         ),
@@ -330,7 +330,7 @@ TARGETS: Sequence[Target] = (
         "claims-in-time",
         each("engine.worker", "claim_extension time_limit_warning time_limits redelivery_credit failure_log"),
         (
-            *unit("engine/time_limits", "engine/watch", "engine/sparing"),
+            *unit("engine/time_limits", "engine/watch", "engine/sparing", "engine/extending"),
             *stories("extended_claims", "overtime", "time_limits", "failures_logged", "time_limits_of_calls"),
         ),
     ),

@@ -9,6 +9,7 @@ import pytest
 from sedano.engine.batch import Held, Judged, Ran, Stillborn
 from sedano.engine.context import current
 from sedano.engine.registry import Registry, TaskSpec, WorkerSettings
+from sedano.engine.worker.execution import DRAINED
 from sedano.engine.worker.pipeline import Worker, rounds
 from sedano.engine.worker_events import Host
 from sedano.errors import EffectRefused, TooLarge, Unavailable
@@ -261,3 +262,57 @@ def test_a_batch_whose_time_is_over_is_put_back_unclaimed() -> None:
     stage = Stage()
     assert stage.work(message("a"), seconds=0.5) == ["a"]
     assert asked(stage.ports.ledger, "claim") == []
+
+
+def test_a_message_that_was_set_aside_before_its_round_broke_is_not_given_back() -> None:
+    stage = Stage()
+
+    def breaks(jobs: Sequence[Any], found: Any) -> None:
+        found.park(jobs[0].delivery, refusals.SCHEMA, "data", "no")
+        raise RuntimeError("a defect")
+
+    object.__setattr__(stage.worker, "_walk", breaks)
+    assert stage.work(message("a"), message("b")) == ["b"]
+    assert [one.attributes["message_id"] for one in stage.sent_to(PARKED)] == ["a"]
+
+
+def test_an_outcome_without_a_claim_that_cannot_be_written_at_all_sets_its_message_aside() -> None:
+    stage = Stage()
+    stage.answers("keep", RuntimeError("a defect"))
+    assert stage.work(message("a", "record_once")) == []
+    assert [one.attributes["reason"] for one in stage.sent_to(PARKED)] == [refusals.UNEXPECTED]
+    assert stage.sent_to(QUEUE) == []
+
+
+def test_what_a_gate_took_is_released_after_what_follows_was_sent() -> None:
+    stage = Stage()
+    steps: list[str] = []
+    following: Any = type("Following", (), {"follow": lambda self, accepted, found: steps.append("follow")})()
+    gates: Any = stage.worker._admission
+    stage.worker._following, gates.release = following, lambda found: steps.append("release")
+    stage.work(message("a"))
+    assert steps[:2] == ["follow", "release"]
+
+
+def test_a_worker_that_drains_begins_no_body_and_says_so_without_a_warning() -> None:
+    ran: list[int] = []
+    stage = Stage(lambda: ran.append(1))
+    stage.worker.drain()
+    assert stage.work(message("a")) == ["a"]
+    assert ran == []
+    assert DRAINED in stage.telemetry.messages("info")
+    late = Stage(lambda: ran.append(1))
+    late.work(message("a"), seconds=0.5)
+    assert "no time left in this invocation" in late.telemetry.messages("warning")
+
+
+def test_a_body_that_a_gate_stopped_at_its_begin_is_recorded_only_where_its_message_was_set_aside() -> None:
+    stage = Stage()
+    found = batch(stage.ports)
+    why = Stillborn(states.EXPIRED, refusals.EXPIRED, "expires", "late")
+    ran = Ran(Held(job("a"), TaskRecord("a", states.RUNNING), why), Run(), None, (), 0.0, 0, 0.0)
+    found.give_back(ran.held.job.delivery)
+    stream = stage.worker._lanes.stream(stage.worker._conclude)
+    stage.worker._ended(stream, found, ran)
+    assert stream.close() == []
+    assert found.unstarted == [ran.held]

@@ -25,7 +25,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.message import Command
 from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH, load
 from sedano.model.messages.timestamps import LAST_SECOND, shown
-from sedano.model.pauses import QUEUE, in_force
+from sedano.model.pauses import ID, QUEUE, in_force
 from sedano.model.timers import Timer
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue
@@ -190,7 +190,7 @@ def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> I
     """Explain by a pause that would stop this task too, as far as its id alone shows."""
     control = ports.control.read() if has(ports.control) else ControlRecord()
     pauses = in_force(control.paused, now)
-    by_id = next((pause for pause in pauses if pause.name == task_id), None)
+    by_id = next((pause for pause in pauses if (pause.kind, pause.name) == (ID, task_id)), None)
     if by_id is not None:
         yield Explanation(task_id, states.PENDING, "it is paused by its id", by_id._asdict())
     paused = {pause.name: f" until {shown(pause.until)}" if pause.until else "" for pause in pauses if pause.kind == QUEUE}
