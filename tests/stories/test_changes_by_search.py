@@ -12,7 +12,7 @@ from sedano.errors import OptionError
 from sedano.model import states
 from sedano.model.messages.lineage import rerun_id
 from sedano.views.selection import to_retry, to_revoke
-from sedano.web.changes import Change
+from sedano.web.changes import MOST_PREVIEWS, Change
 from tests.stories.shopfront import Elements, Shop
 
 app = Sedano("search", queues=("default", "mail"))
@@ -161,6 +161,35 @@ def test_a_page_runs_all_tasks_of_a_search_again(world: testing.World) -> None:
     assert len([one for _, one in Elements(made.body.decode()).found if one.get("href", "").startswith("/task?id=")]) == len(FAILED)
     world.drain()
     assert shop.post(there, {"token": "x", "reason": "again"}).status == 409
+
+
+def test_a_confirmation_changes_the_tasks_that_the_preview_showed_and_no_others(world: testing.World) -> None:
+    shop = Shop(world, app, actions=True)
+    there = Change("retry", "search", SEARCH, "1").address
+    token = shop.token(there)
+    BROKEN.add("shop")
+    charge.apply_async((1,), task_id="failed-since")
+    world.drain()
+    BROKEN.clear()
+    again = shop.post(there, {"token": token, "reason": ""})
+    assert (again.status, "found 4 tasks" in Elements(again.body.decode()).text) == (400, True), "a reason is missing: the same tasks"
+    (token,) = [one["value"] for _, one in Elements(again.body.decode()).found if one.get("name") == "token"]
+    made = shop.post(there, {"token": token, "reason": "mended"})
+    assert (made.status, made.body.decode().count("runs again as")) == (200, len(FAILED))
+    assert "failed-since" not in made.body.decode()
+    assert "found 5 tasks" in Elements(shop.html(there)).text, "a new preview searches anew"
+
+
+def test_a_preview_whose_tasks_are_not_known_any_more_changes_nothing(world: testing.World) -> None:
+    shop = Shop(world, app, actions=True)
+    there = Change("retry", "search", SEARCH, "1").address
+    token = shop.token(there)
+    for _ in range(MOST_PREVIEWS):
+        assert shop.get(there).status == 200
+    old = shop.post(there, {"token": token, "reason": "mended"})
+    assert (old.status, "This preview is too old" in Elements(old.body.decode()).text) == (409, True)
+    assert not [one for one in world.telemetry.lines if one.message == "changed by an operator"]
+    assert shop.change(there).status == 200
 
 
 @pytest.mark.parametrize(("name", "value"), [("", "1"), (" ", "1"), ("x:y", "1"), ("a", "x"), ("a", "0"), ("a", "99")])

@@ -38,13 +38,21 @@ class Made(NamedTuple):
     unrecorded: str = ""
 
 
+class Found(NamedTuple):
+    """The *ids* of the tasks that a search found for a change, and the *sentence* about them."""
+
+    ids: tuple[str, ...]
+    sentence: str
+
+
 class ChangePlan(NamedTuple):
     """A change that was not made yet.
 
     *verb*: its name on the command line. *what*: its target, for the log. *lines*: the plan in words. *number*: how many tasks or messages
     it touches, as far as is known. *word*: the text with which a person confirms it. *make* makes it. *hindrance*: why it cannot be made.
     *refused*: why some of what was asked for is not part of it. *drop* gives back what the plan holds, where the change is not made.
-    *with_reason* makes it instead of *make* where the stage keeps the reason, beside the log line.
+    *with_reason* makes it instead of *make* where the stage keeps the reason, beside the log line. *found*: the tasks of a search that it
+    is about, those that it refuses included.
     """
 
     verb: str
@@ -57,6 +65,7 @@ class ChangePlan(NamedTuple):
     refused: tuple[SedanoError, ...] = ()
     drop: Callable[[], None] = lambda: None
     with_reason: Callable[[str], Made] | None = None
+    found: Found | None = None
 
     @property
     def typed(self) -> str:

@@ -18,7 +18,7 @@ from sedano.changes import plan as changes
 from sedano.changes.limits import limit
 from sedano.changes.locks import release
 from sedano.changes.pauses import pause, resume
-from sedano.changes.plan import ChangePlan, Made
+from sedano.changes.plan import ChangePlan, Found, Made, hindered
 from sedano.changes.redrives import redrive
 from sedano.changes.retries import kept_call, retry, retry_edited
 from sedano.changes.revocations import revoke
@@ -47,6 +47,9 @@ TARGET, SENT = frozenset({"kind", "name", "value"}), frozenset({"reason", "typed
 LONGEST_VALUE, LONGEST_CALL = 100, 4_096
 LONGEST_REASON = 500
 MOST_FIELDS = 10
+MOST_PREVIEWS = 100
+"""For so many previews the tasks are kept that they showed."""
+OLD = "This preview is too old, or of another session: the tasks that it showed are not known any more. Nothing was changed; search again."
 WIDE = 0x10000
 """JSON escapes a character from here on as two."""
 EXAMPLE = '{"args": [1, "x"], "kwargs": {"n": 2}}'
@@ -149,18 +152,30 @@ class Changes:
     def __init__(self, app: Sedano, noted: Callable[[str], None]) -> None:
         """Change nothing yet."""
         self._app, self._noted, self._lock = app, noted, threading.Lock()
+        self._shown: dict[str, Found] = {}
         self.missing: dict[str, str] = {}
         """The IAM actions that AWS has refused, by the verb that needed them."""
 
-    def plan(self, change: Change) -> ChangePlan:
-        """Return the plan of *change*.
+    def plan(self, change: Change, token: str = "") -> ChangePlan:
+        """Return the plan of *change*. With the *token* of a preview, that of a search is about the tasks that the preview showed.
 
         Raises:
             NotAllowed: the credentials lack a permission; the verb's button is disabled from now on.
             SedanoError: the stage has no such target, or a store did not answer.
         """
         with self._watched(change.verb):
-            return _planned(self._app, change)
+            if change.kind != SEARCH or not token:
+                return _planned(self._app, change)
+            shown = self._shown.get(token)
+            return hindered(change.verb, change.name, OLD) if shown is None else _of_found(self._app, change, shown)
+
+    def show(self, token: str, plan: ChangePlan) -> None:
+        """Keep the tasks of *plan* for the form with this *token*, in place of those of the oldest preview where there are many."""
+        if plan.found is not None:
+            with self._lock:
+                self._shown[token] = plan.found
+                for old in [*self._shown][:-MOST_PREVIEWS]:
+                    del self._shown[old]
 
     def given(self, change: Change) -> str:
         """Return the text that a person edits before *change* has a value: the kept arguments of a task as JSON, or nothing.
@@ -223,9 +238,12 @@ def _of_task(app: Sedano, change: Change, task_id: str) -> ChangePlan:
 
 
 def _of_search(app: Sedano, change: Change) -> ChangePlan:
-    find, plan = (to_retry, retry_found) if change.verb == "retry" else (to_revoke, revoke_found)
-    found = find(app, change.name, change.days)
-    return plan(app, change.name, found.ids, found.sentence)
+    found = (to_retry if change.verb == "retry" else to_revoke)(app, change.name, change.days)
+    return _of_found(app, change, Found(found.ids, found.sentence))
+
+
+def _of_found(app: Sedano, change: Change, found: Found) -> ChangePlan:
+    return (retry_found if change.verb == "retry" else revoke_found)(app, change.name, found.ids, found.sentence)
 
 
 def _arguments(text: str) -> tuple[list[Any], dict[str, Any]]:

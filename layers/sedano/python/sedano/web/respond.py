@@ -112,13 +112,17 @@ def _asked(form: ChangeForm, site: Site, visitors: Visitors) -> Response:
         return _whole(200, HTML, still(words(form.change), choice(form.change, site.changes.given(form.change)), site.place).encode())
     plan = site.changes.plan(form.change)
     plan.drop()
-    return _preview(200, form, plan, site, visitors)
+    return _preview(200, form, plan, site.changes, site.place, visitors)
 
 
-def _preview(status: int, form: ChangeForm, plan: ChangePlan, site: Site, visitors: Visitors, complaint: str = "") -> Response:
+def _preview(
+    status: int, form: ChangeForm, plan: ChangePlan, allowed: Changes, place: SiteName, visitors: Visitors, complaint: str = ""
+) -> Response:  # fmt: skip
     """Return the page that shows the plan of a change, with the form that makes it."""
-    drawn = preview(form.change, plan, visitors.form_token(form.change.key), complaint, form.reason)
-    return _whole(status, HTML, still(words(form.change), drawn, site.place).encode())
+    token = visitors.form_token(form.change.key)
+    allowed.show(token, plan)
+    drawn = preview(form.change, plan, token, complaint, form.reason)
+    return _whole(status, HTML, still(words(form.change), drawn, place).encode())
 
 
 def _sent(request: PageRequest, site: Site, allowed: Changes, visitors: Visitors) -> Response:
@@ -140,11 +144,11 @@ def _sent(request: PageRequest, site: Site, allowed: Changes, visitors: Visitors
 
 
 def _confirmed(form: ChangeForm, site: Site, allowed: Changes, visitors: Visitors) -> Response:
-    plan = allowed.plan(form.change)
+    plan = allowed.plan(form.change, form.token)
     complaint = changes.complaint(form, plan)
     if complaint or plan.hindrance:
         plan.drop()
-        return _preview(409 if plan.hindrance else 400, form, plan, site, visitors, complaint)
+        return _preview(409 if plan.hindrance else 400, form, plan, allowed, site.place, visitors, complaint)
     if not visitors.spends(form.token, form.change.key):
         plan.drop()
         return _fault(409, "Nothing was changed", SPENT, ScreenQuery(), site, as_json=False)
