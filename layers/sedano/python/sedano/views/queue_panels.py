@@ -32,7 +32,7 @@ def of_tenants(loads: Sequence[TenantLoad]) -> Panel:
         )
         for one in loads
     )  # fmt: skip
-    columns, none = ("queue", "tenant", "tasks", "share of the time", "ran", "median wait", ""), "No task of the last hour is known."
+    columns, none = ("queue", "tenant", "tasks", "share of the time", "ran", "median wait", "noisy"), "No task of the last hour is known."
     return Panel("Tenants of the last hour", columns, cells, none)
 
 
