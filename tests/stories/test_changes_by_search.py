@@ -142,6 +142,7 @@ def test_a_page_of_a_search_and_a_canvas_offer_the_changes_of_all_its_tasks(worl
     assert offers(shop, "/tasks") == []
     assert offers(shop, f"/tasks?q={search}") == [Change("retry", "search", SEARCH, "2").address]
     assert offers(shop, "/tasks?q=even") == []
+    assert "Retry the tasks of this canvas that failed" in shop.html("/canvas?id=odd-1&days=7")
     assert offers(shop, "/canvas?id=odd-1&days=7") == [Change("retry", "search", "root:odd-1", "7").address]
     app.control.pause(task="search.charge")
     world.clock.advance(120.0)

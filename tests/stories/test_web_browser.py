@@ -162,7 +162,7 @@ def _confirm(page: Any, **fields: str) -> str:
 
 DRIVEN = {
     "retry": ("/task?id=odd", "Retry this task", "odd runs again as "),
-    "retry a search": ("/tasks?q=root:order", "Retry the tasks of this search that failed", "runs again as "),
+    "retry a search": ("/tasks?q=root:order", "Retry the tasks of this canvas that failed", "runs again as "),
     "revoke": ("/task?id=later", "Revoke this task", "later REVOKED"),
     "pause a task": ("/task?id=odd", "Pause the task shopfront.charge", "task shopfront.charge paused"),
     "pause": ("/queues", "Pause the queue default", "queue default paused"),

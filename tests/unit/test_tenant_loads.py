@@ -28,10 +28,11 @@ tasks = st.lists(
 
 @given(tasks)
 def test_every_recent_task_is_counted_once_and_shares_add_up(some: list[Timeline]) -> None:
-    recent = [one for one in some if one.times["succeeded"] >= SINCE]
+    recent = [one for one in some if one.times["succeeded"] >= SINCE and one.fields["queue"]]
     loads = tenant_loads(some, SINCE)
     assert sum(one.tasks for one in loads) == len(recent)
     assert {one.tenant for one in loads} <= {"", "acme", "é b", "x,y=z"}
+    assert {one.queue for one in loads} <= {"a", "b"}
     for queue in {one.queue for one in loads}:
         here = [one for one in loads if one.queue == queue]
         assert len({one.tenant for one in here}) == len(here)

@@ -123,7 +123,9 @@ def words(change: Change) -> str:
     if change.kind == EDITED:
         return "Retry this task with other arguments"
     if change.kind == SEARCH:
-        return f"{change.verb.capitalize()} the tasks of this search that {'failed' if change.verb == 'retry' else 'have not ended'}"
+        field, _, value = change.name.partition(":")
+        where = "canvas" if field == "root" and is_literal(value) else "search"
+        return f"{change.verb.capitalize()} the tasks of this {where} that {'failed' if change.verb == 'retry' else 'have not ended'}"
     return f"{change.verb.capitalize()} {'this task' if change.kind == ID else f'the {change.kind} {name}'}"
 
 

@@ -33,11 +33,14 @@ class TenantLoad(NamedTuple):
 
 
 def tenant_loads(tasks: Iterable[Timeline], since: float) -> list[TenantLoad]:
-    """Return the tenants of the *tasks* with an event *since* that moment (epoch s), by queue, the largest share first."""
+    """Return the tenants of the *tasks* with an event *since* that moment (epoch s), by queue, the largest share first.
+
+    A task whose queue is not known yet, because a worker held it back, is left out.
+    """
     found: dict[str, dict[str, list[Timeline]]] = defaultdict(lambda: defaultdict(list))
     for task in tasks:
-        if max(task.times.values(), default=0.0) >= since:
-            queue = str(task.fields["queue"] or "").removeprefix("commands:")
+        queue = str(task.fields["queue"] or "").removeprefix("commands:")
+        if queue and max(task.times.values(), default=0.0) >= since:
             found[queue][said(task.fields["stamps"]).get(TENANT, "")].append(task)
     return [load for queue in sorted(found) for load in _loads(queue, found[queue])]
 
