@@ -12,8 +12,11 @@ import click
 import pytest
 
 from sedano.cli.verbs.worker import command
+from sedano.host.health_door import DoorAddress, HealthDoor
 from sedano.host.worker_supervisor import GRACE_S
+from sedano.model.beats import health
 from tests.docs.pages import page
+from tests.stories.test_worker_health import probe
 from tests.stories.worked_project import SECONDS, WorkedProject
 
 PAGE = page("worker.md")
@@ -41,6 +44,19 @@ def test_the_project_of_the_page_runs_and_ends_as_it_says(project: WorkedProject
     assert run.other == []
 
 
+def test_the_probes_of_the_page_are_answered() -> None:
+    (probes,) = re.findall(r"```yaml\n(.*?)```", PAGE.text, re.DOTALL)
+    assert {re.findall(r"--health (\S+)", words)[0].rpartition(":")[2] for words in COMMANDS if "--health" in words} == {"8080"}
+    assert {*re.findall(r"port: (\d+)", probes)} == {"8080"}
+    door = HealthDoor(DoorAddress("127.0.0.1", 0), lambda: health(begun=True, draining=True, stuck=(), looked=0.0))
+    try:
+        paths = re.findall(r"(\w+)Probe: {httpGet: {path: (/\w+),", probes)
+        found = {kind: probe(door.port, path) for kind, path in paths}
+    finally:
+        door.close()
+    assert found == {"liveness": (200, "draining"), "readiness": (503, "draining")}
+
+
 def test_systemd_accepts_the_unit_of_the_page(tmp_path: Path) -> None:
     (unit,) = re.findall(r"```ini\n(.*?)```", PAGE.text, re.DOTALL)
     (starts,) = re.findall(r"^ExecStart=\S*/sedano worker (.*)$", unit, re.MULTILINE)
@@ -66,5 +82,5 @@ def test_the_table_of_the_page_has_the_options_and_their_defaults() -> None:
     own = [one for one in command.params if isinstance(one, click.Option) and one.name not in shared]
     assert {*rows} == {one.opts[-1] for one in own}
     assert {name: float(text) for name, text in rows.items() if text.isdigit()} == {
-        one.opts[-1]: float(one.default) for one in own if one.show_default
+        one.opts[-1]: float(str(one.default)) for one in own if one.show_default
     }

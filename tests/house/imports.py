@@ -96,6 +96,7 @@ LATE = {
         "errors/__init__.py": "only an error about an unknown option loads the words that say what to write instead",
         "errors/hints.py": "only a missing attribute loads the words that say what to write instead",
         "host/worker_process.py": "only a worker whose tasks are async loads an event loop",
+        "host/worker_command.py": "only a worker that answers probes loads a server",
         "host/functions.py": "a function loads the engine that it runs",
         "local/__init__.py": "the command of the local stage hears Ctrl-C before it loads an AWS client",
         "local/__main__.py": "the command hears Ctrl-C while it loads the rest",

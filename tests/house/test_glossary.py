@@ -36,6 +36,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "worker_options": "the options of `Sedano(worker=)`",
     },
     "model": {
+        "beats": "whether the loops of a process move, and what it answers to a probe",
         "boot": "the order of boot steps, and when a failed one is tried again",
         "boxes": "the plan of a boxed task and the lines of its program",
         "effects": "the rule of a user's own writes beside a record",

@@ -334,7 +334,7 @@ TARGETS: Sequence[Target] = (
             *stories("extended_claims", "overtime", "time_limits", "failures_logged", "time_limits_of_calls"),
         ),
     ),
-    Target("processes", ("model.prefetch", "model.restarts"), unit("prefetch", "restarts")),
+    Target("processes", ("model.beats", "model.prefetch", "model.restarts"), unit("beats", "prefetch", "restarts")),
     Target("boot", ("model.boot", "engine.boot", "engine.services"), (*unit("boot", "engine/services"), *stories("boot"))),
     Target(
         "boxes",

@@ -31,6 +31,8 @@ from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.worker.pipeline import Listener, Worker
 from sedano.engine.worker.time_limit_warning import Overtime
 from sedano.engine.worker_events import Host
+from sedano.host.pulses import Pulse, Pulses
+from sedano.model.beats import Allowances
 from sedano.model.cluster.inbox import DRAIN, PAUSE, RESUME, Receiving, after
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.ports.absent import has
@@ -41,6 +43,8 @@ REST_S = 0.02
 FAULT_S = 1.0
 """How long a loop rests after a store that did not answer."""
 MINUTE_S = 60.0
+INBOX, MINUTES, FOLLOWERS = "inbox", "minutes", "followers"
+"""The names of the loops beside the bodies."""
 INBOX_S = 1.0
 """How often the control record is looked at: a command reaches a running process within twice that."""
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
@@ -57,7 +61,7 @@ class ProcessSettings(NamedTuple):
     queues hide a received message, which is extended while bodies run; None: they hide it for longer than *seconds*. *deadline* is called
     with the moment (epoch s) at which the batch under way is over, and with None when it is done. *listener*: see `Worker`. *queues*: the
     command queues that it serves; None: all of the app. *alone*: it also does the work of a stage's other functions (events, records, the
-    minute).
+    minute). *allowed*: after how long without a turn a loop counts as stuck.
     """
 
     seconds: float = 60.0
@@ -67,12 +71,13 @@ class ProcessSettings(NamedTuple):
     listener: Listener | None = None
     queues: Sequence[str] | None = None
     alone: bool = True
+    allowed: Allowances = Allowances()
 
 
 class Consumer(NamedTuple):
     """Receives from some queues, and hands each batch to a function that works it off. *stopping*: whether nothing is to begin any more.
 
-    *paused*: whether nothing is to be received now.
+    *paused*: whether nothing is to be received now. *beat* is called before each queue is looked at, and before a batch is worked off.
     """
 
     ports: Ports
@@ -80,6 +85,7 @@ class Consumer(NamedTuple):
     settings: ProcessSettings
     stopping: Callable[[], bool]
     paused: Callable[[], bool] = lambda: False
+    beat: Callable[[], None] = lambda: None
 
     def turn(self) -> bool:
         """Work off one batch of each queue; return whether there was any.
@@ -90,10 +96,12 @@ class Consumer(NamedTuple):
         return sum(self._batch(queue, work) for queue, work in self.works.items()) > 0
 
     def _batch(self, queue: str, work: Work) -> bool:
+        self.beat()
         queues = self.ports.queues
         deliveries = [] if self.stopping() or self.paused() else queues.receive(queue, self.settings.batch)
         if not deliveries:
             return False
+        self.beat()
         back = {delivery.message_id for delivery in work(deliveries, self.ports.clock.now() + self.settings.seconds)}
         if done := [delivery for delivery in deliveries if delivery.message_id not in back]:
             queues.delete(done)
@@ -120,6 +128,7 @@ class EngineProcess:
         enlist(app)
         app.attach(ports)
         self._app, self._ports, self._settings = app, ports, settings
+        self.pulses, self._beats = Pulses(settings.allowed), dict[str, Pulse]()
         self._is_stopped, self._stopping = False, threading.Event()
         self._name, self._run_loop = f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", app.run_loop()
         host, self.boot = Host(self._name, os.getpid()), Boot(app.registry, ports)
@@ -131,7 +140,7 @@ class EngineProcess:
         followed: dict[str, Work] = {EVENTS: Router(app.registry, ports, host).route} if settings.alone else {}
         if settings.alone and has(ports.events):
             followed[RECORDS] = Recorder(ports, host).record
-        self._followed = self._consumer(followed)
+        self._followed = self._consumer(followed)._replace(beat=lambda: self._beat(FOLLOWERS, self.pulses.allowed.lane))
         self._rounds = self._by_the_minute() if settings.alone else {}
         self._threads: list[threading.Thread] = []
 
@@ -208,7 +217,8 @@ class EngineProcess:
     def _employed(self, host: Host, settings: WorkerSettings) -> Worker:
         """Return a worker named by *host* that extends what it holds as this process does."""
         own = settings._replace(visibility=self._settings.visibility)
-        return Worker(self._app.registry, self._ports, host, own, self._run_loop, listener=self._settings.listener)
+        ticker = self.pulses.ticker(f"claims of {host.hostname}")
+        return Worker(self._app.registry, self._ports, host, own, self._run_loop, ticker=ticker, listener=self._settings.listener)
 
     def _consumer(self, works: Mapping[str, Work]) -> Consumer:
         return Consumer(self._ports, works, self._settings, lambda: self._is_stopped)
@@ -227,6 +237,8 @@ class EngineProcess:
             seconds = self._turn(consumer)
             if seconds:
                 self._ports.clock.sleep(seconds)
+        if consumer is self._followed:
+            self.pulses.end(FOLLOWERS)
 
     def _turn(self, consumer: Consumer) -> float:
         """Work off one batch of each queue; return for how many seconds to rest after it."""
@@ -271,12 +283,22 @@ class EngineProcess:
         """Return the workers of this process: each is a member of the cluster and has the commands to it."""
         return [self.worker]
 
+    def _beat(self, name: str, allowed: float | None) -> None:
+        """Note that the loop called *name*, which calls this, has moved (`sedano.host.pulses`)."""
+        if name not in self._beats:
+            self._beats[name] = self.pulses.of(name)
+        self._beats[name].beat(allowed)
+
     def _inbox(self) -> None:
+        allowed = INBOX_S + self._settings.allowed.lane
+        self._beat(INBOX, allowed)
         while not self._stopping.wait(INBOX_S):
+            self._beat(INBOX, allowed)
             try:
                 self._look()
             except Exception as error:  # noqa: BLE001 - the next look asks anew, and tasks run meanwhile
                 self._ports.telemetry.log("warning", "the inbox was not looked at", error=f"{type(error).__name__}: {error}")
+        self.pulses.end(INBOX)
 
     def _look(self) -> None:
         """Read the control record once for all workers of this process, and let each obey what it announces."""
@@ -290,9 +312,12 @@ class EngineProcess:
 
     def _minutes(self) -> None:
         while not self._is_stopped:
+            self._beat(MINUTES, self._settings.allowed.lane)
             self._do_rounds()
             self._ports.telemetry.flush()
+            self._beat(MINUTES, MINUTE_S + self._settings.allowed.call)
             self._stopping.wait(MINUTE_S - self._ports.clock.now() % MINUTE_S)
+        self.pulses.end(MINUTES)
 
     def _do_rounds(self) -> None:
         for name, call in self._rounds.items():

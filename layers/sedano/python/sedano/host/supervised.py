@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 VARIABLE = "SEDANO_SUPERVISOR"
 """The supervisor's process id and the file descriptor for news, with a colon between them."""
-READY, LEAVING = "r", "l"
-"""The news of a process: it receives; it ends after so much work, and another one may begin."""
+READY, LEAVING, ALIVE = "r", "l", "a"
+"""The news of a process: it receives; it ends after so much work, and another one may begin; all its loops move."""
+ALIVE_S = 1.0
+"""How often a process says that all its loops move."""
 
 
 class Supervised(NamedTuple):
@@ -22,10 +24,10 @@ class Supervised(NamedTuple):
     news: int
 
     def say(self, news: str) -> None:
-        """Report *news*; a supervisor that has ended misses nothing."""
+        """Report *news*; a supervisor that has ended, or has not read for hours, misses nothing."""
         try:
             os.write(self.news, news.encode())
-        except BrokenPipeError:
+        except (BrokenPipeError, BlockingIOError):
             return
 
     def is_left(self) -> bool:
@@ -39,4 +41,5 @@ def supervised(environment: MutableMapping[str, str]) -> Supervised | None:
     if not parent:
         return None
     os.set_inheritable(int(news), False)
+    os.set_blocking(int(news), False)
     return Supervised(int(parent), int(news))

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sedano.model.prefetch import asks
 from sedano.ports import Delivery
 
 Unit = Sequence[Delivery]
+WAKE_S = 5.0
+"""How often a loop that waits here shows that it lives."""
+
+
+def _nothing() -> None:
+    """Show nothing."""
 
 
 def units(deliveries: Iterable[Delivery]) -> list[Unit]:
@@ -36,14 +42,15 @@ class WaitingRoom:
         lock = threading.Lock()
         self._filled, self._freed = threading.Condition(lock), threading.Condition(lock)
 
-    def ask(self) -> int:
-        """Wait until a body could begin, and return for how many messages to ask; 0: the process stops."""
+    def ask(self, beat: Callable[[], None] = _nothing) -> int:
+        """Wait until a body could begin, and return for how many messages to ask; 0: the process stops. *beat* is called while it waits."""
         with self._freed:
             while self._is_open:
                 if found := asks(self._concurrency, self._held, self._asked, self._at_once):
                     self._asked += found
                     return found
-                self._freed.wait()
+                beat()
+                self._freed.wait(WAKE_S)
         return 0
 
     def arrived(self, asked: int, deliveries: Sequence[Delivery]) -> Sequence[Delivery]:
@@ -59,11 +66,12 @@ class WaitingRoom:
             self._freed.notify_all()
         return ()
 
-    def take(self) -> Unit | None:
-        """Wait for a unit, and return it; None: the process stops."""
+    def take(self, beat: Callable[[], None] = _nothing) -> Unit | None:
+        """Wait for a unit, and return it; None: the process stops. *beat* is called while it waits."""
         with self._filled:
             while self._is_open and not self._waiting:
-                self._filled.wait()
+                beat()
+                self._filled.wait(WAKE_S)
             return self._waiting.popleft() if self._waiting else None
 
     def done(self, unit: Unit) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sedano.api import dev_server
 from sedano.api.connector import AWS, DEPLOYMENT, brought
@@ -25,14 +26,20 @@ from sedano.engine.worker.pipeline import Listener
 from sedano.errors import UsageError
 from sedano.host import one_file
 from sedano.host.engine_process import ProcessSettings
+from sedano.host.pulses import Feed, Watchdog
+from sedano.host.service_manager import ALIVE as ALIVE_STATE
 from sedano.host.service_manager import READY as READY_STATE
 from sedano.host.service_manager import STOPPING, ServiceManager
 from sedano.host.stop_signals import StopSignals
-from sedano.host.supervised import LEAVING, READY, supervised
+from sedano.host.supervised import ALIVE, ALIVE_S, LEAVING, READY, Supervised, supervised
 from sedano.host.worker_process import LaneSettings, WorkerProcess
 from sedano.host.worker_supervisor import Fleet, WorkerSupervisor
+from sedano.model.beats import ProbeAnswer, health
 from sedano.model.restarts import spread
 from sedano.ports import Ports, Telemetry, command_queue
+
+if TYPE_CHECKING:
+    from sedano.host.health_door import HealthDoor
 
 LOOK_S = 0.2
 """How often the process looks whether its supervisor lives."""
@@ -52,7 +59,8 @@ class WorkerOptions(NamedTuple):
     """The options of `sedano worker`: the names of the *queues* (none: all of the app), *concurrency* bodies at once, the SQLite *file*
     (None: the deployment of the environment), and seconds: for the *drain*, for a body (*timeout*), for which a message stays invisible
     (*visibility*). The process ends after about *most_tasks* messages, and when it uses more than *most_memory* MiB (0: never).
-    *telemetry* takes the log in place of JSON on stdout; *listener*: see `Worker`.
+    It answers probes at the address *health* (`sedano.host.health_door`; empty: nowhere). *telemetry* takes the log in place of JSON on
+    stdout; *listener*: see `Worker`.
     """
 
     queues: Sequence[str]
@@ -63,6 +71,7 @@ class WorkerOptions(NamedTuple):
     file: Path | None = None
     most_tasks: int = 0
     most_memory: int = 0
+    health: str = ""
     telemetry: Telemetry | None = None
     listener: Listener | None = None
 
@@ -89,25 +98,75 @@ def run(app: Sedano, options: WorkerOptions) -> int:
         ConfigurationError: the variables of the stage are malformed.
     """
     above, manager, process = supervised(os.environ), ServiceManager(os.environ), worker_process(app, options)
-    process.when_ready = lambda: manager.say(READY_STATE, f"STATUS={options.concurrency} bodies at once")
-    if above is not None:
-        process.when_ready, process.when_leaving = (lambda: above.say(READY)), (lambda: above.say(LEAVING))
-    main = threading.Thread(target=process.run, name="sedano-worker", daemon=True)
     with StopSignals() as signals:
-        main.start()
-        while main.is_alive() and not signals.asked and not (above is not None and above.is_left()):
-            signals.wait(LOOK_S)
-        process.stop()
-        manager.say(STOPPING, f"EXTEND_TIMEOUT_USEC={int((options.drain + EXTENDED_S) * 1_000_000)}", "STATUS=draining")
-        while main.is_alive():
-            if len(signals.asked) > 1:
-                os._exit(128 + signals.asked[1])
-            signals.wait(LOOK_S)
+        running = RunningWorker(process, above, manager, signals)
+        door = _door(options.health, running.health)
+        try:
+            running.run(options)
+        finally:
+            if door is not None:
+                door.close()
     app.close()
     status = BROKEN if process.broken is not None else 0
     if process.running():  # a body that does not end would hold up the end of the interpreter
         os._exit(status)
     return status
+
+
+class RunningWorker:
+    """A process of workers between the signals that end it, and those that wait for its signs of life."""
+
+    def __init__(self, process: WorkerProcess, above: Supervised | None, manager: ServiceManager, signals: StopSignals) -> None:
+        """Report to the supervisor *above*, if there is one, and to the *manager*."""
+        self._process, self._above, self._manager, self._signals, self._is_ready = process, above, manager, signals, False
+        feeds: list[Feed] = []
+        if above is not None:
+            feeds.append(Feed(ALIVE_S, lambda: above.say(ALIVE)))
+        if manager.watchdog is not None:
+            feeds.append(Feed(manager.watchdog / 2, lambda: manager.say(ALIVE_STATE)))
+        self._watchdog = Watchdog(process.pulses, process.telemetry, time.monotonic, tuple(feeds))
+
+    def run(self, options: WorkerOptions) -> None:
+        """Run the process on a thread, until a signal, its supervisor or its work ends it; a second signal ends it at once."""
+        self._process.when_ready = lambda: self._ready(f"STATUS={options.concurrency} bodies at once")
+        above, signals = self._above, self._signals
+        if above is not None:
+            self._process.when_leaving = lambda: above.say(LEAVING)
+        main = threading.Thread(target=self._process.run, name="sedano-worker", daemon=True)
+        main.start()
+        while main.is_alive() and not signals.asked and not (above is not None and above.is_left()):
+            self._look()
+        self._process.stop()
+        self._manager.say(STOPPING, f"EXTEND_TIMEOUT_USEC={int((options.drain + EXTENDED_S) * 1_000_000)}", "STATUS=draining")
+        while main.is_alive():
+            if len(signals.asked) > 1:
+                os._exit(128 + signals.asked[1])
+            self._look()
+
+    def health(self) -> ProbeAnswer:
+        """Return what the process answers to a probe; a signal is seen as soon as it arrives."""
+        draining = bool(self._signals.asked) or self._process.is_stopping
+        return health(begun=self._is_ready, draining=draining, stuck=self._watchdog.stuck, looked=self._watchdog.away())
+
+    def _look(self) -> None:
+        self._signals.wait(LOOK_S)
+        self._watchdog.look()
+
+    def _ready(self, status: str) -> None:
+        self._is_ready = True
+        if self._above is not None:
+            self._above.say(READY)
+        else:
+            self._manager.say(READY_STATE, status)
+
+
+def _door(where: str, look: Callable[[], ProbeAnswer]) -> HealthDoor | None:
+    """Return the door that answers probes at *where* (empty: none) by what *look* returns."""
+    if not where:
+        return None
+    from sedano.host.health_door import HealthDoor, address
+
+    return HealthDoor(address(where), look)
 
 
 def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
@@ -163,8 +222,20 @@ def _require(queues: Sequence[str], known: Sequence[str], owner: str) -> None:
             raise UsageError(f"--queues: {owner} has no queue {queue!r}; it has {', '.join(sorted(known))}")
 
 
-def supervise(words: Sequence[str], processes: int, drain: float) -> int:
-    """Run so many *processes* of `sedano worker`, with these *words*, until a signal ends them; return the exit status."""
+def supervise(words: Sequence[str], fleet: Fleet, where: str) -> int:
+    """Run the processes of *fleet*, each a `sedano worker` with these *words*, until a signal ends them; return the exit status.
+
+    Probes are answered at the address *where*; empty: nowhere.
+
+    Raises:
+        UsageError: that is not an address, or is taken.
+    """
     telemetry = PowertoolsTelemetry("sedano-worker", "sedano/supervisor", {})
-    fleet = Fleet([sys.executable, "-m", "sedano", "worker", *words], processes, drain)
-    return WorkerSupervisor(fleet, telemetry, ServiceManager(os.environ), os.environ).run()
+    named = fleet._replace(words=[sys.executable, "-m", "sedano", "worker", *words])
+    supervisor = WorkerSupervisor(named, telemetry, ServiceManager(os.environ), os.environ)
+    door = _door(where, supervisor.health)
+    try:
+        return supervisor.run()
+    finally:
+        if door is not None:
+            door.close()

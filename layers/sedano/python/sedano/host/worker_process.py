@@ -34,8 +34,8 @@ from sedano.engine.worker_events import Host
 from sedano.errors import BootFailed, SedanoError
 from sedano.host.acknowledging import Acknowledging
 from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
-from sedano.host.waiting_room import Unit, WaitingRoom
-from sedano.ports import Delivery, Ports, command_queue
+from sedano.host.waiting_room import WAKE_S, Unit, WaitingRoom
+from sedano.ports import Delivery, Ports, Telemetry, command_queue
 
 CUT_S = 1.0
 """How long before the end of a drain bodies that still run are cancelled."""
@@ -43,6 +43,8 @@ PAUSED_S = 0.2
 """How long a receiver rests before it looks again whether the process receives tasks."""
 KEEP_S = 1.0
 """After how many seconds messages that wait for a lane are hidden anew: no lane begins with less time than it believes to have."""
+KEEPER, EVENT_LOOP = "keeper of waiting messages", "event loop"
+"""The names of the loops that serve all lanes."""
 LOOK_S = 1.0
 """How often optional boot steps that failed are looked at."""
 
@@ -88,7 +90,7 @@ class WorkerProcess(EngineProcess):
         if self._run_loop is not None:
             from sedano.engine.worker.standing_loop import StandingLoop
 
-            self._loop_of_bodies = StandingLoop()
+            self._loop_of_bodies = StandingLoop(lambda: self._beat(EVENT_LOOP, settings.allowed.loop))
             self._run_loop = self._loop_of_bodies.run_together
         own = (app.worker or WorkerSettings())._replace(concurrency=1, lanes=0 if self._run_loop is None else 1)
         self._lanes = [Lane(self._employed(Host(f"{self._name}.{number}", os.getpid()), own), []) for number in range(lanes.concurrency)]
@@ -118,6 +120,7 @@ class WorkerProcess(EngineProcess):
             lane.worker.leave()
         if self._loop_of_bodies is not None and not self.running():
             self._loop_of_bodies.close()
+            self.pulses.end(EVENT_LOOP)
         self._ports.telemetry.flush()
 
     def stop(self) -> None:
@@ -143,6 +146,16 @@ class WorkerProcess(EngineProcess):
         while not self._stopping.wait(LOOK_S):
             self.boot.look()
         self._empty(receivers, lanes)
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """Where it logs."""
+        return self._ports.telemetry
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it has been asked to end, or ends because of its work."""
+        return self._is_stopped
 
     def _thread(self, call: Callable[..., None], *arguments: Any) -> threading.Thread:
         thread = threading.Thread(target=call, args=arguments, name=f"sedano-{call.__name__.strip('_')}", daemon=True)
@@ -176,7 +189,9 @@ class WorkerProcess(EngineProcess):
 
     def _receive(self, queue: str) -> None:
         """Receive from *queue* for the lanes until the process stops."""
-        while asked := self._room.ask():
+        name, call = f"receiver of {queue}", self._settings.allowed.call
+        while asked := self._room.ask(lambda: self._beat(name, WAKE_S + call)):
+            self._beat(name, self._own.poll + call)
             found: Sequence[Delivery] = ()
             try:
                 if self._receiving.paused:
@@ -190,11 +205,15 @@ class WorkerProcess(EngineProcess):
                 words = "a queue did not answer; it is asked again"
                 self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}", queue=queue)
                 self._stopping.wait(FAULT_S)
-            self._give_back(self._room.arrived(asked, found))
+            self._give_back(self._room.arrived(asked, found), lambda: self._beat(name, call))
+        self.pulses.end(name)
 
     def _work_off(self, lane: Lane) -> None:
         """Work off units until the process stops."""
-        while (unit := self._room.take()) is not None:
+        name, allowed = f"lane {lane.worker.host.hostname}", self._settings.allowed
+        pulse = self.pulses.of(name, is_busy=lambda: bool(lane.worker.running()))
+        while (unit := self._room.take(lambda: pulse.beat(WAKE_S + allowed.call))) is not None:
+            pulse.beat(allowed.lane)
             lane.units.append(unit)
             try:
                 self._one(lane.worker, unit)
@@ -207,6 +226,7 @@ class WorkerProcess(EngineProcess):
             finally:
                 lane.units.clear()
                 self._room.done(unit)
+        self.pulses.end(name)
 
     def _one(self, worker: Worker, unit: Unit) -> None:
         back = {delivery.message_id for delivery in worker.work(unit, self._ports.clock.now() + self._settings.seconds)}
@@ -231,16 +251,21 @@ class WorkerProcess(EngineProcess):
 
     def _keep(self) -> None:
         """Hide the messages that wait for a lane for longer than they were hidden, and end a process that has grown too large."""
+        call = self._settings.allowed.call
+        self._beat(KEEPER, KEEP_S + call)
         while not self._stopping.wait(KEEP_S):
-            self._hold(self._room.waiting(), self._visibility)
+            self._beat(KEEPER, KEEP_S + call)
+            self._hold(self._room.waiting(), self._visibility, lambda: self._beat(KEEPER, call))
             if self._own.most_memory and (used := _memory()) > self._own.most_memory:
                 self._retire("the process uses more memory than it may", mebibytes=used // 2**20)
+        self.pulses.end(KEEPER)
 
-    def _give_back(self, deliveries: Sequence[Delivery]) -> None:
-        self._hold(deliveries, 0)
+    def _give_back(self, deliveries: Sequence[Delivery], beat: Callable[[], None] = lambda: None) -> None:
+        self._hold(deliveries, 0, beat)
 
-    def _hold(self, deliveries: Sequence[Delivery], seconds: float) -> None:
+    def _hold(self, deliveries: Sequence[Delivery], seconds: float, beat: Callable[[], None]) -> None:
         for delivery in deliveries:
+            beat()
             try:
                 self._ports.queues.hold(delivery, seconds)
             except SedanoError as error:

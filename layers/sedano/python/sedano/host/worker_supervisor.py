@@ -1,7 +1,8 @@
 """The supervisor of `sedano worker --processes N`: it keeps N worker processes running, and ends them all.
 
     starting ──ready──> working ──after so much work: leaving──> a new one starts; the old one drains and ends
-        │                  └──died──> a new one, later each time
+        │                  ├──died──> a new one, later each time
+        │                  └──no sign of life for so long──> killed, so it died
         └──an option or a setting is wrong──> all end
 
 A signal is passed on to each process, and so is a second one. The supervisor imports no app and makes no AWS client. Processes whose
@@ -18,10 +19,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from sedano.host.service_manager import ALIVE as ALIVE_STATE
 from sedano.host.service_manager import READY as READY_STATE
 from sedano.host.service_manager import STOPPING, ServiceManager
 from sedano.host.stop_signals import StopSignals
-from sedano.host.supervised import LEAVING, READY, VARIABLE
+from sedano.host.supervised import ALIVE, LEAVING, READY, VARIABLE
+from sedano.model.beats import ProbeAnswer, counted, health
 from sedano.model.restarts import backoff, in_a_row
 from sedano.ports import Telemetry
 
@@ -34,11 +37,15 @@ GRACE_S = 10.0
 
 
 class Fleet(NamedTuple):
-    """The processes of a supervisor: the *words* of a process's command line, how many *processes*, and the seconds of their *drain*."""
+    """The processes of a supervisor: the *words* of a process's command line, how many *processes*, and the seconds of their *drain*.
 
-    words: Sequence[str]
+    A process is replaced that gives no sign of life for *silent* seconds: it is stopped, or one of its loops is stuck.
+    """
+
     processes: int
     drain: float
+    silent: float
+    words: Sequence[str] = ()
 
 
 class WorkerChild:
@@ -48,6 +55,8 @@ class WorkerChild:
         """Start it, in a session of its own: Ctrl-C in a terminal reaches the supervisor alone."""
         self.number, self.is_ready, self.is_leaving = number, False, False
         self.started = time.monotonic()
+        self.silent: float | None = None
+        """For how many seconds it has given no sign of life; None: it has given none yet, since it loads the app."""
         self.news, theirs = os.pipe()
         named = {**environment, VARIABLE: f"{os.getpid()}:{theirs}"}
         self.process = subprocess.Popen(words, pass_fds=(theirs,), env=named, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -65,7 +74,8 @@ class WorkerSupervisor:
         self._deaths = dict.fromkeys(range(fleet.processes), 0)
         self._due = dict.fromkeys(range(fleet.processes), 0.0)
         self._status = 0
-        self._said = False
+        self._said = self._is_draining = False
+        self._looked = self._fed = time.monotonic()
 
     def run(self) -> int:
         """Run until a signal asks for the end, and all have ended; return the exit status.
@@ -78,6 +88,7 @@ class WorkerSupervisor:
             while not signals.asked and not self._status:
                 self._start_due()
                 self._look()
+            self._is_draining = True
             seconds = self._fleet.drain + 2 * GRACE_S
             self._manager.say(STOPPING, f"EXTEND_TIMEOUT_USEC={int(seconds * 1_000_000)}", "STATUS=draining")
             self._pass_on(signals.asked[0] if signals.asked else signal.SIGTERM)
@@ -96,17 +107,46 @@ class WorkerSupervisor:
             self._selector.register(made.news, selectors.EVENT_READ, made)
 
     def _look(self) -> None:
-        """Hear the processes and the signals for a while, and see which have ended."""
+        """Listen, and see which processes have ended."""
+        self._listen()
+        for one in [one for one in self._workers if one.process.poll() is not None]:
+            self._ended(one)
+
+    def _listen(self) -> None:
+        """Hear the processes and the signals for a while, and see which processes hang."""
         for key, _ in self._selector.select(LOOK_S):
             if isinstance(key.data, WorkerChild):
                 self._hear(key.data)
             else:
                 key.fileobj.recv(64)  # type: ignore[union-attr]
-        for one in [one for one in self._workers if one.process.poll() is not None]:
-            self._ended(one)
+        self._watch()
+
+    def health(self) -> ProbeAnswer:
+        """Return what the supervisor answers to a probe: it is ready when all processes have been, and while one of them is."""
+        begun = self._said and any(one.is_ready and not one.is_leaving for one in [*self._workers])
+        looked = time.monotonic() - self._looked
+        return health(begun=begun, draining=self._is_draining or self._status > 0, stuck=(), looked=looked)
+
+    def _watch(self) -> None:
+        """Kill processes that hang, and give the manager a sign of life: this loop has turned, and replaces those."""
+        now = time.monotonic()
+        step, self._looked = counted(now - self._looked), now
+        for one in self._workers:
+            if one.silent is not None:
+                one.silent += step
+                if one.silent > self._fleet.silent:
+                    words = "a worker process gives no sign of life and is killed"
+                    self._telemetry.log("error", words, killed=one.process.pid, seconds=round(one.silent, 1))
+                    one.silent = None
+                    one.process.kill()
+        if self._manager.watchdog is not None and now >= self._fed + self._manager.watchdog / 2:
+            self._fed = now
+            self._manager.say(ALIVE_STATE)
 
     def _hear(self, one: WorkerChild) -> None:
         news = os.read(one.news, 64).decode()
+        if ALIVE in news:
+            one.silent = 0.0
         if not news:  # it has closed its end, and ends
             self._selector.unregister(one.news)
         if READY in news:
@@ -145,7 +185,7 @@ class WorkerSupervisor:
         """Wait until all have ended; pass a second signal on, and kill those that are far beyond their drain."""
         until, passed = time.monotonic() + self._fleet.drain + GRACE_S, len(signals.asked) > 1
         while any(one.process.poll() is None for one in self._workers):
-            signals.wait(LOOK_S)
+            self._listen()
             if len(signals.asked) > 1 and not passed:
                 passed = True
                 self._pass_on(signals.asked[1])

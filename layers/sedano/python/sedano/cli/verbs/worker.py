@@ -20,9 +20,11 @@ from sedano.errors import UsageError
 if TYPE_CHECKING:
     from sedano.host.worker_command import WorkerOptions
 
-CONCURRENCY, DRAIN_S, TIMEOUT_S, VISIBILITY_S, PROCESSES = 10, 25.0, 3_600, 30, 1
+CONCURRENCY, DRAIN_S, TIMEOUT_S, VISIBILITY_S, PROCESSES, SILENT_S = 10, 25.0, 3_600, 30, 1, 30.0
 SHARED = ("app", "code", "stage", "region", "profile")
 MOST_PROCESSES, MOST_LANES, LEAST_VISIBILITY_S, MOST_VISIBILITY_S, LONGEST_S = 256, 1_000, 6, 43_000, 39_600
+LEAST_SILENT_S = 3.0
+"""A process shows each second that it lives: less than this would replace busy ones."""
 HELP = """Run the tasks of this app in a process of your own, until SIGTERM or Ctrl-C.
 
 It receives from the queues of a stage on AWS, or works on the SQLite file of a project. The same engine runs as in Lambda, and a body may
@@ -46,11 +48,18 @@ take 11 hours. The first signal lets bodies end and gives the other messages bac
 @click.option("--processes", type=click.IntRange(1, MOST_PROCESSES), default=PROCESSES, show_default=True, metavar="N", help="Processes.")
 @click.option("--max-tasks", type=click.IntRange(1), metavar="N", help="Replace a process after about so many tasks.")
 @click.option("--max-memory", type=click.IntRange(1), metavar="MIB", help="Replace a process that uses more memory.")
+@click.option(
+    "--watchdog", type=click.FloatRange(LEAST_SILENT_S), default=SILENT_S, show_default=True, metavar="S",
+    help="With --processes: seconds after which one that hangs is replaced.",
+)  # fmt: skip
+@click.option(
+    "--health", envvar="SEDANO_HEALTH", default="", metavar="[HOST:]PORT", help="Answer /live and /ready there; default: nowhere."
+)  # fmt: skip
 @click.option("--log", type=click.Choice(["lines", "json"]), help="How to log; default: lines on a terminal, else JSON on stdout.")
 @as_json
 def command(
     reference: str | None, queues: str, concurrency: int, drain: float, timeout: int, visibility: int, file: Path | None,
-    processes: int, max_tasks: int | None, max_memory: int | None, log: str | None, as_json: bool,
+    processes: int, max_tasks: int | None, max_memory: int | None, watchdog: float, health: str, log: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run until a signal ends it."""
     from sedano.host.worker_command import WorkerOptions, run, supervise
@@ -69,8 +78,10 @@ def command(
         raise UsageError("--json and --log lines exclude each other; give one of them")
     form = "json" if as_json else log or ("lines" if sys.stderr.isatty() else "json")
     if processes > 1:
-        return supervise([*_words(options), f"--log={form}"], processes, drain)
-    app = the_app()
+        from sedano.host.worker_supervisor import Fleet
+
+        return supervise([*_words(options), f"--log={form}", "--health="], Fleet(processes, drain, watchdog), health)
+    app, options = the_app(), options._replace(health=health)
     if form == "lines":
         from sedano.cli.worker_lines import in_lines
 

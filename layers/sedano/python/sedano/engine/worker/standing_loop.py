@@ -15,16 +15,28 @@ from sedano.engine.worker.body_preparation import Ready
 from sedano.engine.worker.event_loop import all_of
 from sedano.engine.worker.execution import Execution, Late
 
+BEAT_S = 1.0
+
+
+def _nothing() -> None:
+    """Show nothing."""
+
 
 class StandingLoop:
     """An event loop on a thread of its own."""
 
-    def __init__(self) -> None:
-        """Start it."""
+    def __init__(self, beat: Callable[[], None] = _nothing) -> None:
+        """Start it. *beat* is called on it each second: a body that blocks the loop stops that."""
         self._loop = asyncio.new_event_loop()
         self._cut = asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, name="sedano-event-loop", daemon=True)
         self._thread.start()
+        self._beat = beat
+        self._loop.call_soon_threadsafe(self._turn)
+
+    def _turn(self) -> None:
+        self._beat()
+        self._loop.call_later(BEAT_S, self._turn)
 
     def run_together(self, waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None]) -> list[Late]:
         """Run the bodies of one batch beside those of others, and wait for them: a `sedano.engine.worker.execution.RunLoop`."""

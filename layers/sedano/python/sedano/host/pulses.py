@@ -1,0 +1,135 @@
+"""The beats of the loops of one process, and the watchdog that is fed only while all of them move (`sedano.model.beats`)."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sedano.engine.worker.claim_extension import Beat as Extension
+from sedano.engine.worker.claim_extension import Ticker, threaded
+from sedano.model.beats import Allowances, Beat, LoopAge, stuck, watched
+from sedano.ports import Telemetry
+
+FRAMES = 5
+"""How many of the innermost calls of a stuck loop are logged."""
+
+
+def _never() -> bool:
+    return False
+
+
+class Pulse:
+    """The beat of one loop, which calls it on its own thread. *is_busy*: whether a body runs in it, which may take its time."""
+
+    def __init__(self, is_busy: Callable[[], bool] = _never) -> None:
+        """Begin without a limit."""
+        self.last, self.thread, self.is_busy = Beat(0, None), 0, is_busy
+
+    def beat(self, allowed: float | None) -> None:
+        """Note that the loop has moved, and that its next move takes at most *allowed* seconds; None: it may wait without a limit."""
+        self.last, self.thread = Beat(self.last.turns + 1, allowed), threading.get_ident()
+
+
+class Pulses:
+    """All beats of a process. Loops are added and removed on any thread; one thread looks."""
+
+    def __init__(self, allowed: Allowances) -> None:
+        """Begin with none."""
+        self.allowed = allowed
+        self._loops: dict[str, Pulse] = {}
+        self._watched: dict[str, LoopAge] = {}
+        self._lock = threading.Lock()
+
+    def of(self, name: str, is_busy: Callable[[], bool] = _never) -> Pulse:
+        """Return the pulse of the loop called *name* from now on."""
+        made = Pulse(is_busy)
+        with self._lock:
+            self._loops[name] = made
+        return made
+
+    def end(self, name: str) -> None:
+        """Forget the loop called *name*, which has ended as it should."""
+        with self._lock:
+            self._loops.pop(name, None)
+
+    def look(self, step: float) -> list[str]:
+        """Return the names of the loops that are stuck, *step* seconds after the last look."""
+        with self._lock:
+            loops = dict(self._loops)
+        beats = {name: pulse.last._replace(allowed=None) if pulse.is_busy() else pulse.last for name, pulse in loops.items()}
+        self._watched = {name: watched(self._watched.get(name), beat, step) for name, beat in beats.items()}
+        return stuck(self._watched)
+
+    def place(self, name: str) -> list[str]:
+        """Return where the loop called *name* is: its innermost calls, without values."""
+        pulse = self._loops.get(name)
+        frame = sys._current_frames().get(pulse.thread) if pulse is not None else None  # noqa: SLF001 - documented, and the only way
+        found = traceback.extract_stack(frame)[-FRAMES:] if frame is not None else []
+        return [f"{at.filename}:{at.lineno} {at.name}" for at in found]
+
+    def ticker(self, name: str) -> Ticker:
+        """Return what extends claims by beats that count as those of the loop called *name*, while there is a claim to extend."""
+
+        def begin(seconds: float, extend: Extension) -> Callable[[], None]:
+            pulse = self.of(name)
+            pulse.beat(seconds + self.allowed.call)
+
+            def beat() -> None:
+                extend()
+                pulse.beat(seconds + self.allowed.call)
+
+            stop = threaded(seconds, beat)
+
+            def ended() -> None:
+                stop()
+                self.end(name)
+
+            return ended
+
+        return begin
+
+
+class Feed(NamedTuple):
+    """Someone who waits for signs of life: *give* gives one, every so many *seconds*."""
+
+    seconds: float
+    give: Callable[[], None]
+
+
+class Watchdog:
+    """Looks at the pulses of a process, and feeds those who wait for signs of life while no loop is stuck."""
+
+    def __init__(self, pulses: Pulses, telemetry: Telemetry, monotonic: Callable[[], float], feeds: tuple[Feed, ...] = ()) -> None:
+        """Feed nothing yet."""
+        self._pulses, self._telemetry, self._monotonic = pulses, telemetry, monotonic
+        self._feeds, self._due = feeds, [0.0] * len(feeds)
+        self.stuck: list[str] = []
+        self.looked = monotonic()
+
+    def look(self) -> None:
+        """Look once; a loop that is stuck is logged, with its place in the code."""
+        now = self._monotonic()
+        found, before = self._pulses.look(now - self.looked), self.stuck
+        self.stuck, self.looked = found, now
+        for name in found:
+            if name not in before:
+                words = "a loop of this process is stuck; no sign of life is given"
+                self._telemetry.log("error", words, loop=name, at=self._pulses.place(name))
+        for name in before:
+            if name not in found:
+                self._telemetry.log("warning", "a loop of this process moves again, or has ended", loop=name)
+        if not found:
+            self._feed(now)
+
+    def _feed(self, now: float) -> None:
+        for number, feed in enumerate(self._feeds):
+            if now >= self._due[number]:
+                self._due[number] = now + feed.seconds
+                feed.give()
+
+    def away(self) -> float:
+        """Return how many seconds ago the last look was."""
+        return self._monotonic() - self.looked
