@@ -32,7 +32,8 @@ class Declared:
 
     *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that read it and the operations
     of a table that each wants, an empty list for all. *files*: those of the code that were imported. *connect*: what brings its ports,
-    where that is not the library's own. *worker*: the settings of its workers, where it names any.
+    where that is not the library's own. *worker*: the settings of its workers, where it names any. *layers*: those of its
+    configuration.
     """
 
     queues: tuple[str, ...]
@@ -45,6 +46,7 @@ class Declared:
     files: tuple[str, ...] = ()
     connect: str = ""
     worker: Mapping[str, float] = field(default_factory=dict)
+    layers: tuple[str, ...] = ()
 
     def longest(self, but: Collection[str] = ()) -> tuple[str, float]:
         """Return the task with the longest time limit, and its seconds: 0 where no task has one; *but*: those of these queues aside."""
@@ -212,5 +214,5 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
     return Declared(
         queues=tuple(found["queues"]), tasks=found["tasks"], subscriptions=heard, schedules=tuple(found["schedules"]),
         tended=found.get("tended", False), webhooks=found.get("webhooks", {}), streams=streams, files=tuple(found.get("files", ())),
-        connect=found.get("connect", ""), worker=found.get("worker", {}),
+        connect=found.get("connect", ""), worker=found.get("worker", {}), layers=tuple(found.get("layers", ())),
     )  # fmt: skip

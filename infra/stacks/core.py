@@ -26,6 +26,7 @@ from constructs import Construct
 
 from ..application import Application, Declared
 from ..config import DEFAULT_BUDGET, StageConfig, require
+from ..constructs.configuration_layers import allow_layers
 from ..constructs.function import FED_BY_QUEUES, Content, Function
 from ..constructs.grants import Grants
 from ..constructs.layers import application_layers, library_layers, require_that_they_fit
@@ -60,7 +61,7 @@ class CoreStack(StageStack):
     def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
         super().__init__(scope, "core", config=config, about="what runs", protected=config.permanent)
         self._config, self._app, self._begin = config, application.reference, names_begin(config.stage)
-        self._connect = application.declared.connect
+        self._connect, self._layers_read = application.declared.connect, application.declared.layers
         self._scheduled = config.schedules or bool(application.declared.schedules)
         self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
         self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
@@ -196,6 +197,7 @@ class CoreStack(StageStack):
         worker.allow(tables, self._ledger.table_arn, self._control.table_arn)
         self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
         self._allow_keys(worker)
+        allow_layers(worker, self, self._layers_read, local=self._config.local)
         worker.may_pass(self._timers.role.role_arn, SCHEDULER)
         worker.allow_objects(
             ["scheduler:CreateSchedule", "scheduler:DeleteSchedule"],

@@ -8,9 +8,12 @@ from tests.conformance.worlds import World
 EMPTY = ControlRecord()
 FIRST = ControlRecord(
     1_767_225_600_000_001, "a" * 32, {"tenant=acmé#1": 1_767_225_600, "task=shop.add": 1}, frozenset({"bulk"}),
-    {"shop.add": "10/s"}, "1767225660 n",
+    {"shop.add": "10/s"}, "1767225660 n", "1767225600000001 a",
 )  # fmt: skip
-SECOND = ControlRecord(FIRST.clock + 1, "b" * 32, {}, frozenset({"default"}), {"shop.add": "5/s", "é": ""}, "1767225720 m")
+SECOND = ControlRecord(
+    FIRST.clock + 1, "b" * 32, {}, frozenset({"default"}),
+    {"shop.add": "5/s", "é": ""}, "1767225720 m", "1767225720000002 b",
+)  # fmt: skip
 """All of it is another than in the first, so that a part that is not written is seen."""
 
 

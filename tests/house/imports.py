@@ -55,6 +55,7 @@ LATE = {
         "__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
         "api/boot.py": "only an app that declares boot steps or services loads them",
         "api/boxes.py": "only a worker that runs a boxed task loads processes, or calls of functions",
+        "api/configuration.py": "only an app with a configuration loads it",
         "api/connector.py": "only a program without a deployment looks for `sedano dev`",
         "api/leases_and_partitions.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
@@ -78,6 +79,7 @@ LATE = {
         "django/interface.py": "Django 6 has the interface for tasks; before it a package has",
         "engine/boot.py": "only a process with services loads an event loop",
         "engine/cluster/membership.py": "only a worker that finds a pause loads pauses; one that is asked something, the inbox",
+        "engine/configuration_layers.py": "only a configuration with a TOML file loads its reader",
         "engine/context.py": "only a body with effects loads what collects them",
         "engine/deferrals.py": "only a worker of a queue that keeps order loads the rules of order",
         "engine/history/run_events.py": "only a worker that runs calls together loads baskets",
@@ -126,6 +128,7 @@ BY_NAME = {
         "cli/history_job.py": "looks whether the history job is installed before it says how to install it",
         "cli/workflow_runs.py": "the workflow is named on the command line, as module:Class",
         "deploy/cdk_environment.py": "looks whether the CDK is installed, without loading it",
+        "engine/configuration_layers.py": "the module of a layer is named in app.configure",
         "dev/worker.py": "the app is named on the command line or in pyproject.toml",
     }.items()
 }

@@ -117,9 +117,13 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "memory-rest",
-        each("memory", "archive consumers folder_archive key_store machine queues stream_records telemetry timers webhook_secrets"),
+        each(
+            "memory",
+            "archive consumers folder_archive key_store machine parameters queues stream_records telemetry timers webhook_secrets",
+        ),
         (
-            *conformance("archives", "consumers", "key_store", "queues", "queues_in_order", "queue_bounds", "telemetry", "timers"),
+            *conformance("archives", "consumers", "key_store", "parameters", "queues", "queues_in_order", "queue_bounds", "telemetry"),
+            *conformance("timers"),
             *unit("memory", "stream"),
             *stories("webhooks_tokens", "wrong_clocks", "streams", "failures_logged", "queue_bounds"),
         ),
@@ -335,6 +339,11 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target("processes", ("model.beats", "model.prefetch", "model.restarts"), unit("beats", "prefetch", "restarts")),
+    Target(
+        "configuration",
+        (*each("model.configuration", "casts fields layers snapshots stage_values"), "engine.configuration", "engine.configuration_layers"),
+        (*unit("configuration"), *stories("configuration", "configuration_stores")),
+    ),
     Target("boot", ("model.boot", "engine.boot", "engine.services"), (*unit("boot", "engine/services"), *stories("boot"))),
     Target(
         "boxes",

@@ -1,7 +1,7 @@
 """A deployment may leave out any optional port: what needs it is refused with words, everything else works."""
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,13 @@ VALUES = {"most_budget", "store_time", "looks"}
 """The fields that are not ports."""
 OPTIONAL = sorted(one.name for one in fields(Ports) if one.name not in CORE and one.name not in VALUES)
 Call = Callable[[Sedano], Any]
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A configuration."""
+
+    pool: int = 1
 
 
 def shop() -> Sedano:
@@ -88,6 +95,7 @@ REFUSED: dict[str, dict[str, Call]] = {
         "circuit": task(circuit=Breaker(shared=True)),
         "check": lambda app: app.health_check("web", shared=True),
         "budget": lambda app: app.budget("default"),
+        "layer": lambda app: app.configure(Shop, layers=["stage:"]),
     },
     "limits": {
         "rate": task(rate="1/s"),
@@ -109,6 +117,10 @@ REFUSED: dict[str, dict[str, Call]] = {
         "list": lambda app: app.schedules.list(),
         "add": lambda app: app.schedules.add("tick", every(60), app.signature("add", (1, 2))),
         "remove": lambda app: app.schedules.remove("tick"),
+    },
+    "parameters": {
+        "ssm": lambda app: app.configure(Shop, layers=["ssm:/shop/"]),
+        "appconfig": lambda app: app.configure(Shop, layers=["appconfig:shop/prod/settings"]),
     },
     "effects": {"table": lambda app: app.table("orders", key="id")},
     "seals": {"keys": lambda app: app.outlet.ports.seals.store.read()},

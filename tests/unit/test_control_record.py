@@ -3,7 +3,15 @@
 import pytest
 
 from sedano.errors import TooLarge
-from sedano.model.cluster.control_record import MOST_BYTES, ControlRecord, with_pauses, with_revoked, without
+from sedano.model.cluster.control_record import (
+    MOST_BYTES,
+    ControlRecord,
+    was_announced_before,
+    with_config,
+    with_pauses,
+    with_revoked,
+    without,
+)
 from sedano.model.ledger.records import RECORD_LIFETIME_S
 
 DAY = 86_400 * 1_000_000
@@ -38,3 +46,19 @@ def test_every_change_has_a_later_clock_and_leaves_the_rest_alone() -> None:
     record = with_pauses(with_revoked(ControlRecord(), "tenant=acme", NOW, "n"), frozenset({"bulk"}), 1, "m")
     assert (record.clock, record.nonce, record.paused, len(record.revoked)) == (NOW + 1, "m", {"bulk"}, 1)
     assert with_pauses(record, frozenset(), NOW + DAY, "o")._replace(paused=record.paused) == record._replace(clock=NOW + DAY, nonce="o")
+
+
+def test_each_announcement_of_a_configuration_is_another_text_and_leaves_the_rest_alone() -> None:
+    record = with_revoked(ControlRecord(asked="9 x"), "tenant=acme", NOW, "n")
+    first = with_config(record, NOW, "a")
+    assert (first.revoked, first.asked) == (record.revoked, record.asked)
+    assert len({record.config, first.config, with_config(first, NOW, "a").config}) == 3
+
+
+def test_an_announcement_is_old_news_a_minute_later_and_a_text_of_another_form_never_is() -> None:
+    announced = with_config(ControlRecord(), NOW, "a").config
+    moment = NOW / 1_000_000
+    assert not was_announced_before(announced, moment + 59)
+    assert was_announced_before(announced, moment + 61)
+    for text in ("", "later a", "9" * 21, "²"):
+        assert not was_announced_before(text, moment)

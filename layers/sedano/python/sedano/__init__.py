@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sedano.event import DomainEvent
     from sedano.model.circuits import Breaker
     from sedano.model.collection import Call
+    from sedano.model.configuration.fields import COLD
     from sedano.model.limits.task_limits import Range
     from sedano.model.priority import Candidate
     from sedano.model.retry import Retry
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "GroupResult", "Ignore", "Range", "Reject", "ResultSet", "Retry",
+    "COLD", "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "GroupResult", "Ignore", "Range", "Reject", "ResultSet", "Retry",
     "Sedano", "SedanoError", "SharedTasks", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord", "chunks", "cron", "current",
     "every", "fork", "group", "optional", "poisonous", "retry", "signature", "upcoming",
 ]  # fmt: skip
@@ -105,6 +106,8 @@ def _model(name: str) -> ModuleType | None:
             import sedano.model.schedules.timetable as home
         case "Breaker":
             import sedano.model.circuits as home
+        case "COLD":
+            import sedano.model.configuration.fields as home
         case "Call":
             import sedano.model.collection as home
         case "Candidate":

@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
+from sedano.api.configuration_control import ConfigurationControl
 from sedano.api.elections import about
 from sedano.api.inbox import InboxControl
 from sedano.api.inspection import Inspect, Inspects
@@ -47,7 +48,7 @@ NEAR = 0.8
 """The similarity, up to 1, from which one name counts as a misspelling of another: `tenent`, `tenants` and `rootid` do, `team` does not."""
 
 
-class Control(LimitControl, InboxControl, Hinting):
+class Control(LimitControl, InboxControl, ConfigurationControl, Hinting):
     """The control panel of one app."""
 
     def __init__(self, app: Inspects) -> None:

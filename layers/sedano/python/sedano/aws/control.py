@@ -10,8 +10,8 @@ from sedano.aws.expressions.control import CHANGE, CHANGE_ABSENT
 from sedano.model.cluster.control_record import Changed, ControlRecord
 
 _NOTHING = ControlRecord()
-_NOT_ASKED = {"S": ""}
-"""A record of a version before the inbox does not say that anything is asked."""
+_NOTHING_SAID = {"S": ""}
+"""A record of an earlier version does not say what the inbox asks, or that there is a new configuration."""
 
 
 class DynamoControl:
@@ -39,6 +39,7 @@ class DynamoControl:
             ":revoked": {"M": {found: {"N": str(since)} for found, since in sorted(record.revoked.items())}},
             ":lims": {"M": {task: {"S": text} for task, text in sorted(record.limits.items())}},
             ":asked": {"S": record.asked},
+            ":config": {"S": record.config},
             ":paused": {"L": [{"S": queue} for queue in sorted(record.paused)]},
         }
         if seen.nonce:
@@ -56,5 +57,5 @@ def _record(item: Item) -> ControlRecord:
     paused = frozenset(queue["S"] for queue in item["paused"]["L"])
     return ControlRecord(
         clock=int(item["clk"]["N"]), nonce=item["nc"]["S"], revoked=revoked, paused=paused, limits=limits,
-        asked=item.get("asked", _NOT_ASKED)["S"],
+        asked=item.get("asked", _NOTHING_SAID)["S"], config=item.get("config", _NOTHING_SAID)["S"],
     )  # fmt: skip

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sedano.ports.effects import Effects
     from sedano.ports.functions import CalledFunctions
     from sedano.ports.limits import Limits
+    from sedano.ports.parameters import OwnersParameters
     from sedano.ports.seals import Seals
 
 NEEDED = {
@@ -72,13 +73,10 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         effects=_when_used(lambda: _effects(dynamodb, settings)),
         functions=_when_used(lambda: _functions(session, settings)),
+        parameters=_when_used(lambda: _parameters(client("ssm"), client("appconfigdata"))),
         seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
-        clock=clock,
-        entropy=entropy,
-        telemetry=telemetry,
-        most_budget=settings.most_budget,
-        store_time=noted.time,
-    )
+        clock=clock, entropy=entropy, telemetry=telemetry, most_budget=settings.most_budget, store_time=noted.time,
+    )  # fmt: skip
 
 
 class _WhenUsed:
@@ -206,6 +204,12 @@ def _seals(ssm: Any, settings: DeploymentSettings, clock: Clock, entropy: Entrop
     from sedano.ports.seals import Seals
 
     return Seals(SsmKeyStore(ssm, settings.stage), clock, entropy, telemetry)
+
+
+def _parameters(ssm: Any, appconfig: Any) -> OwnersParameters:
+    from sedano.aws.parameters import AwsParameters
+
+    return AwsParameters(ssm, appconfig)
 
 
 def _timers(scheduler: Any, settings: DeploymentSettings) -> Timers:

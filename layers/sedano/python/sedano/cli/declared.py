@@ -67,6 +67,8 @@ def _show(found: Discovered) -> None:
         say(f"its ports come from {found.connect}", "")
     if found.worker:
         say("its workers: " + ", ".join(f"{name}={value:g}" for name, value in found.worker.items()), "")
+    if found.layers:
+        say(f"its configuration: {', '.join(found.layers)}", "")
     rows = [(name, task.queue, task.delivery, "kept" if task.keeps_result else "") for name, task in found.tasks.items()]
     table(("task", "queue", "delivery", "result"), rows)
     for event, tasks in found.subscriptions.items():

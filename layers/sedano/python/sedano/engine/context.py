@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.drafts import CommandDraft, Draft
-from sedano.errors import SedanoError, WaitInsideLoop, WaitInsideTask
+from sedano.errors import ConfigurationError, SedanoError, WaitInsideLoop, WaitInsideTask
 from sedano.model.messages.message import Command
 from sedano.model.messages.stamps import read
 from sedano.model.messages.trace import Span, span
@@ -43,12 +43,13 @@ class TaskContext:
     *added*: what it adds to the chord that it is a member of. *before*: attempts of the task that it replaces. *token*: the fencing token
     of a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0.
     *over*: the body has ended; leases taken for it are void from then on. *again*: begins its time limits anew, for a map's next
-    call. *tables*: what its effects may write to (`effects`); *recorded*: its success leaves a record.
+    call. *tables*: what its effects may write to (`effects`); *recorded*: its success leaves a record. *snapshot*: see `config`; None in an
+    app without a configuration.
     """
 
     __slots__ = (
         "_effects", "_span", "added", "again", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit",
-        "published", "recorded", "sections", "tables", "token", "vote",
+        "published", "recorded", "sections", "snapshot", "tables", "token", "vote",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +68,7 @@ class TaskContext:
         self._effects: TableWrites | None = None
         self.tables, self.recorded = NO_TABLES, True
         self.again: Callable[[], None] | None = None
+        self.snapshot: Any = None
 
     def check(self) -> None:
         """Raise `TaskRevoked` when this task was revoked with *terminate* while it runs; call it where a long body can stop.
@@ -75,6 +77,17 @@ class TaskContext:
         """
         if self.checkpoint is not None:
             self.checkpoint()
+
+    @property
+    def config(self) -> Any:
+        """The app's configuration (`app.configure`) as it was when this body began; a new version counts from the next body on.
+
+        Raises:
+            ConfigurationError: the app declares none.
+        """
+        if self.snapshot is None:
+            raise ConfigurationError("this app has no configuration; declare a frozen dataclass with app.configure(…)")
+        return self.snapshot
 
     @property
     def effects(self) -> TableWrites:

@@ -17,6 +17,7 @@ from sedano.model.tasks.signature import Delivery
 from sedano.ports.absent import require
 
 if TYPE_CHECKING:
+    from sedano.engine.configuration import Configuration
     from sedano.engine.health import RegisteredCheck
     from sedano.model.boot import DeclaredStep
     from sedano.model.budgets import Budget, Strategy
@@ -159,7 +160,7 @@ class Registry:
     *boot* and *services*: what a worker process starts before its first task. *origins*: where each name was declared
     (`sedano.engine.declaration_origins`). *needs*: the optional ports that the app needs, and `ORDER` or `DELAY` of the queues, each with
     what needs it. *bound*: the ports that the app is connected to. *boxes*: ends the programs of each box, by the task's name, when the app
-    is unbound.
+    is unbound. *configuration*: that of the application.
 
     Filled while the user's module is imported, then only read.
     """
@@ -179,6 +180,7 @@ class Registry:
     needs: dict[str, str] = field(default_factory=dict)
     bound: Ports | None = None
     boxes: dict[str, Callable[[], None]] = field(default_factory=dict)
+    configuration: Configuration[Any] | None = None
 
     def need(self, what: str, user: str) -> None:
         """Note that *user*, something that the app declares, needs *what*: an optional port, or something of the queues.
@@ -190,6 +192,18 @@ class Registry:
         if self.bound is not None:
             require_of(self.bound, what, user)
         self.needs.setdefault(what, user)
+
+    def begin(self, ports: Ports) -> None:
+        """Check that *ports* have what the app needs, and read its configuration; a worker does this before it receives anything.
+
+        Raises:
+            PortMissing: they lack a port.
+            QueueUnfit: their queues cannot do it.
+            ConfigurationError: the configuration is not valid.
+        """
+        self.check(ports)
+        if self.configuration is not None:
+            self.configuration.begin(ports)
 
     def check(self, ports: Ports) -> None:
         """Check that *ports* have what the app needs.
@@ -208,6 +222,8 @@ class Registry:
         else:
             for close in self.boxes.values():
                 close()
+            if self.configuration is not None:
+                self.configuration.forget()
         self.bound = ports
 
 

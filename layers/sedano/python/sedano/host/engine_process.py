@@ -143,6 +143,7 @@ class EngineProcess:
         self._followed = self._consumer(followed)._replace(beat=lambda: self._beat(FOLLOWERS, self.pulses.allowed.lane))
         self._rounds = self._by_the_minute() if settings.alone else {}
         self._threads: list[threading.Thread] = []
+        self._configuration = app.registry.configuration
 
     def run(self) -> None:
         """Start the boot steps, and work until `stop` is called; bodies run on this thread.
@@ -226,9 +227,13 @@ class EngineProcess:
     def _work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         self._settings.deadline(deadline)
         self._overtime.begin(deadline - self._ports.clock.now())
+        if self._configuration is not None:
+            self._configuration.enter()
         try:
             return self.worker.work(deliveries, deadline)
         finally:
+            if self._configuration is not None:
+                self._configuration.leave()
             self._overtime.end()
             self._settings.deadline(None)
 
@@ -307,6 +312,8 @@ class EngineProcess:
         for other in others:
             if other.membership.control.clock < first.membership.control.clock:
                 other.membership.control = first.membership.control
+        if self._configuration is not None:
+            self._configuration.look(first.membership.control.config)
         for worker in (first, *others):
             worker.commands.obey()
 

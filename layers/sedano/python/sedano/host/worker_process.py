@@ -194,11 +194,11 @@ class WorkerProcess(EngineProcess):
             self._beat(name, self._own.poll + call)
             found: Sequence[Delivery] = ()
             try:
-                if self._receiving.paused:
+                if self._rests():
                     self._stopping.wait(PAUSED_S)
                 else:
                     found = self._ports.queues.receive(queue, asked, self._own.poll)
-                if found and self._receiving.paused:  # it was paused meanwhile
+                if found and self._rests():  # it was paused meanwhile
                     self._give_back(found)
                     found = ()
             except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the receiver while the process goes on
@@ -208,6 +208,10 @@ class WorkerProcess(EngineProcess):
             self._give_back(self._room.arrived(asked, found), lambda: self._beat(name, call))
         self.pulses.end(name)
 
+    def _rests(self) -> bool:
+        """Return whether nothing is received now: the process is paused, or a new configuration waits until no body runs."""
+        return self._receiving.paused or (self._configuration is not None and self._configuration.is_waiting)
+
     def _work_off(self, lane: Lane) -> None:
         """Work off units until the process stops."""
         name, allowed = f"lane {lane.worker.host.hostname}", self._settings.allowed
@@ -216,7 +220,7 @@ class WorkerProcess(EngineProcess):
             pulse.beat(allowed.lane)
             lane.units.append(unit)
             try:
-                self._one(lane.worker, unit)
+                self._configured(lane.worker, unit)
             except BaseException as error:  # noqa: BLE001 - a body ended its thread (SystemExit), or there is a fault in the engine
                 words = "a lane ended; the process stops, and the message is delivered again"
                 self._ports.telemetry.log("error", words, error=f"{type(error).__name__}: {error}")
@@ -227,6 +231,18 @@ class WorkerProcess(EngineProcess):
                 lane.units.clear()
                 self._room.done(unit)
         self.pulses.end(name)
+
+    def _configured(self, worker: Worker, unit: Unit) -> None:
+        """Work *unit* off, or give it back at once while a new configuration waits for the bodies of other lanes."""
+        if self._configuration is None:
+            self._one(worker, unit)
+        elif self._configuration.enter():
+            try:
+                self._one(worker, unit)
+            finally:
+                self._configuration.leave()
+        else:
+            self._give_back(unit)
 
     def _one(self, worker: Worker, unit: Unit) -> None:
         back = {delivery.message_id for delivery in worker.work(unit, self._ports.clock.now() + self._settings.seconds)}

@@ -28,6 +28,7 @@ from sedano.memory.limits import MemoryLimits
 from sedano.memory.machine import SeededEntropy, VirtualClock
 from sedano.memory.members import MemoryMembers
 from sedano.memory.memos import MemoryMemos
+from sedano.memory.parameters import MemoryParameters
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.schedules import MemorySchedules
 from sedano.memory.telemetry import MemoryTelemetry
@@ -53,6 +54,7 @@ __all__ = [
     "MemoryLimits",
     "MemoryMembers",
     "MemoryMemos",
+    "MemoryParameters",
     "MemoryQueues",
     "MemorySchedules",
     "MemorySecretTexts",
@@ -117,6 +119,7 @@ def over(clock: Clock, queues: MemoryQueues, telemetry: Telemetry, seed: int = 0
         schedules=MemorySchedules(),
         effects=MemoryEffects(ledger),
         functions=MemoryFunctions(),
+        parameters=MemoryParameters(),
         seals=Seals(MemoryKeyStore(), clock, SeededEntropy(seed), telemetry),
         clock=clock,
         entropy=SeededEntropy(seed),

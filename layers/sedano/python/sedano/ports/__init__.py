@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sedano.ports.effects import Effects
     from sedano.ports.functions import CalledFunctions
     from sedano.ports.limits import Limits
+    from sedano.ports.parameters import OwnersParameters
     from sedano.ports.seals import Seals
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
@@ -346,6 +347,7 @@ class Ports:
     seals: Seals = absent("seals")
     effects: Effects = absent("effects")
     functions: CalledFunctions = absent("functions")
+    parameters: OwnersParameters = absent("parameters")
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown
     looks: LookPauses = AWS_LOOKS

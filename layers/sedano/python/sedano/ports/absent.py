@@ -25,6 +25,7 @@ REQUIRED_BY: Mapping[str, str] = MappingProxyType({
     "consumers": "budgets of queues, and the depth of queues and dead letters (app.control.inspect)",
     "timers": "a countdown or eta beyond what the queue can delay, and app.scheduled",
     "schedules": "@app.periodic and app.schedules",
+    "parameters": "the layers ssm: and appconfig: of app.configure",
     "effects": "app.table and current().effects",
     "functions": "app.boxed(…, function=…) without a command",
     "seals": "the keys of the stage (`sedano keys`)",

@@ -20,6 +20,7 @@ from sedano.sqlite.ledger import SqliteLedger
 from sedano.sqlite.limits import SqliteLimits
 from sedano.sqlite.members import SqliteMembers
 from sedano.sqlite.memos import SqliteMemos
+from sedano.sqlite.parameters import SqliteParameters
 from sedano.sqlite.queues import SqliteQueues
 from sedano.sqlite.schedules import SqliteSchedules
 from sedano.sqlite.store import Store
@@ -72,6 +73,7 @@ def connect(
         timers=SqliteTimers(store, clock, own),
         schedules=SqliteSchedules(store),
         effects=SqliteEffects(store),
+        parameters=SqliteParameters(store),
         seals=Seals(SqliteKeyStore(store), clock, entropy, telemetry),
         clock=clock,
         entropy=entropy,

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +23,7 @@ from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.engine.worker_events import Host
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
-from sedano.memory import START, MemoryQueues, MemorySecretTexts, MemoryTelemetry, VirtualClock, queue_keys
+from sedano.memory import START, MemoryParameters, MemoryQueues, MemorySecretTexts, MemoryTelemetry, VirtualClock, queue_keys
 from sedano.memory.stream_records import kinesis_record, table_record
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
@@ -121,15 +122,20 @@ class World:
     """A whole deployment in memory: queues, ledger, worker, router and recorder of one app."""
 
     def __init__(
-        self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET, watch: CrashWatch | None = None
+        self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET, watch: CrashWatch | None = None,
+        parameters: Mapping[str, str] = NOTHING,
     ) -> None:  # fmt: skip
-        """Run *app* in memory; *seed* decides every random choice. *watch* sees the calls of its processes, and lets one die."""
+        """Run *app* in memory; *seed* decides every random choice. *watch* sees the calls of its processes, and lets one die.
+
+        *parameters*: see `world`."""
         self.app, self.clock, self._settings, self._watch = app, WaitingClock(START), settings, watch
         self.queues = SentQueues(self.clock, app.queues, twice=watch is not None and watch.doubles)
         self.telemetry = MemoryTelemetry()
         self.secrets: dict[str, str] = {}
         self._told = self._deaths = 0
-        self.ports = memory.over(self.clock, self.queues, self.telemetry, seed, most_budget)
+        self.ports = replace(
+            memory.over(self.clock, self.queues, self.telemetry, seed, most_budget), parameters=MemoryParameters({**parameters})
+        )  # fmt: skip
         self.boot = Boot(app.registry, self.ports)
         for process in (WORKER, ROUTER, RECORDER, SCHEDULER):
             self._start(process)
@@ -302,7 +308,7 @@ class World:
 @contextmanager
 def world(
     app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None, most_budget: int = DEFAULT_BUDGET,
-    watch: CrashWatch | None = None,
+    watch: CrashWatch | None = None, parameters: Mapping[str, str] = NOTHING,
 ) -> Iterator[World]:  # fmt: skip
     """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until it is there.
 
@@ -315,11 +321,14 @@ def world(
         settings: the worker's; by default those of the app, but without threads, so that a run is deterministic.
         most_budget: the setting of the stage: the largest budget of a message without a mark.
         watch: sees the calls that the processes make, and lets one die (`sedano.testing.crash_points`).
+        parameters: what the layers of `app.configure` find: parameters by name (``/shop/pool``), profiles of AppConfig as
+            ``application/environment/profile``.
 
     Raises:
         BootFailed: a mandatory boot step failed.
     """
-    built = World(app, seed, settings or (app.worker or WorkerSettings())._replace(lanes=0, concurrency=1), most_budget, watch)
+    own = settings or (app.worker or WorkerSettings())._replace(lanes=0, concurrency=1)
+    built = World(app=app, seed=seed, settings=own, most_budget=most_budget, watch=watch, parameters=parameters)
     app.attach(built.ports if watch is None else watch.tapped(built.ports, WORKER, in_bodies=True))
     try:
         built.boot.begin()

@@ -30,6 +30,7 @@ class Discovered(NamedTuple):
     *tended*: a controller has to look after it, for a queue has a budget or a health check is shared. *webhooks*: their names, each with
     whether its sender signs. *streams*: their names, each with the tasks that read it and the operations that each wants (none named:
     all). *connect*: what brings its ports, where that is not the library's own. *worker*: the settings of its workers, where it names any.
+    *layers*: those of its configuration, the first to count first.
 
     Everything is in order of name, so that the same declarations in another order are the same record.
     """
@@ -44,6 +45,7 @@ class Discovered(NamedTuple):
     streams: Mapping[str, Mapping[str, tuple[str, ...]]] = NOTHING
     connect: str = ""
     worker: Mapping[str, float] = NOTHING
+    layers: tuple[str, ...] = ()
 
 
 def discovered(app: Sedano) -> Discovered:
@@ -58,6 +60,7 @@ def discovered(app: Sedano) -> Discovered:
         webhooks={name: app.webhooks[name].scheme.signs for name in sorted(app.webhooks)},
         streams={name: {task: app.streams[name][task] for task in sorted(app.streams[name])} for name in sorted(app.streams)},
         connect=app.connect if app.connect != AWS else "", worker=app.worker._asdict() if app.worker is not None else {},
+        layers=() if registry.configuration is None else tuple(map(str, registry.configuration.layers)),
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ READ_TIMEOUT_S = 8
 TRIES = 3
 """Attempts of one call, the first included."""
 CONNECTIONS = 16
-SERVICES = ("dynamodb", "lambda", "s3", "scheduler", "sqs", "ssm")
+SERVICES = ("appconfigdata", "dynamodb", "lambda", "s3", "scheduler", "sqs", "ssm")
 """The services that a client can be had for."""
 
 

@@ -4,14 +4,15 @@ A compare-and-swap on the nonce of the last change: two who change it at once lo
 record that is in the way, and applies its change to that. The mark of the own-write rule is the nonce.
 
 Attributes: `pk` key · `nc` nonce · `clk` clock · `revoked` map of pairs to epoch s · `paused` list of texts · `lims` map of
-tasks to the texts of their changed limits · `asked` what the inbox announces. It has no TTL.
+tasks to the texts of their changed limits · `asked` what the inbox announces ·
+`config` the last announcement of a new configuration. It has no TTL.
 """
 
 from __future__ import annotations
 
 from sedano.aws.expressions.write import Write
 
-_ALL = "SET nc = :nc, clk = :clk, revoked = :revoked, paused = :paused, lims = :lims, asked = :asked"
+_ALL = "SET nc = :nc, clk = :clk, revoked = :revoked, paused = :paused, lims = :lims, asked = :asked, config = :config"
 
 CHANGE = Write(condition="nc = :seen", update=_ALL)
 """Replace exactly the control record that was seen."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sedano.errors import Unavailable
 from sedano.model.circuits import closed, from_text, to_text
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import STALE_S, Member, view
+from sedano.model.configuration.fields import ConfigField
+from sedano.model.configuration.stage_values import STAGE_VALUES, with_value
 from sedano.model.memos import CIRCUIT, Memo, memo_name
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.pauses import PauseCause, cause_name
@@ -79,6 +81,23 @@ def keep_cause(ports: Ports, kind: str, name: str, cause: PauseCause) -> None:
             return
         seen = answer.memo
     raise Unavailable(f"cause of the pause of {kind} {name}: others changed it under each of {TRIES} attempts")
+
+
+def keep_stage_value(ports: Ports, fields: Mapping[str, ConfigField], path: str, value: str | None) -> None:
+    """Set the field *path* in the layer `stage:` of the configuration; None takes its value away.
+
+    Raises:
+        OptionError: there is no such field, it is secret, or it cannot have that value.
+        Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
+    """
+    seen = ports.memos.read([STAGE_VALUES]).get(STAGE_VALUES, Memo(STAGE_VALUES))
+    for _ in range(TRIES):
+        text = with_value(seen.text, fields, path, value)
+        answer = ports.memos.change(Memo(STAGE_VALUES, text, ports.entropy.nonce()), seen)
+        if answer.done:
+            return
+        seen = answer.memo
+    raise Unavailable(f"layer stage: others changed it under each of {TRIES} attempts")
 
 
 def members(ports: Ports, stale: float = STALE_S) -> list[Member]:

@@ -28,6 +28,7 @@ from sedano.model.messages.message import TimeLimits
 from sedano.ports import Ports
 
 if TYPE_CHECKING:
+    from sedano.engine.configuration import Configuration
     from sedano.engine.worker.body_coroutines import Turns
     from sedano.engine.worker.time_limits import Limited
 
@@ -46,7 +47,7 @@ class Execution(NamedTuple):
     *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* checks a job that is about to begin,
     *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run at
     once; None: all. *holds* returns whether a job is still this worker's. *draining*: set when no more bodies are begun. *tables*: those
-    that effects may write to.
+    that effects may write to. *configuration*: that of the app; each body sees one version.
     """
 
     ports: Ports
@@ -65,6 +66,7 @@ class Execution(NamedTuple):
     vote: Callable[[TaskContext, str, bool, Sequence[Any]], None] | None = None
     turns: Turns | None = None
     tables: Mapping[str, tuple[str, ...]] = NO_TABLES
+    configuration: Configuration[Any] | None = None
 
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
@@ -103,6 +105,8 @@ class Execution(NamedTuple):
         )  # fmt: skip
         if self.tables:
             made.tables, made.recorded = self.tables, record is not None or job.mode != "at_least_once"
+        if self.configuration is not None:
+            made.snapshot = self.configuration.newest
         self.began.append(made)
         return made
 

@@ -109,8 +109,8 @@ class Worker:
         *run_loop* runs async bodies (None: none), *ticker* the beats of claims; *gates* are asked about what is received.
         """
         install()
-        self._listener, self._draining = listener, threading.Event()
-        registry.check(ports)
+        self._listener, self._draining, self._configuration = listener, threading.Event(), registry.configuration
+        registry.begin(ports)
         self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
         self.lamport = LamportClock(lambda: int(now() * 1_000_000))
         window, composer = Window(settings.window), Composer(host.hostname, self.lamport, ports)
@@ -160,6 +160,7 @@ class Worker:
             pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
             draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock), tables=registry.tables,
+            configuration=registry.configuration,
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
@@ -176,6 +177,8 @@ class Worker:
         telemetry = self.ports.telemetry
         passing(telemetry, "hello", self.membership.hello, None)
         passing(telemetry, "obey", self.commands.obey, None)
+        if self._configuration is not None:
+            passing(telemetry, "configure", partial(self._configuration.look, self.membership.control.config), None)
         batch.limits = self.membership.control.limits
         jobs = self._intake.open(self._admission.sift(deliveries, batch), batch)
         passing(telemetry, "beat", partial(self.membership.beat, len(deliveries), jobs, batch.chronicle), None)

@@ -30,13 +30,16 @@ MOST_BYTES = 300_000
 """The longest that all pairs together may be: an item of DynamoDB holds 400 KB, and every worker reads this one."""
 _EACH_BYTES = 20
 _MICRO = 1_000_000
+_CLOCKS_DIFFER_S = 60
+_LONGEST_CLOCK = 20
 NO_PAIRS: Mapping[str, int] = MappingProxyType({})
 NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 class ControlRecord(NamedTuple):
     """The record: *clock* and *nonce* of its last change, *revoked* pairs (since when, epoch s), *paused*: pauses as texts
-    (`sedano.model.pauses`), *asked*: whether the inbox asks anything (`sedano.model.cluster.inbox`)."""
+    (`sedano.model.pauses`), *asked*: whether the inbox asks anything (`sedano.model.cluster.inbox`), *config*: the last announcement of a
+    new configuration."""
 
     clock: int = 0
     nonce: str = ""
@@ -44,6 +47,7 @@ class ControlRecord(NamedTuple):
     paused: frozenset[str] = frozenset()
     limits: Mapping[str, str] = NO_TEXTS
     asked: str = ""
+    config: str = ""
 
 
 class Changed(NamedTuple):
@@ -124,16 +128,30 @@ def with_asked(record: ControlRecord, asked: str, clock: int, nonce: str) -> Con
     return _changed(record, clock, nonce, asked=asked)
 
 
+def with_config(record: ControlRecord, clock: int, nonce: str) -> ControlRecord:
+    """Return *record* with the announcement of a new configuration: its text differs from each one before."""
+    return _changed(record, clock, nonce, config=f"{max(clock, record.clock + 1)} {nonce}")
+
+
+def was_announced_before(announced: str, moment: float) -> bool:
+    """Return whether the new configuration of the text *announced* was so a minute or more before *moment* (epoch s).
+
+    The minute is for clocks that differ.
+    """
+    clock = announced.partition(" ")[0]
+    return clock.isascii() and clock.isdigit() and len(clock) <= _LONGEST_CLOCK and int(clock) < (moment - _CLOCKS_DIFFER_S) * _MICRO
+
+
 def _done(found: str, since: int, now: int) -> bool:
     return found.partition("=")[0] in ONE_TREE and since < now - RECORD_LIFETIME_S
 
 
 def _changed(
     record: ControlRecord, clock: int, nonce: str, *, revoked: Mapping[str, int] | None = None, paused: frozenset[str] | None = None,
-    limits: Mapping[str, str] | None = None, asked: str | None = None,
+    limits: Mapping[str, str] | None = None, asked: str | None = None, config: str | None = None,
 ) -> ControlRecord:  # fmt: skip
     return ControlRecord(
         clock=max(clock, record.clock + 1), nonce=nonce, revoked=record.revoked if revoked is None else revoked,
         paused=record.paused if paused is None else paused, limits=record.limits if limits is None else limits,
-        asked=record.asked if asked is None else asked,
+        asked=record.asked if asked is None else asked, config=record.config if config is None else config,
     )  # fmt: skip

@@ -1,0 +1,33 @@
+"""The grants of the layers of an application's configuration: the parameters below a path, and profiles of AppConfig."""
+
+import re
+from collections.abc import Sequence
+
+from aws_cdk import Stack
+
+from ..config import require
+from .grants import Grants
+
+#: What a profile of AppConfig is read by.
+PROFILES = ["appconfig:StartConfigurationSession", "appconfig:GetLatestConfiguration"]
+#: The form of the ids that the ARN of a profile has.
+_ID = re.compile(r"[a-z0-9]{4,7}")
+
+
+def allow_layers(grants: Grants, stack: Stack, layers: Sequence[str], *, local: bool) -> None:
+    """Grant the reading of what *layers* name, and of nothing else; an endpoint on this machine takes names for ids.
+
+    Raises:
+        ConfigError: a profile is named by names.
+    """
+    for layer in layers:
+        kind, _, where = layer.partition(":")
+        if kind == "ssm":
+            path = stack.format_arn(service="ssm", resource="parameter", resource_name=where.strip("/"))
+            grants.allow(["ssm:GetParametersByPath"], path)
+        elif kind == "appconfig":
+            application, environment, profile = where.split("/")
+            ids = all(map(_ID.fullmatch, (application, environment, profile)))
+            require(ids or local, "layers", layer, "the ids of application, environment and profile, since IAM grants by ids")
+            name = f"{application}/environment/{environment}/configuration/{profile}"
+            grants.allow(PROFILES, stack.format_arn(service="appconfig", resource="application", resource_name=name))

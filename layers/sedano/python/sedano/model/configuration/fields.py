@@ -1,0 +1,107 @@
+"""The fields of an application's configuration: those of a frozen dataclass and of the frozen dataclasses in it, by their paths. Pure.
+
+    @dataclass(frozen=True)
+    class Mail:
+        sender: str
+        pool: int = field(default=10, metadata=COLD)
+        password: str = field(default="", repr=False)
+
+A field that the dataclass leaves out of its text (``repr=False``) is a secret. One with `COLD` in its metadata changes only while no body
+runs; the others change from one body to the next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from sedano.errors import OptionError
+from sedano.model.configuration.casts import described, fits
+
+COLD: Final[Mapping[str, bool]] = MappingProxyType({"sedano.cold": True})
+"""The metadata of a field that changes only while no body runs: ``field(default=10, metadata=COLD)``."""
+REQUIRED: Final = dataclasses.MISSING
+"""The default of a field that has none."""
+_COLD_KEY = next(iter(COLD))
+
+
+class ConfigField(NamedTuple):
+    """One field: its *path* (``mail.sender``), its *type*, its *default* (may be `REQUIRED`), and whether it is *secret* and *cold*."""
+
+    path: str
+    type: Any
+    default: object
+    secret: bool = False
+    cold: bool = False
+
+
+def fields_of(cls: Any) -> dict[str, ConfigField]:
+    """Return the fields of the frozen dataclass *cls* by their paths, in order; those of a dataclass in it in its place.
+
+    Raises:
+        OptionError: it is not a frozen dataclass, or a layer could not give a field a value; the message names the field.
+    """
+    return {one.path: one for one in _fields(cls, "", REQUIRED, ConfigField("", cls, REQUIRED), ())}
+
+
+def built(cls: Any, values: Mapping[str, object], prefix: str = "") -> Any:
+    """Return an instance of *cls* with the *values* of all fields, by their paths."""
+    hints = typing.get_type_hints(cls)
+    own = {
+        one.name: built(hints[one.name], values, f"{prefix}{one.name}.") if _is_nested(hints[one.name]) else values[f"{prefix}{one.name}"]
+        for one in dataclasses.fields(cls)
+    }
+    return cls(**own)
+
+
+def value_of(configuration: Any, path: str) -> Any:
+    """Return the value of the field *path* of an instance."""
+    found = configuration
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def _is_nested(kind: Any) -> bool:
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
+
+
+def _fields(cls: Any, prefix: str, instance: Any, outer: ConfigField, above: tuple[Any, ...]) -> list[ConfigField]:
+    """Return the fields of *cls* below *prefix*, with the values of *instance* as their defaults; secret and cold are inherited."""
+    _must_be_frozen(cls, prefix)
+    try:
+        hints = typing.get_type_hints(cls)
+    except (NameError, TypeError) as wrong:
+        raise OptionError(f"configuration {cls.__name__}: {wrong}; its annotations must be names of its module") from wrong
+    found: list[ConfigField] = []
+    for one in dataclasses.fields(cls):
+        path, kind = f"{prefix}{one.name}", hints[one.name]
+        default = _default(one) if instance is REQUIRED else getattr(instance, one.name)
+        secret, cold = outer.secret or not one.repr, outer.cold or bool(one.metadata.get(_COLD_KEY))
+        own = ConfigField(path, kind, default, secret, cold)
+        if not one.init:
+            raise OptionError(f"configuration field {path}: a layer cannot give it a value; leave init=False out")
+        if _is_nested(kind):
+            if kind in above:
+                raise OptionError(f"configuration field {path}: {kind.__name__} contains itself")
+            found += _fields(kind, f"{path}.", default, own, (*above, cls))
+        elif fits(kind):
+            found.append(own)
+        else:
+            raise OptionError(f"configuration field {path}: {described(kind)}")
+    return found
+
+
+def _must_be_frozen(cls: Any, prefix: str) -> None:
+    where = f"configuration field {prefix[:-1]}" if prefix else "configuration"
+    if not _is_nested(cls):
+        raise OptionError(f"{where}: {cls!r} is not a dataclass; write @dataclass(frozen=True) above a class with annotated fields")
+    if not cls.__dataclass_params__.frozen:
+        raise OptionError(f"{where}: {cls.__name__} can change while a task reads it; write @dataclass(frozen=True)")
+
+
+def _default(one: dataclasses.Field[Any]) -> object:
+    return one.default_factory() if one.default_factory is not REQUIRED else one.default
