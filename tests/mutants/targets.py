@@ -72,8 +72,11 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "timer",
-        ("model.timers", "model.ledger.recent_ids", "model.priority", "model.cluster.controller", "model.partitions"),
-        unit("timer", "foreign_schedule", "window", "priority", "rounds", "partitions"),
+        (
+            "model.timers", "model.ledger.recent_ids", "model.priority", "model.cluster.controller", "model.cluster.forecast",
+            "model.partitions",
+        ),
+        unit("timer", "foreign_schedule", "window", "priority", "rounds", "forecast", "partitions"),
     ),
     Target(
         "claiming",

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, cast
 
 import pytest
 
-from sedano import Sedano, testing
+from sedano import Sedano, at, testing
 from sedano.engine.cluster.controller import Controller, ControllerRound
-from sedano.errors import OptionError
+from sedano.errors import ConfigurationError, OptionError
 from sedano.memory import MemoryConsumers
 from sedano.model import budgets as budget
 from sedano.model.budgets import Budget, Level, Load
@@ -23,12 +24,17 @@ COMMANDS = command_queue("default")
 HOUR = 3_600.0
 
 
+def _report() -> None:
+    """Report nothing."""
+
+
 class Office:
     """An app with a budget and a shared check, in memory, and controllers over it."""
 
     def __init__(self) -> None:
         self.app, self.controllers = Sedano("office", queues=("default", "bulk")), 0
         self.app.budget("default", least=2, most=100, cooldown=60)
+        self.report = self.app.task(name="office.report")(_report)
         self.check = self.app.health_check("mail", every=120, shared=True)
 
     def controller(self, ports: Ports | None = None) -> Controller:
@@ -233,3 +239,34 @@ def test_a_budget_that_cannot_be_honoured_is_named(queue: str, options: dict[str
     app.budget("default")
     with pytest.raises(OptionError, match="has one already"):
         app.budget("default")
+
+
+def test_periodic_tasks_that_are_about_to_come_raise_the_limit_before_they_do(world: testing.World) -> None:
+    consumers(world).set_limit(COMMANDS, 2)
+    comes = datetime.fromtimestamp(world.clock.now() + 150, UTC)
+    for number in range(200):
+        office.app.schedules.add(f"report {number}", at(comes), office.report.s())
+    before = office.controller().look()
+    assert before.bursts == {"default": 200}
+    assert before.loads["default"] == Load(0, 0), "none of them waits yet"
+    assert office.controller().round().scaled == 1
+    assert consumers(world).limit(COMMANDS) == 20, "two hundred, ten an invocation"
+    world.clock.advance(61)
+    assert office.controller().round().scaled == 0, "nor is it given back before they came"
+    world.clock.advance(150)
+    assert office.controller().look().bursts == {"default": 0}
+
+
+def test_a_deployment_without_a_scheduler_is_asked_for_schedules_once(world: testing.World) -> None:
+    asked: list[str] = []
+
+    class Without:
+        def read(self) -> list[Any]:
+            asked.append("read")
+            raise ConfigurationError("SEDANO_SCHEDULER is not on")
+
+    controller = office.controller(replace(world.ports, schedules=cast("Any", Without())))
+    fill(world, 450)
+    assert [controller.round().scaled, controller.round().scaled] == [1, 0]
+    assert asked == ["read"]
+    assert world.telemetry.messages("warning") == []

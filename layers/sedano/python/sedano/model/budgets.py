@@ -85,14 +85,19 @@ Strategy = Callable[[Budget, Level, Load, float], Level]
 """Returns the level after a look at the load, at a moment in epoch seconds. Pure: it may be asked twice."""
 
 
-def _rests(level: Level, now: float) -> bool:
+def rests(level: Level, now: float) -> bool:
     """Return whether *level* still rests after its change; a clock that ran backwards keeps nothing at rest."""
     return level.at - SKEW_S <= now < level.until
 
 
+def pause(budget: Budget, level: Level) -> float:
+    """Return for how many seconds a change of *level* rests: longer with each change in a row."""
+    return min(budget.cooldown * budget.cooldown_growth ** min(level.changes, 64), budget.cooldown_most)
+
+
 def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
     """Return the level after a look at *load* at *now*: the CEP's algorithm."""
-    if _rests(level, now):
+    if rests(level, now):
         return level
     wanted, increases = level.limit, 0
     if load.waiting > level.limit:
@@ -104,13 +109,12 @@ def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
     wanted = min(max(wanted, budget.least), budget.most)
     if wanted == level.limit:
         return level._replace(changes=0, increases=increases and level.increases) if level.changes or level.increases else level
-    pause = min(budget.cooldown * budget.cooldown_growth ** min(level.changes, 64), budget.cooldown_most)
-    return Level(wanted, increases, level.changes + 1, now, now + pause)
+    return Level(wanted, increases, level.changes + 1, now, now + pause(budget, level))
 
 
 def tracking(budget: Budget, level: Level, load: Load, now: float) -> Level:
     """Return the level after a look at *load* at *now*: as many as wait and run, and then nothing for ``cooldown`` seconds."""
-    if _rests(level, now):
+    if rests(level, now):
         return level
     wanted = min(max(load.waiting + load.running, budget.least), budget.most)
     return level if wanted == level.limit else Level(wanted, 0, 0, now, now + budget.cooldown)

@@ -18,14 +18,16 @@ from functools import partial
 from typing import NamedTuple
 
 from sedano.engine.health import RegisteredCheck, known, share
-from sedano.errors import SedanoError
+from sedano.errors import ConfigurationError, PortMissing, SedanoError
 from sedano.model import budgets as budget
 from sedano.model import health, pauses
 from sedano.model.budgets import Level, Load
+from sedano.model.cluster import forecast
 from sedano.model.cluster.controller import Decisions, Lost, QueueBudget, Scale, Seen, decide
 from sedano.model.health import Health
 from sedano.model.memos import BUDGET, Memo, memo_name
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.schedules.agenda import Agenda
 from sedano.ports import Ports, command_queue
 
 
@@ -49,6 +51,7 @@ class Controller:
         self._ports, self._lamport, self._queues, self._budgets, self._announce = ports, lamport, queues, budgets, announce
         self._checks = {name: check for name, check in checks.items() if check.spec.shared}
         self._memos: dict[str, Memo] = {}
+        self._has_schedules = True
 
     def round(self) -> ControllerRound:
         """Look, decide and act, once; return what was done.
@@ -73,9 +76,10 @@ class Controller:
             self._told(queue, load)
         paused = pauses.queues_of(ports.control.read().paused, ports.clock.now())
         levels, limits = self._levels(), {queue: self._in_force(queue) for queue in self._budgets}
+        ahead = {queue: forecast.horizon(self._budgets[queue].budget, level) for queue, level in levels.items()}
         return Seen(
             now=ports.clock.now(), members=members, records=records, loads=loads, levels=levels,
-            health=known(ports, [*self._checks.values()]), paused=paused, limits=limits,
+            health=known(ports, [*self._checks.values()]), paused=paused, limits=limits, bursts=self._bursts(ahead),
         )  # fmt: skip
 
     def _in_force(self, queue: str) -> int | None:
@@ -85,6 +89,24 @@ class Controller:
         except SedanoError as error:
             self._ports.telemetry.log("warning", "the limit in force is not known", queue=queue, error=str(error))
             return None
+
+    def _bursts(self, ahead: Mapping[str, float]) -> dict[str, int]:
+        """Return the most occurrences of periodic tasks within a round, by queue; *ahead*: for how many seconds each is looked at.
+
+        A deployment without a scheduler has none, and is asked once. Without an answer the limits follow the messages alone.
+        """
+        if not ahead or not self._has_schedules:
+            return {}
+        try:
+            found = self._ports.schedules.read()
+        except (ConfigurationError, PortMissing):
+            self._has_schedules = False
+            return {}
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "the schedules are not known; limits follow what waits", error=str(error))
+            return {}
+        agendas = [agenda for agenda in found if isinstance(agenda, Agenda)]
+        return forecast.bursts(agendas, ahead, self._ports.clock.now())
 
     def _told(self, queue: str, load: Load) -> None:
         self._ports.telemetry.count("MessagesWaiting", load.waiting, queue=queue)

@@ -14,6 +14,7 @@ from sedano.model import budgets as budget
 from sedano.model import health, states
 from sedano.model.budgets import Budget, Level, Load, Strategy, scaled
 from sedano.model.cluster import members as cluster
+from sedano.model.cluster.forecast import foreseen
 from sedano.model.cluster.members import MemberRecord
 from sedano.model.health import Health, HealthCheck
 from sedano.model.ledger.records import TaskRecord
@@ -36,7 +37,7 @@ class QueueBudget(NamedTuple):
 
 class Seen(NamedTuple):
     """The observations of a round. Levels, loads and the *limits* in force (None: not known) are by queue; *paused* queues take part in
-    nothing."""
+    nothing. *bursts*: the most occurrences of periodic tasks that are due within a round, by queue (`sedano.model.cluster.forecast`)."""
 
     now: float
     members: Sequence[MemberRecord]
@@ -46,6 +47,7 @@ class Seen(NamedTuple):
     health: Mapping[str, Health]
     paused: frozenset[str] = frozenset()
     limits: Mapping[str, int | None] = NOTHING
+    bursts: Mapping[str, int] = NOTHING
 
 
 class Lost(NamedTuple):
@@ -117,10 +119,11 @@ def _stuck(record: TaskRecord, now: float) -> Stuck | None:
 
 
 def _scale(queue: str, rule: QueueBudget, seen: Seen) -> Scale | None:
-    """Decide in invocations: messages that wait fill so many, and those in flight keep so many busy."""
+    """Decide in invocations: messages that wait fill so many, those in flight keep so many busy, and periodic tasks will need so many."""
     level, load = seen.levels[queue], seen.loads[queue]
     invocations = Load(-(-load.waiting // rule.batch), min(-(-load.running // rule.batch), level.limit))
     after = rule.strategy(rule.budget, level, invocations, seen.now)
+    after = foreseen(rule.budget, level, after, invocations, -(-seen.bursts.get(queue, 0) // rule.batch), seen.now)
     if after.limit != level.limit:
         return Scale(queue, level, after._replace(applied=False))
     return Scale(queue, level, after) if after != level else None
