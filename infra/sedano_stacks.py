@@ -18,7 +18,7 @@ from constructs import Construct
 from .application import TIME_TO_RECORD, application
 from .config import StageConfig
 from .constructs.operators import ADMIN, OPERATOR, VIEWER
-from .stacks.core import CoreStack
+from .stacks.core import PROCESSES, CoreStack
 from .stacks.observability import ObservabilityStack
 from .stacks.pipeline import PipelineStack
 from .stacks.state import StateStack
@@ -130,5 +130,6 @@ class SedanoStacks(Construct):
             iam.PermissionsBoundary.of(self).apply(boundary)
         if config.alarm_topic is not None:
             for alarm in self.node.find_all():
-                if isinstance(alarm, cloudwatch.CfnAlarm) and not alarm.alarm_actions:  # an alarm that starts a process calls nobody
+                # The alarm of a service starts its first task: it has an action, and is no news.
+                if isinstance(alarm, cloudwatch.CfnAlarm) and f"/{PROCESSES}/" not in alarm.node.path:
                     alarm.alarm_actions = [config.alarm_topic]

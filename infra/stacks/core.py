@@ -51,6 +51,8 @@ RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 NEXT_ROUND = "The next round does the work that a round missed: nothing is lost."
 #: What effects in the transaction of a record need on a table of the user's own; a body may read what its conditions name.
 EFFECTS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
+#: The construct of what serves queues in place of the worker function.
+PROCESSES = "Processes"
 #: To whom the timers' role may be handed.
 SCHEDULER = "scheduler.amazonaws.com"
 
@@ -182,7 +184,7 @@ class CoreStack(StageStack):
             from ..constructs.processes import Processes
 
             variables = {**environment, **named}
-            Processes(self, "Processes", config=self._config, queues=processes, app=self._app, variables=variables, grant=self._grant_work)
+            Processes(self, PROCESSES, config=self._config, queues=processes, app=self._app, variables=variables, grant=self._grant_work)
 
     def _grant_work(self, worker: Grants) -> None:
         """Grant all that running tasks takes, wherever they run, beside receiving them."""

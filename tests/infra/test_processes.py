@@ -110,6 +110,17 @@ def test_the_image_of_another_registry_needs_no_grant_of_ecr(tmp_path: Path) -> 
     assert [one for one in RULES if list(broken(made, one, RULES[one]))] == []
 
 
+def test_a_topic_for_alarms_is_not_told_of_an_alarm_that_starts_a_task(tmp_path: Path) -> None:
+    topic = "arn:aws:sns:eu-central-1:123456789012:on-call"
+    place = {"account": "123456789012", "region": "eu-central-1", "alarm_topic": topic}
+    context = {**stage_context(APP, CODE), "local": "false", "stage": "prod", **SERVED, **place}
+    made = read(synthesise(context, tmp_path / "cdk.out"))
+    alarms = made.of_type("CloudWatch::Alarm")
+    told = {name for name, alarm in alarms.items() if alarm["AlarmActions"] == [topic]}
+    assert len(alarms) - len(told) == 1
+    assert [one for one in RULES if list(broken(made, one, RULES[one]))] == []
+
+
 def test_on_this_machine_the_functions_serve_what_fargate_would(tmp_path: Path) -> None:
     made = read(synthesise({**stage_context(APP, CODE), **SERVED}, tmp_path / "cdk.out"))
     fed = {queue.split("Queue")[0] for queue, function in made.sources() if function == "worker"}
