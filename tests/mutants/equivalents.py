@@ -36,6 +36,24 @@ def _shut(*changes: str) -> dict[Key, str]:
 _COUNTED = "batch.count('CallsCollected', job.task.name)"
 EQUIVALENT: Mapping[Key, str] = {
     (
+        "sedano.engine.worker.body_preparation",
+        "Preparation._prepare",
+        "batch.unstarted.append(held)",
+        "`batch.unstarted.append(held)` after `batch.defer_job(held.job, error)`",
+    ): "notes that do not read one another",
+    (
+        "sedano.engine.worker.verdicts",
+        "Judging._verdict",
+        "return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)",
+        "`0.0` → `-1.0`",
+    ): "a run without an error is not tried again after a pause, so the randomness of the pause is not used",
+    (
+        "sedano.engine.worker.pipeline",
+        "Worker._ended",
+        'elif held.record is None and held.job.mode == "at_least_once":',
+        "`held.record is None and held.job.mode == 'at_least_once'` → `held.record is None or held.job.mode == 'at_least_once'`",
+    ): "the same is written on another thread: a lane may be the caller's own anyway",
+    (
         "sedano.engine.history.run_events",
         "tell",
         "if job.command.traceparent is not None and stillborn is None:",

@@ -110,3 +110,40 @@ def test_what_two_readers_could_read_differently_is_no_record(strange: str) -> N
 def test_what_a_task_raised_is_told_whatever_its_text_is() -> None:
     error = f"ValueError({chr(0xD800) + 'é'!r})"
     assert [event.get("exception") for event in unpack(packed((*ROW[:-1], error)))][-1] == error
+
+
+def test_a_record_is_split_only_where_it_is_too_long_and_has_more_than_one_part() -> None:
+    chronicle = Chronicle(HOST)
+    chronicle.line("first", 1, 1.0)
+    whole = chronicle.pack() or ""
+    assert chronicle.packs(len(whole)) == [whole]
+    assert chronicle.packs(len(whole) - 1) == [whole], "a line that is longer has a body of its own"
+    chronicle.line("second", 2, 2.0)
+    both = chronicle.pack() or ""
+    assert chronicle.packs(len(both)) == [both]
+    first, second = chronicle.packs(len(both) - 1)
+    assert [event["type"] for body in (first, second) for event in unpack(body)] == ["first", "second"]
+
+
+@pytest.mark.parametrize(("moment", "fits"), [(0, True), (LATEST - 1, True), (LATEST, False), (-1, False)])
+def test_a_line_lies_between_the_years_1970_and_9999(moment: float, fits: bool) -> None:
+    body = packed(lines=[{"type": "x", "timestamp": moment}])
+    if fits:
+        assert [event["timestamp"] for event in unpack(body)] == [moment]
+    else:
+        with pytest.raises(MessageRefused):
+            unpack(body)
+
+
+def test_a_newer_record_is_refused_by_its_version() -> None:
+    with pytest.raises(MessageRefused) as refused:
+        unpack(packed(ROW).replace(f'"v":{VERSION}', f'"v":{VERSION + 1}'))
+    assert (refused.value.code, refused.value.field) == ("newer-protocol", "v")
+
+
+def test_a_run_that_has_not_ended_or_failed_says_no_end_and_no_exception() -> None:
+    row = [*ROW]
+    row[-2:] = [None, None]
+    assert [event["type"] for event in unpack(packed(row))] == ["task-sent", "task-received", "task-started"]
+    row[-2:] = ["task-succeeded", None]
+    assert "exception" not in unpack(packed(row))[-1]

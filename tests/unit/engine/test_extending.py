@@ -7,7 +7,7 @@ from typing import Any
 
 from sedano import memory
 from sedano.engine.batch import Batch, Held, Job
-from sedano.engine.worker.claim_extension import BEATS, Extending, claim_length
+from sedano.engine.worker.claim_extension import BEATS, GUARD_S, Extending, claim_length
 from sedano.errors import Unavailable
 from sedano.model import states
 from sedano.model.ledger.records import Claim, Outcome, TaskRecord
@@ -84,11 +84,13 @@ def test_a_body_begins_only_while_its_claim_or_the_visibility_of_its_message_las
     stage = Stage()
     with stage.kept(job("a"), job("b")):
         held, plain = stage.claimed(job("a")), Held(job("b"), None)
-        advance(stage.ports, LENGTH - 0.001)
+        advance(stage.ports, LENGTH - GUARD_S - 0.001)
         assert stage.extending.holds(held)
+        advance(stage.ports, 0.001)
+        assert not stage.extending.holds(held), "the clock of another worker may be ahead by that much"
+        advance(stage.ports, GUARD_S - 0.001)
         assert stage.extending.holds(plain)
         advance(stage.ports, 0.001)
-        assert not stage.extending.holds(held)
         assert not stage.extending.holds(plain)
     assert not stage.extending.holds(held), "a batch that is over holds nothing"
     assert Stage(None).extending.holds(held), "where nothing is extended a claim lasts as long as its invocation"
@@ -210,3 +212,14 @@ def test_a_host_whose_queue_hides_messages_for_long_enough_extends_nothing() -> 
         stage.extending.ended([held])
         stage.beat()
     assert (stage.every, stage.hidden(), stage.extending.let_go()) == ([], [], [])
+
+
+def test_a_worker_that_let_go_extends_nothing_any_more() -> None:
+    stage = Stage()
+    with stage.kept(job("a")):
+        stage.claimed(job("a"))
+        assert [one.delivery.message_id for one in stage.extending.let_go()] == ["a"]
+        stage.extending.hold([Held(job("b"), TaskRecord("b", states.RUNNING, expires=stage.ports.clock.now() + 9.0))])
+        stage.beat()
+    assert stage.hidden() == []
+    assert asked(stage.ports.ledger, "extend") == []

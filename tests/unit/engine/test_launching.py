@@ -217,3 +217,13 @@ def test_what_a_member_adds_waits_in_a_join_of_its_own_and_then_the_member_arriv
 def test_a_canvas_has_one_hop_and_one_budget() -> None:
     command = Command("m", "t-1", "send", lineage=Lineage(None, None, 2, 7), tenant="acme", tracestate="s")
     assert origin_of(command, "mail") == LaunchOrigin("mail", "acme", None, None, Lineage("t-1", "t-1", 2, 7), "s")
+    below = command._replace(lineage=Lineage("root", "parent", 2, 7))
+    assert origin_of(below, "mail").lineage == Lineage("root", "t-1", 2, 7)
+
+
+def test_a_join_that_nothing_follows_cannot_go_on() -> None:
+    reads, (page,) = plans({"item": {"chain": [{"group": [STEP, STEP]}, {"task": "body", "queue": "own"}]}})
+    join = opened(launch(Place("c", "1", page)), Page({"group": [STEP]}, Place("c", "1", page), 0, None, False), ORIGIN)
+    with pytest.raises(MessageRefused) as found:
+        continued(join, reads, NOW, BLOBS)
+    assert (found.value.code, found.value.field) == ("schema", "canvasplan")

@@ -115,6 +115,7 @@ def test_a_copy_within_a_batch_shares_the_fate_of_the_first(finished: bool) -> N
     if finished:
         stage.window.add("a")
     stage.step.echo(stage.batch)
+    assert stage.batch.counts == ({("Duplicates", "only"): 1} if finished else {})
     assert stage.batch.given_back == ([] if finished else [copy])
 
 
