@@ -38,7 +38,7 @@ class Made(NamedTuple):
     unrecorded: str = ""
 
 
-class Found(NamedTuple):
+class FoundTasks(NamedTuple):
     """The *ids* of the tasks that a search found for a change, and the *sentence* about them."""
 
     ids: tuple[str, ...]
@@ -65,7 +65,7 @@ class ChangePlan(NamedTuple):
     refused: tuple[SedanoError, ...] = ()
     drop: Callable[[], None] = lambda: None
     with_reason: Callable[[str], Made] | None = None
-    found: Found | None = None
+    found: FoundTasks | None = None
 
     @property
     def typed(self) -> str:

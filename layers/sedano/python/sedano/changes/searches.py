@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.app import Sedano
-from sedano.changes.plan import ChangePlan, Found, hindered
+from sedano.changes.plan import ChangePlan, FoundTasks, hindered
 from sedano.changes.retries import retry
 from sedano.changes.revocations import revoke
 
@@ -21,7 +21,7 @@ def retry_found(app: Sedano, query: str, ids: Sequence[str], sentence: str) -> C
     """
     if not ids:
         return hindered("retry", _what(query), f"{query}: no task to run again; {sentence}")
-    return _shortened(retry(app, ids), query, Found(tuple(ids), sentence))
+    return _shortened(retry(app, ids), query, FoundTasks(tuple(ids), sentence))
 
 
 def revoke_found(app: Sedano, query: str, ids: Sequence[str], sentence: str, *, terminate: bool = False) -> ChangePlan:
@@ -32,14 +32,14 @@ def revoke_found(app: Sedano, query: str, ids: Sequence[str], sentence: str, *, 
     """
     if not ids:
         return hindered("revoke", _what(query), f"{query}: no task that could be revoked; {sentence}")
-    return _shortened(revoke(app, ids, terminate=terminate), query, Found(tuple(ids), sentence))
+    return _shortened(revoke(app, ids, terminate=terminate), query, FoundTasks(tuple(ids), sentence))
 
 
 def _what(query: str) -> str:
     return f"query={query}"
 
 
-def _shortened(plan: ChangePlan, query: str, found: Found) -> ChangePlan:
+def _shortened(plan: ChangePlan, query: str, found: FoundTasks) -> ChangePlan:
     """Return *plan* with the search in the place of its ids, and with the first reasons for the tasks that it leaves out."""
     more = len(plan.refused) - NAMED
     reasons = [str(one) for one in plan.refused[:NAMED]] + [f"and {more} more"] * (more > 0)

@@ -18,7 +18,7 @@ from sedano.changes import plan as changes
 from sedano.changes.limits import limit
 from sedano.changes.locks import release
 from sedano.changes.pauses import pause, resume
-from sedano.changes.plan import ChangePlan, Found, Made, hindered
+from sedano.changes.plan import ChangePlan, FoundTasks, Made, hindered
 from sedano.changes.redrives import redrive
 from sedano.changes.retries import kept_call, retry, retry_edited
 from sedano.changes.revocations import revoke
@@ -152,7 +152,7 @@ class Changes:
     def __init__(self, app: Sedano, noted: Callable[[str], None]) -> None:
         """Change nothing yet."""
         self._app, self._noted, self._lock = app, noted, threading.Lock()
-        self._shown: dict[str, Found] = {}
+        self._shown: dict[str, FoundTasks] = {}
         self.missing: dict[str, str] = {}
         """The IAM actions that AWS has refused, by the verb that needed them."""
 
@@ -239,10 +239,10 @@ def _of_task(app: Sedano, change: Change, task_id: str) -> ChangePlan:
 
 def _of_search(app: Sedano, change: Change) -> ChangePlan:
     found = (to_retry if change.verb == "retry" else to_revoke)(app, change.name, change.days)
-    return _of_found(app, change, Found(found.ids, found.sentence))
+    return _of_found(app, change, FoundTasks(found.ids, found.sentence))
 
 
-def _of_found(app: Sedano, change: Change, found: Found) -> ChangePlan:
+def _of_found(app: Sedano, change: Change, found: FoundTasks) -> ChangePlan:
     return (retry_found if change.verb == "retry" else revoke_found)(app, change.name, found.ids, found.sentence)
 
 
