@@ -306,6 +306,18 @@ def test_an_old_picture_of_a_lock_releases_nobody_elses(shop: Shop) -> None:
     assert shop.get(Change("release", "lock", "nightly", "x").address).status == 400
 
 
+class Silent:
+    """Leases whose store does not answer to a release."""
+
+    def __init__(self, inner: Any) -> None:
+        """Read from *inner*."""
+        self.read = inner.read
+
+    def release(self, *arguments: object) -> Never:
+        """Be away."""
+        raise Unavailable("dynamodb.UpdateItem", "timeout")
+
+
 class Forbidden:
     """A control table that the role may not write."""
 
@@ -316,6 +328,21 @@ class Forbidden:
     def change(self, *arguments: object) -> Never:
         """Refuse as IAM does."""
         raise NotAllowed("dynamodb.UpdateItem: AccessDeniedException: no", "dynamodb:UpdateItem")
+
+
+def test_a_right_that_is_missing_disables_the_buttons_before_a_change_is_tried(shop: Shop) -> None:
+    ports, allowed = shop.world.ports, shop.site.changes
+    assert allowed is not None
+    allowed.look()
+    assert allowed.missing == {}
+    app.attach(replace(ports, control=Forbidden(ports.control), leases=Silent(ports.leases)))
+    allowed.look()
+    assert allowed.missing == dict.fromkeys(("pause", "resume", "limit"), "dynamodb:UpdateItem"), "a store that is away says nothing"
+    assert "the credentials lack dynamodb:UpdateItem" in Elements(shop.html("/queues")).text
+    assert [one for one in shop.world.telemetry.lines if one.message.startswith("change")] == []
+    app.attach(ports)
+    assert shop.change(PAUSE).status == 200
+    assert "pause" not in allowed.missing, "a change that was made shows that the right is there"
 
 
 def test_a_right_that_is_missing_is_named_and_its_button_is_disabled_until_it_is_there(shop: Shop) -> None:

@@ -38,7 +38,8 @@ def run(
         say_json({"address": address, "actions": actions}) if as_json else say(address)
         sys.stdout.flush()
         say("sedano web: the address works once, in one browser; Ctrl-C ends the pages", err=True)
-        if actions:
+        if changes is not None:
+            _look(changes)
             say("sedano web: --actions: the pages can change the stage, with your credentials", err=True)
         if opens is not None and not opens(address):
             say("sedano web: no browser was found here; open the address yourself", err=True)
@@ -47,3 +48,11 @@ def run(
         finally:
             server.server_close()
     return Exit.DONE
+
+
+def _look(changes: Changes) -> None:
+    """Find the rights that are missing, and say so."""
+    changes.look()
+    for action in sorted({*changes.missing.values()}):
+        verbs = ", ".join(verb for verb, lacking in changes.missing.items() if lacking == action)
+        say(f"sedano web: the credentials lack {action} for {verbs}", err=True)

@@ -22,6 +22,7 @@ from sedano.changes.plan import ChangePlan, FoundTasks, Made, hindered
 from sedano.changes.redrives import redrive
 from sedano.changes.retries import kept_call, retry, retry_edited
 from sedano.changes.revocations import revoke
+from sedano.changes.rights import missing
 from sedano.changes.searches import retry_found, revoke_found
 from sedano.changes.targets import SCHEDULE
 from sedano.changes.triggers import trigger
@@ -155,6 +156,10 @@ class Changes:
         self._shown: dict[str, FoundTasks] = {}
         self.missing: dict[str, str] = {}
         """The IAM actions that AWS has refused, by the verb that needed them."""
+
+    def look(self) -> None:
+        """Find the rights that the credentials lack, by writes that change nothing; their buttons are disabled from now on."""
+        self.missing |= missing(self._app)
 
     def plan(self, change: Change, token: str = "") -> ChangePlan:
         """Return the plan of *change*. With the *token* of a preview, that of a search is about the tasks that the preview showed.
