@@ -130,6 +130,6 @@ class SedanoStacks(Construct):
             iam.PermissionsBoundary.of(self).apply(boundary)
         if config.alarm_topic is not None:
             for alarm in self.node.find_all():
-                # The alarm of a service starts its first task: it has an action, and is no news.
+                # The alarm of a service starts its first task: it has an action of its own.
                 if isinstance(alarm, cloudwatch.CfnAlarm) and f"/{PROCESSES}/" not in alarm.node.path:
                     alarm.alarm_actions = [config.alarm_topic]

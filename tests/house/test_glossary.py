@@ -45,6 +45,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "effects": "the rule of a user's own writes beside a record",
         "connection_breaker": "the breaker of a connection to a service",
         "deployments": "the moment of the last deployment of an app",
+        "worker_advice": "the warnings of a process at its start",
         "prefetch": "how many messages a process that runs workers asks for",
         "restarts": "when a process that works is replaced",
         "settings": "the settings of a project, read from pyproject.toml",

@@ -74,9 +74,9 @@ TARGETS: Sequence[Target] = (
         "timer",
         (
             "model.timers", "model.ledger.recent_ids", "model.priority", "model.cluster.controller", "model.cluster.forecast",
-            "model.partitions",
+            "model.partitions", "model.worker_advice",
         ),
-        unit("timer", "foreign_schedule", "window", "priority", "rounds", "forecast", "partitions"),
+        unit("timer", "foreign_schedule", "window", "priority", "rounds", "forecast", "partitions", "worker_advice"),
     ),
     Target(
         "claiming",

@@ -1,5 +1,6 @@
 """`sedano worker` as real processes over one SQLite file: its options, its log, its signals and its exit codes."""
 
+import os
 import signal
 import time
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sedano.cli.exits import Exit
+from sedano.model.worker_advice import advice
 from sedano.ports import command_queue
 from tests.stories.worked_project import CODE, SECONDS, WorkedProject
 from tests.waiting import until
@@ -24,6 +26,15 @@ def test_it_runs_the_tasks_of_its_queues_and_leaves_with_0(worked: WorkedProject
     assert run.end() == 0
     assert (worked.noted(), other.state, run.other) == (["mail"], "PENDING", [])
     assert {member.state for member in worked.ports.members.read()} == {"LEFT"}
+
+
+def test_a_process_of_more_threads_than_a_core_has_use_for_or_with_the_rights_of_root_warns_at_its_start(worked: WorkedProject) -> None:
+    run = worked.worker("-c", "11").ready()
+    blocking = CODE.count("\ndef ") - 1  # noted() is none of the tasks
+    assert [line["message"] for line in run.log if line.get("level") == "WARNING"] == [*advice(os.getuid(), 11, blocking)]
+    few = worked.worker("-c", "10").ready()
+    assert [line["message"] for line in few.log if line.get("level") == "WARNING"] == [*advice(os.getuid(), 10, blocking)]
+    assert [run.end(), few.end()] == [0, 0]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -36,6 +36,7 @@ from sedano.host.worker_process import LaneSettings, WorkerProcess
 from sedano.host.worker_supervisor import Fleet, WorkerSupervisor
 from sedano.model.beats import ProbeAnswer, health
 from sedano.model.restarts import spread
+from sedano.model.worker_advice import advice
 from sedano.ports import Ports, Telemetry, command_queue
 
 if TYPE_CHECKING:
@@ -176,6 +177,10 @@ def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
     found = deployment(app, options, os.environ)
     _require(queues, found.queues, "the stage")
     ports = found.ports if options.telemetry is None else replace(found.ports, telemetry=options.telemetry)
+    own = [spec for name, spec in app.registry.tasks.items() if not name.startswith("sedano.")]
+    blocking = sum(not spec.is_async and spec.queue in queues for spec in own)
+    for words in advice(os.getuid(), options.concurrency, blocking):
+        ports.telemetry.log("warning", words)
     settings = ProcessSettings(
         seconds=options.timeout, visibility=options.visibility, queues=queues, alone=found.alone, listener=options.listener
     )  # fmt: skip
