@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from sedano.cli.verbs.worker import command
+from sedano.host.health_door import address
 from tests.examples import hosting
 from tests.examples.hosting import FILES, Manifest
 
@@ -27,6 +29,13 @@ def test_the_manifest_has_no_fault() -> None:
 
 def test_the_unit_has_no_fault() -> None:
     assert list(hosting.faults_of_unit(hosting.unit())) == []
+
+
+def test_the_worker_listens_where_the_manifest_and_the_unit_say() -> None:
+    (health,) = (one for one in command.params if one.name == "health")
+    assert health.envvar == "SEDANO_HEALTH"
+    given = {one["name"]: one["value"] for one in hosting.manifest().container["env"]}
+    assert address(given["SEDANO_HEALTH"]) == ("0.0.0.0", 8080)  # noqa: S104 - the kubelet asks the pod's own address
 
 
 def _spec(kind: str, **changes: Any) -> Callable[[Manifest], None]:
