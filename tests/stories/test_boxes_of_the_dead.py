@@ -50,9 +50,8 @@ def test_a_group_that_the_worker_has_killed_itself_is_watched_no_longer() -> Non
         assert runs(child)
 
 
-def test_a_machine_without_a_shell_runs_programs_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    watcher = GroupWatcher()
+def test_a_machine_without_a_shell_runs_programs_all_the_same() -> None:
+    watcher = GroupWatcher("/nowhere/sh")
     watcher.add(os.getpid())
     watcher.remove(os.getpid())
     assert watcher.pid is None

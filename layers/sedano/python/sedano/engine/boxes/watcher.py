@@ -1,4 +1,4 @@
-"""What kills the programs of a worker that was killed itself, and so could kill none of them.
+"""The process that kills the programs of a worker which was killed itself, and so could kill none of them.
 
 The end of its input is all that a program learns of such a death, and one that hangs does not read. The kernel's own signal at a parent's
 death (`PR_SET_PDEATHSIG`) follows the *thread* that started the program, and threads of a worker end before its warm programs do. So each
@@ -30,15 +30,16 @@ for one in $groups; do kill -s KILL -- "-$one"; done
 class GroupWatcher:
     """Keeps a watching process informed of the groups that run."""
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
+    def __init__(self, shell: str = "sh") -> None:
+        """Start nothing yet; *shell* will read the script."""
+        self._shell = shell
         self._lock, self._groups = threading.Lock(), set[int]()
         self._process: subprocess.Popen[bytes] | None = None
         os.register_at_fork(after_in_child=self._forget)
 
     @property
     def pid(self) -> int | None:
-        """The process that watches; None: none was started, or the machine has no `sh`."""
+        """The process that watches; None before the first group, and on a machine without `sh`."""
         return self._process.pid if self._process is not None else None
 
     def add(self, group: int) -> None:
@@ -61,7 +62,7 @@ class GroupWatcher:
                 self._sent(line)
                 return
             self._process.wait()
-        self._process = _started()
+        self._process = _started(self._shell)
         with suppress(OSError):
             self._sent(b"".join(b"+ %d\n" % group for group in sorted(self._groups)))
 
@@ -77,12 +78,12 @@ class GroupWatcher:
         self._lock, self._groups, self._process = threading.Lock(), set(), None
 
 
-def _started() -> subprocess.Popen[bytes] | None:
-    """Start a watching process; None where the machine has no `sh`."""
+def _started(shell: str) -> subprocess.Popen[bytes] | None:
+    """Start a watching process; None where the machine has no such *shell*."""
     nothing, path = subprocess.DEVNULL, {"PATH": os.environ.get("PATH", os.defpath)}
     with suppress(OSError):
         return subprocess.Popen(
-            ["sh", "-c", SCRIPT],
+            [shell, "-c", SCRIPT],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=nothing,
