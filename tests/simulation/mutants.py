@@ -22,6 +22,7 @@ from tests.simulation import (
     circuit_mutants,
     collect_mutants,
     controller_mutants,
+    effect_mutants,
     extension_mutants,
     flow_mutants,
     limit_mutants,
@@ -276,7 +277,7 @@ def every() -> dict[str, Stage]:
     both |= {f"election: {name}": election(planted) for name, planted in _election_writes().items()}
     both |= {f"election: CLOSE for a call that another {n}": election(Planted(r), PausedElectionWorld) for n, r in _CLOSES.items()}
     worlds = (revocation_mutants, partition_mutants, singleton_mutants, topic_mutants, member_mutants, schedule_mutants, limit_mutants)
-    for world in (*worlds, flow_mutants, controller_mutants, circuit_mutants, collect_mutants, extension_mutants):
+    for world in (*worlds, flow_mutants, controller_mutants, circuit_mutants, collect_mutants, extension_mutants, effect_mutants):
         both |= world.stages()
     both |= {f"lease: {name}": lease(planted) for name, planted in {**_lease_writes(), **_lease_code()}.items()}
     return both
@@ -293,6 +294,9 @@ EQUIVALENT: Mapping[str, str] = {
     "task: KEEP without try = :try": "what is recorded without a claim leaves no RETRY, so KEEP never meets one",
     "extensions: EXTEND without nc = :nc": "each claim has a fence of its own",
     "extensions: EXTEND without att = :att": "each claim has a nonce of its own",
+    "effects: RECORD without nc = :nc": _FENCE,
+    "effects: RECORD without att = :att": _FENCE,
+    "effects: KEEP without try = :try": "what is recorded without a claim leaves no RETRY, so KEEP never meets one",
     "lease: TAKE without tok = :seen": "the version rises at every write, and starts anew only after a deletion, which no request outlives",
     "lease: RENEW without nc = :nc": "each grant has a token of its own",
     "lease: RENEW without tok = :tok": "each grant has a nonce of its own",

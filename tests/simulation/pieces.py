@@ -19,6 +19,7 @@ from tests.simulation.claims import ClaimWorld
 from tests.simulation.collects import CollectWorld
 from tests.simulation.controllers import ControllerWorld
 from tests.simulation.differential import compared_with_ministack, compared_with_moto
+from tests.simulation.effects import EffectWorld
 from tests.simulation.elections import ElectionWorld, PausedElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
 from tests.simulation.extensions import ExtensionWorld
@@ -42,7 +43,7 @@ WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld, "flows": FlowWorld,
     "canvases": CanvasWorld, "limits": LimitWorld, "permits": PermitWorld, "schedules": ScheduleWorld,
     "controllers": ControllerWorld, "circuits": CircuitWorld, "collected": CollectWorld,
-    "paused-elections": PausedElectionWorld, "extensions": ExtensionWorld,
+    "paused-elections": PausedElectionWorld, "extensions": ExtensionWorld, "effects": EffectWorld,
 }  # fmt: skip
 CHUNK = 1_000
 FIRST = 10_000_000
