@@ -33,7 +33,8 @@ NEEDED = {
     "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs"),
     "controller": ("dynamodb", "sqs"), "webhook": ("sqs",), "stream": ("sqs",),
 }  # fmt: skip
-"""The services that a component always calls: a client is made while a function starts, not while a message waits."""
+"""The services that a component always calls: a client is made while a function starts, not while a message waits. A component that is
+not named here makes each client at its first use."""
 BY_THE_STORE = ("scheduler", "controller")
 """Components that decide for all what is due: they go by the table's clock where their machine's is wrong."""
 COMPONENT: ContextVar[tuple[str, Session | None]] = ContextVar("sedano_component", default=("client", None))
@@ -51,7 +52,7 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
     A received message stays invisible for *visibility* seconds; None: for as long as its queue says. Clients that the component surely
     needs are made now, the others when they are first used.
     """
-    session, needed, own = session or Session(), NEEDED[service], SystemClock()
+    session, needed, own = session or Session(), NEEDED.get(service, ()), SystemClock()
     client = _clients(session, needed, patience() if service == "client" else None)
     (sqs, dynamodb, s3), telemetry = map(client, ("sqs", "dynamodb", "s3")), _telemetry(service, settings, session)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
