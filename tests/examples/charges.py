@@ -25,7 +25,7 @@ from sedano.engine.router import Router
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.engine.worker_events import Host
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, command_queue
-from tests.strict_aws.dynamodb_values import item_size
+from sedano.testing.strict_aws.dynamodb_values import item_size
 
 REGION = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 CHUNK, WRITE_UNIT, READ_UNIT = 64 * 1024, 1024, 4096

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from sedano.testing.strict_aws import dynamodb
 from tests.mutants import typing_judge
 from tests.mutants.command import COUNTS, tabled
 from tests.mutants.equivalents import EQUIVALENT
@@ -23,7 +24,6 @@ from tests.mutants.operators import needless, nodes
 from tests.mutants.target import of
 from tests.mutants.targets import PLANTED, ROOMS, TARGETS
 from tests.mutants.writes import changes, modules, writes
-from tests.strict_aws import dynamodb
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = "6"

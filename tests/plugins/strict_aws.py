@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sedano.testing.strict_aws.hook import StrictAws
 from tests.strict_aws.child import Strict, strict
-from tests.strict_aws.hook import StrictAws
 
 STRICT = StrictAws()
 STRICT.install()

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.strict_aws.dynamodb_values import item_size
-from tests.strict_aws.services import ARN_BEFORE
+from sedano.testing.strict_aws.dynamodb_values import item_size
+from sedano.testing.strict_aws.services import ARN_BEFORE
 
 URL = "https://sqs.eu-central-1.amazonaws.com/1/commands"
 FIFO = f"{URL}.fifo"

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tests.strict_aws.hook import StrictAws, TrippedError
-from tests.strict_aws.limits import Trip
+from sedano.testing.strict_aws.hook import StrictAws, TrippedError
+from sedano.testing.strict_aws.limits import Trip
 
 Strict = Callable[[Mapping[str, str]], dict[str, str]]
 """Makes the environment of a child program strict (the fixture `strict_child`)."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.strict_aws.limits import Trip, bytes_of, over
+from sedano.testing.strict_aws.limits import Trip, bytes_of, over
 
 
 def problems(line: str) -> Iterator[Trip]:

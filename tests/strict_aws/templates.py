@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.strict_aws.limits import Trip, bytes_of, over
+from sedano.testing.strict_aws.limits import Trip, bytes_of, over
 
 _REFERENCE = 60
 _UUID = "00000000-0000-0000-0000-000000000000"

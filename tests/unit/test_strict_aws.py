@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from botocore.config import Config
 from botocore.exceptions import EndpointConnectionError
 from botocore.stub import Stubber
 
+from sedano.testing.strict_aws.dynamodb import least_size
+from sedano.testing.strict_aws.dynamodb_values import item_size
+from sedano.testing.strict_aws.hook import StrictAws, TrippedError, problems
+from sedano.testing.strict_aws.limits import LIMITS
+from sedano.testing.strict_aws.sqs import Receipts
 from tests.strict_aws.cases import ALLOWED, FORBIDDEN, KEY, LIMITED, TABLE, URL, filled, sent, update
-from tests.strict_aws.dynamodb import least_size
-from tests.strict_aws.dynamodb_values import item_size
-from tests.strict_aws.hook import StrictAws, TrippedError, problems
-from tests.strict_aws.limits import LIMITS
-from tests.strict_aws.sqs import Receipts
 
 SWALLOWS = """
 import botocore.session
@@ -146,6 +147,12 @@ def test_a_test_fails_that_swallowed_what_aws_refuses(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert "1 passed, 1 error" in done.stdout, done.stdout
     assert "sqs.delay: sqs SendMessage: InvalidParameterValue: DelaySeconds: 901 is not within 0 to 900" in done.stdout
+
+
+def test_the_reserved_words_are_those_that_moto_took_from_the_documentation() -> None:
+    theirs = files("moto.dynamodb.parsing").joinpath("reserved_keywords.txt").read_text().upper().split()
+    ours = files("sedano.testing.strict_aws").joinpath("reserved_words.txt").read_text().split()
+    assert ours == sorted({*theirs})
 
 
 def test_every_limit_is_tried() -> None:

@@ -45,7 +45,7 @@ def test_a_request_of_a_child_program_that_aws_would_refuse_never_leaves(tmp_pat
     done = sent(MOST + 1, environment)
     assert (done.returncode, done.stdout) == (1, "")
     refused = done.stderr.splitlines()[-1]
-    assert refused.startswith("tests.strict_aws.hook.TrippedError: ")
+    assert refused.startswith("sedano.testing.strict_aws.hook.TrippedError: ")
     assert "sqs.total: sqs SendMessage: " in refused
     assert notes.read_text() == refused.partition("TrippedError: ")[2] + "\n"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from sedano.testing.strict_aws.limits import LIMITS
 from tests.strict_aws import emf, templates
-from tests.strict_aws.limits import LIMITS
 
 
 def embedded(count: int = 1, dimensions: Mapping[str, str] | None = None, values: int = 1) -> str:

@@ -1,4 +1,7 @@
-"""The pytest plugin: the fixture `sedano_world`, and `@pytest.mark.crash_points`, which repeats a test with a death at each call.
+"""The pytest plugin: the fixture `sedano_world`, and two markers.
+
+`@pytest.mark.crash_points` repeats a test with a death at each call. `@pytest.mark.strict_aws` lets the AWS clients of a test refuse what
+AWS would refuse.
 
     sedano_app = "shop.tasks:app"              # in the ini file; or a fixture `sedano_app` in conftest.py
 
@@ -28,12 +31,15 @@ if TYPE_CHECKING:
     from sedano import Sedano
     from sedano.testing import World
     from sedano.testing.crash_points import CrashWatch, Point
+    from sedano.testing.strict_aws.hook import StrictAws
 
 MARK = "crash_points"
 MOST = 200
 SHOWN = 20
 _SEEDS = 2**31
 WATCH: pytest.StashKey[CrashWatch] = pytest.StashKey()
+STRICT = "strict_aws"
+AWS: pytest.StashKey[StrictAws] = pytest.StashKey()
 NO_APP = """sedano_world does not know which app to run. Write in the ini file of pytest
 
     [tool.pytest.ini_options]
@@ -70,6 +76,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and refuse a point that is none."""
     words = f"repeat the test with a death before and after each call of a port (at most {MOST} points), and with each message sent twice"
     config.addinivalue_line("markers", f"{MARK}(most={MOST}): {words}")
+    words = "let the test's AWS clients refuse what AWS would refuse: sizes, counts, totals of batches, expressions"
+    config.addinivalue_line("markers", f"{STRICT}: {words}")
     if (text := config.getoption("crash_point")) is not None:
         from sedano.errors import OptionError
         from sedano.testing.crash_points import Point
@@ -83,6 +91,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a marker that cannot be honoured."""
     for item in items:
+        strict = item.get_closest_marker(STRICT)
+        if strict is not None and (strict.args or strict.kwargs):
+            raise pytest.UsageError(f"{item.nodeid}: {STRICT} takes no arguments: @pytest.mark.{STRICT}")
         marker = item.get_closest_marker(MARK)
         if marker is None:
             continue
@@ -117,6 +128,42 @@ def sedano_world(request: pytest.FixtureRequest, sedano_app: Sedano) -> Iterator
         yield built
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Let the AWS clients of a test with the marker refuse what AWS would refuse, also in its fixtures."""
+    if item.get_closest_marker(STRICT) is not None:
+        aws = _strict_aws(item.config)
+        aws.is_on = True
+        aws.taken()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test whose calls AWS would refuse, also where its code caught what the client raised."""
+    try:
+        yield
+    except BaseException as error:
+        if refused := _refused(item):
+            error.add_note(refused)
+        raise
+    if refused := _refused(item):
+        pytest.fail(refused, pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Fail a test whose fixtures made such a call; let the clients of other tests alone."""
+    try:
+        yield
+        if refused := _refused(item):
+            pytest.fail(refused, pytrace=False)
+    finally:
+        if (aws := item.config.stash.get(AWS, None)) is not None:
+            aws.taken()
+            aws.is_on = False
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Run a marked test once undisturbed, then at each of its points; report it as one test."""
@@ -139,6 +186,22 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("crash points")
         for line in told:
             terminalreporter.line(line)
+
+
+def _strict_aws(config: pytest.Config) -> StrictAws:
+    """Return the strict AWS of this run; the first test that needs it installs it below every client."""
+    if AWS not in config.stash:
+        from sedano.testing.strict_aws.clients import installed
+
+        config.stash[AWS] = installed()
+    return config.stash[AWS]
+
+
+def _refused(item: pytest.Item) -> str:
+    """Return what AWS would refuse of the calls since the last look; empty where it would take them."""
+    aws = item.config.stash.get(AWS, None)
+    refused = aws.taken() if aws is not None and aws.is_on else ()
+    return "\n".join(("AWS would refuse:", *refused)) if refused else ""
 
 
 def _seed(text: str) -> int:

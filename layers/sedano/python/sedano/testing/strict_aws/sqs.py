@@ -1,10 +1,12 @@
-"""What SQS refuses of a call: messages, batches, holds, names of queues."""
+"""Finds what SQS refuses of a call: messages, batches, holds, names of queues."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.strict_aws.limits import LIMITS, Trip, bytes_of, over
+from sedano.testing.strict_aws.limits import LIMITS, Trip, bytes_of, over
 
 _VALUE = "InvalidParameterValue"
 _CODE = "AWS.SimpleQueueService."

@@ -4,6 +4,8 @@ Sources: the service models of botocore for what they state, else AWS's pages on
 Lambda "Quotas", EventBridge Scheduler, S3, Parameter Store, IAM, CloudFormation), November 2026.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,13 +1,15 @@
-"""What DynamoDB refuses of a call: its expressions, keys and items, and the totals of batches and transactions."""
+"""Finds in a call what DynamoDB refuses: its expressions, keys and items, and the totals of batches and transactions."""
+
+from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tests.strict_aws import dynamodb_expressions as expressions
-from tests.strict_aws.dynamodb_values import KEYS, Item, item_problems, item_size, key_problems, value_problems, value_size
-from tests.strict_aws.limits import LIMITS, Trip, over
+from sedano.testing.strict_aws import dynamodb_expressions as expressions
+from sedano.testing.strict_aws.dynamodb_values import KEYS, Item, item_problems, item_size, key_problems, value_problems, value_size
+from sedano.testing.strict_aws.limits import LIMITS, Trip, over
 
 _ONLY_OLD = ("NONE", "ALL_OLD")
 
@@ -94,9 +96,10 @@ def _weight(action: Mapping[str, Any]) -> int:
 
 
 def _key_of(action: Mapping[str, Any]) -> Item:
+    """Return the key of an action; for an item of a table with other names of keys, the whole item."""
     item: Item = action.get("Item", {})
     key: Item = action.get("Key") or {name: item[name] for name in KEYS if name in item}
-    return key
+    return key if "Key" in action or KEYS[0] in key else item
 
 
 def _text(key: Item) -> str:

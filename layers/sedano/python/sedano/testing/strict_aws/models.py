@@ -1,7 +1,9 @@
-"""What a service's own model forbids of a call: members, types, lengths, ranges, patterns and enumerations.
+"""Finds what a service's own model forbids of a call: members, types, lengths, ranges, patterns and enumerations.
 
 botocore itself looks at members, types and minima alone, and at nothing where `parameter_validation` is off, as it is in sedano.
 """
+
+from __future__ import annotations
 
 import functools
 import re
@@ -9,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from tests.strict_aws.limits import Trip
+from sedano.testing.strict_aws.limits import Trip
 
 
 def problems(shape: Any, value: Any, path: str = "") -> Iterator[Trip]:

@@ -1,4 +1,6 @@
-"""What DynamoDB refuses of expressions: their size and words, the names and values given for them, the paths that they write."""
+"""Finds what DynamoDB refuses of expressions: their size and words, the names and values given for them, the paths that they write."""
+
+from __future__ import annotations
 
 import functools
 import re
@@ -7,8 +9,8 @@ from importlib.resources import files
 from itertools import combinations, pairwise, takewhile
 from typing import Any, NamedTuple
 
-from tests.strict_aws.dynamodb_values import value_problems, value_size
-from tests.strict_aws.limits import LIMITS, Trip, bytes_of, over
+from sedano.testing.strict_aws.dynamodb_values import value_problems, value_size
+from sedano.testing.strict_aws.limits import LIMITS, Trip, bytes_of, over
 
 EXPRESSIONS = ("ConditionExpression", "UpdateExpression", "FilterExpression", "KeyConditionExpression", "ProjectionExpression")
 _NAMES, _VALUES = "ExpressionAttributeNames", "ExpressionAttributeValues"
@@ -33,7 +35,7 @@ class Token(NamedTuple):
 @functools.cache
 def reserved() -> frozenset[str]:
     """Return DynamoDB's reserved words, as moto carries them."""
-    return frozenset(files("moto.dynamodb.parsing").joinpath("reserved_keywords.txt").read_text().upper().split())
+    return frozenset(files("sedano.testing.strict_aws").joinpath("reserved_words.txt").read_text(encoding="ascii").split())
 
 
 @functools.lru_cache(4096)
@@ -151,7 +153,7 @@ def written_paths(update: str) -> Iterator[Sequence[Token]]:
 
 
 def assignments(update: str) -> Iterator[Sequence[Token]]:
-    """Yield the parts of an update expression: what stands between its keywords and commas."""
+    """Yield the parts of an update expression, between its keywords and commas."""
     part: list[Token] = []
     depth = 0
     for token in (*tokens(update), Token("op", ",")):

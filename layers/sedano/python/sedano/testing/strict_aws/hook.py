@@ -1,8 +1,10 @@
-"""Stands under every AWS client of a process: what AWS would refuse fails before it leaves, in AWS's words.
+"""A hook below every AWS client of a process: a call that AWS would refuse fails before it leaves, in AWS's words.
 
-botocore registers the handlers in `BUILTIN_HANDLERS` on each session that it makes, whoever makes it (boto3, botocore, sedano's `Session`),
-and whatever `parameter_validation` says. So one entry there sees each call of each client, with the parameters as the caller gave them.
+botocore registers the handlers in `BUILTIN_HANDLERS` on each session (of boto3, of botocore, and sedano's `Session`), and calls them
+whatever `parameter_validation` says. So one entry there sees each call of each client, with the parameters as the caller gave them.
 """
+
+from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,10 +13,16 @@ from typing import Any
 
 from botocore import handlers
 
-from tests.strict_aws import dynamodb, models
-from tests.strict_aws.limits import Trip
-from tests.strict_aws.services import SERVICES
-from tests.strict_aws.sqs import Receipts
+from sedano.testing.strict_aws import dynamodb, models
+from sedano.testing.strict_aws.limits import Trip
+from sedano.testing.strict_aws.services import SERVICES
+from sedano.testing.strict_aws.sqs import Receipts
+
+ANSWERS = (
+    "after-call.sqs.ReceiveMessage", "after-call.dynamodb.GetItem", "after-call.dynamodb.PutItem", "after-call.dynamodb.UpdateItem",
+    "after-call.dynamodb.DeleteItem",
+)  # fmt: skip
+"""The answers that are looked at. Each is named whole: the handlers of these run before those by which boto3's tables change the answer."""
 
 
 class TrippedError(AssertionError):
@@ -39,13 +47,21 @@ class StrictAws:
         self._receipts = Receipts()
         self._trips: list[str] = []
         self._allowed: frozenset[str] = frozenset()
+        self.is_on = True
+        """Whether calls are looked at."""
 
     def install(self) -> None:
-        """Stand under every client of each session that this process makes from now on."""
+        """Look at the calls of every client of each session that this process makes from now on."""
         handlers.BUILTIN_HANDLERS += [
             ("before-parameter-build", self._before, handlers.REGISTER_FIRST),
-            ("after-call", self._after),
+            *((event, self._after) for event in ANSWERS),
         ]
+
+    def stand_under(self, events: Any) -> None:
+        """Look at the calls of a client, or of the clients of a session, whose emitter of *events* is there already."""
+        events.register_first("before-parameter-build", self._before)
+        for event in ANSWERS:
+            events.register(event, self._after)
 
     def remove(self) -> None:
         """Leave sessions alone that are made from now on."""
@@ -67,6 +83,8 @@ class StrictAws:
         return found
 
     def _before(self, params: Mapping[str, Any], model: Any, **_: Any) -> None:
+        if not self.is_on:
+            return
         self.calls += 1
         service = model.service_model.service_name
         found = list(problems(service, model, params))
@@ -75,6 +93,8 @@ class StrictAws:
         self._trip(service, model.name, found)
 
     def _after(self, parsed: Mapping[str, Any], model: Any, **_: Any) -> None:
+        if not self.is_on:
+            return
         service = model.service_model.service_name
         if service == "sqs" and model.name == "ReceiveMessage":
             self._receipts.note(parsed, self._clock())

@@ -1,11 +1,13 @@
-"""What S3, EventBridge Scheduler, Parameter Store, Lambda and EventBridge refuse of a call, beside what their models say."""
+"""Finds what S3, EventBridge Scheduler, Parameter Store, Lambda and EventBridge refuse of a call, beside what their models say."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tests.strict_aws import dynamodb, sqs
-from tests.strict_aws.limits import LIMITS, Trip, bytes_of, over
+from sedano.testing.strict_aws import dynamodb, sqs
+from sedano.testing.strict_aws.limits import LIMITS, Trip, bytes_of, over
 
 Call = Mapping[str, Any]
 _BUCKET = re.compile(r"(?!xn--|sthree-)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?<!-s3alias)")

@@ -1,16 +1,20 @@
-"""What DynamoDB refuses of values, keys and items, and how many bytes it counts for them."""
+"""Finds what DynamoDB refuses of values, keys and items, and how many bytes it counts for them."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from tests.strict_aws.limits import LIMITS, Trip, bytes_of, over
+from sedano.testing.strict_aws.limits import LIMITS, Trip, bytes_of, over
 
 Value = Mapping[str, Any]
 Item = Mapping[str, Value]
 
 KEYS = ("pk", "sk")
+"""The names of the keys that are looked at in whole items; a table says in no call how its keys are named."""
+KEY_KINDS = ("S", "N", "B")
 """The key attributes of every table of a stage."""
 _LARGEST, _SMALLEST = 125, -130
 _SETS = ("SS", "NS", "BS")
@@ -98,7 +102,10 @@ def _decimal(text: Any) -> Decimal | None:
 def key_problems(key: Item) -> Iterator[Trip]:
     """Yield what DynamoDB refuses of a key."""
     for name, value in key.items():
-        ((kind, inner),) = value.items()
+        kind, inner = next(iter(value.items()), ("", ""))
+        if len(value) != 1 or kind not in KEY_KINDS:
+            yield from value_problems(value, name)
+            continue
         size = bytes_of(inner) if kind == "S" else len(inner)
         if not size:
             yield Trip("dynamodb.key", f"{name}: one or more parameter values are not valid: an empty key value")
