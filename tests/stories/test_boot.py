@@ -366,3 +366,18 @@ def test_without_steps_nothing_is_done() -> None:
         assert not world.boot.is_degraded
         assert "sedano-services" not in {thread.name for thread in {*threading.enumerate()} - before}
     assert isinstance(world.boot, Boot)
+
+
+def test_steps_that_failed_or_were_given_up_are_tried_again_when_that_is_asked(diary: Diary) -> None:
+    diary.step("cache", optional=True, attempts=1)
+    diary.step("warm", "cache", optional=True)
+    diary.step("other", optional=True)
+    diary.broken |= {"cache", "other"}
+    with testing.world(diary.app) as world:
+        assert world.boot.states() == {"cache": GIVEN_UP, "warm": BLOCKED, "other": FAILED}
+        diary.broken.clear()
+        world.boot.look()
+        assert world.boot.states()["cache"] == GIVEN_UP
+        world.boot.hasten()
+        world.boot.look()
+        assert world.boot.states() == {"cache": STARTED, "warm": STARTED, "other": STARTED}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -202,3 +202,30 @@ def test_a_program_reads_the_stores_of_its_deployment_at_the_first_call(app: Sed
     app.control.set_config("pool", "9")
     found: Mapping[str, str] = settings.origins()
     assert (settings().pool, found["pool"]) == (9, "stage:")
+
+
+def test_a_worker_that_is_asked_to_reload_answers_with_the_fields_that_changed(app: Sedano) -> None:
+    app.configure(Shop, layers=["ssm:/shop/"])
+    look = app.task(name="look")(lambda: current().config.pool)
+    with testing.world(app, parameters=PARAMETERS) as world:
+        assert look.delay().get() == 2
+        parameters: Any = world.ports.parameters
+        for text, answer in (("4", "changed: pool"), ("4", "nothing changed"), ("many", "refused: configuration Shop")):
+            parameters.put("/shop/pool", text)
+            asked = app.control.broadcast("reload", seconds=300)
+            world.elapse(61)
+            assert look.delay().get() == 4
+            (said,) = app.control.answers(asked).values()
+            assert said.startswith(answer)
+
+
+def test_a_process_of_several_lanes_reads_its_layers_once_for_a_command(
+    app: Sedano, ports: Ports, start: Callable[[], Process]
+) -> None:
+    settings, parameters = app.configure(Shop, layers=["ssm:/shop/"]), cast("Any", ports.parameters)
+    start()
+    parameters.put("/shop/pool", "4")
+    asked = app.control.broadcast("reload")
+    until(lambda: len(app.control.answers(asked)) == 4)
+    assert set(app.control.answers(asked).values()) == {"changed: pool"}
+    assert settings().pool == 4

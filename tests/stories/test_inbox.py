@@ -187,7 +187,7 @@ def test_a_health_check_is_run_at_once_and_its_state_reaches_the_circuits() -> N
         assert "health changed" in world.telemetry.messages()
 
 
-@pytest.mark.parametrize("verb", ["drain", "pause", "resume"])
+@pytest.mark.parametrize("verb", ["drain", "pause", "resume", "retry_boot", "reload"])
 def test_a_worker_that_is_no_process_of_its_own_answers_that_it_cannot(floor: Floor, verb: str) -> None:
     asked = floor.control.broadcast(verb)
     floor.look()

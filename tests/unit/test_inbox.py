@@ -30,7 +30,7 @@ def test_a_command_holds_from_its_whole_second_for_the_seconds_that_were_asked()
 @pytest.mark.parametrize(
     ("verb", "argument", "seconds", "words"),
     [
-        ("shutdown", "", 60, "verb: 'shutdown' is none of ping, stats, stacks, check_health, drain, pause, resume"),
+        ("shutdown", "", 60, "verb: 'shutdown' is none of ping, stats, stacks, check_health, reload, drain, pause, resume, retry_boot"),
         ("ping", "x", 60, "argument: ping takes none"),
         ("check_health", "", 60, "argument: check_health takes the name of the health check"),
         ("ping", "", 0, "seconds: 0 is not between 1 and 900"),

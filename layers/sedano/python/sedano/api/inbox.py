@@ -28,7 +28,8 @@ class InboxControl:
         worker that starts later is not asked.
 
         Args:
-            verb: ``ping``, ``stats``, ``stacks`` (log the stack of each thread), ``check_health``; for a worker that is a process also
+            verb: ``ping``, ``stats``, ``stacks`` (log the stack of each thread), ``check_health``, ``reload`` (the
+                configuration); for a worker that is a process also ``retry_boot``,
                 ``drain``, ``pause`` and ``resume``. Others answer that as ``unsupported``.
             argument: for ``check_health`` the name of the check; no other verb takes one.
             to: the name of one worker, as `members` lists it; None: all of them.

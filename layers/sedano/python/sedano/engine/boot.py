@@ -73,7 +73,7 @@ class Boot:
         self._running: dict[str, Generator[Any, Any, Any] | None] = {}
         self._late: dict[str, BoundedCall] = {}
         self._services: Services | None = None
-        self._is_begun = self._is_ended = False
+        self._is_begun = self._is_ended = self._is_hastened = False
 
     def begin(self) -> None:
         """Start all steps, then the services; a second call does nothing. An optional step that fails is logged.
@@ -100,8 +100,14 @@ class Boot:
         if not self._is_begun or self._is_ended:
             return
         self._adopt()
+        if self._is_hastened:
+            self._is_hastened, self._standings = False, boot.hastened(self._standings)
         while (step := self._next()) is not None:
             self._try(step)
+
+    def hasten(self) -> None:
+        """Let the next `look` try again at once all steps that failed or were given up. May be called by any thread."""
+        self._is_hastened = True
 
     def end(self) -> None:
         """Cancel the services, then stop the steps in the reverse of the order in which they started; a second call does nothing."""

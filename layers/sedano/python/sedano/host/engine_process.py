@@ -33,7 +33,7 @@ from sedano.engine.worker.time_limit_warning import Overtime
 from sedano.engine.worker_events import Host
 from sedano.host.pulses import Pulse, Pulses
 from sedano.model.beats import Allowances
-from sedano.model.cluster.inbox import DRAIN, PAUSE, RESUME, Receiving, after
+from sedano.model.cluster.inbox import DRAIN, PAUSE, RESUME, RETRY_BOOT, Receiving, after
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.ports.absent import has
 from sedano.workflow.built_in_tasks import enlist
@@ -167,7 +167,8 @@ class EngineProcess:
                 threading.Thread(target=self._minutes, name="sedano-minutes", daemon=True),
             ]
         for worker in self._workers():
-            worker.commands.host.update({DRAIN: self.stop, PAUSE: self._pausing(PAUSE), RESUME: self._pausing(RESUME)})
+            receiving = {verb: self._pausing(verb) for verb in (PAUSE, RESUME)}
+            worker.commands.host.update({DRAIN: self.stop, RETRY_BOOT: self.boot.hasten, **receiving})
         if has(self._ports.control) and has(self._ports.memos):
             self._threads.append(threading.Thread(target=self._inbox, name="sedano-inbox", daemon=True))
         for thread in self._threads:

@@ -147,6 +147,11 @@ def failed(one: BootStep, standing: StepProgress, now: float) -> StepProgress:
     return StepProgress(GIVEN_UP, tried) if tried >= one.attempts else StepProgress(FAILED, tried, now + backoff(tried))
 
 
+def hastened(standings: Standings) -> dict[str, StepProgress]:
+    """Return *standings* with each step that failed, or was given up, due at once; it has all of its attempts again."""
+    return {name: StepProgress(FAILED, 0, 0.0) if mine.state in (FAILED, GIVEN_UP) else mine for name, mine in standings.items()}
+
+
 def backoff(tried: int) -> float:
     """Return the seconds between the failure number *tried* (from 1) and the next try."""
     return LONGEST_S if tried > MOST_ATTEMPTS else min(LONGEST_S, FIRST_S * 2.0 ** (tried - 1))

@@ -35,7 +35,8 @@ class Staff(NamedTuple):
 
     *name*: the worker's. *announced*: what the control record announces, as it is known. *answer* writes its answers into its record.
     *running* and *worked*: how many bodies run, and how many messages it finished. *host*: what its host does for the verbs that only a
-    process of its own can obey. *unsigned*: whether entries without a seal are let in. *started*: when it started (epoch s).
+    process of its own can obey. *reload* reads the configuration again for a command of this id; None: the app has none. *unsigned*:
+    whether entries without a seal are let in. *started*: when it started (epoch s).
     """
 
     name: str
@@ -47,6 +48,7 @@ class Staff(NamedTuple):
     host: Mapping[str, Callable[[], object]]
     unsigned: bool
     started: float
+    reload: Callable[[str], str] | None = None
 
 
 class Inbox:
@@ -114,6 +116,8 @@ class Inbox:
         if row.lives:
             self._staff.host[asked.verb]()
             return "done"
+        if asked.verb == rule.RELOAD:
+            return rule.UNSUPPORTED if self._staff.reload is None else self._staff.reload(asked.id)
         own = {rule.PING: lambda: "pong", rule.STATS: self._stats, rule.STACKS: self._stacks}
         return own[asked.verb]() if asked.verb in own else self._checked(asked.argument)
 

@@ -168,5 +168,6 @@ class InboxDoor:
                 name=member.name, announced=lambda: member.control.asked, answer=member.answer,
                 checks=self._registry.checks, running=lambda: len(self._running()), worked=lambda: self.worked, host=self.host,
                 unsigned=self._unsigned, started=self._started,
+                reload=None if self._registry.configuration is None else self._registry.configuration.reload,
             ))  # fmt: skip
         self._inbox.obey()

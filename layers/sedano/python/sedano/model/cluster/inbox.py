@@ -57,15 +57,18 @@ class InboxVerb(NamedTuple):
     lives: bool = False
 
 
-PING, STATS, STACKS, CHECK_HEALTH, DRAIN, PAUSE, RESUME = "ping", "stats", "stacks", "check_health", "drain", "pause", "resume"
+PING, STATS, STACKS, CHECK_HEALTH, RELOAD = "ping", "stats", "stacks", "check_health", "reload"
+DRAIN, PAUSE, RESUME, RETRY_BOOT = "drain", "pause", "resume", "retry_boot"
 VERBS: Final[Mapping[str, InboxVerb]] = MappingProxyType({
     PING: InboxVerb("answers pong"),
     STATS: InboxVerb("answers with the counts of this worker"),
     STACKS: InboxVerb("logs the stack of each thread of this worker"),
     CHECK_HEALTH: InboxVerb("runs the functions of a health check now", "the name of the health check"),
+    RELOAD: InboxVerb("reads the layers of the configuration again"),
     DRAIN: InboxVerb("receives nothing more, ends what runs, and leaves", lives=True),
     PAUSE: InboxVerb("receives no more tasks, until resume", lives=True),
     RESUME: InboxVerb("receives tasks again", lives=True),
+    RETRY_BOOT: InboxVerb("tries boot steps that failed again, also those that were given up", lives=True),
 })  # fmt: skip
 """All verbs."""
 
