@@ -1,0 +1,69 @@
+"""Targets: what a boxed program writes, and what the memo of the inbox and the record of a worker hold."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from sedano.errors import BoxReplyInvalid
+from sedano.model.boxes import LONGEST_REPLY, RS, OutputLines, read_answer
+from sedano.model.cluster import inbox
+from tests.fuzz.loop import Target
+from tests.fuzz.readers import NOW, reader, text_of
+from tests.fuzz.referee import Broken
+
+_REPLIES = (
+    b'\x1e{"id":"c1","ok":[1,null,"x"]}\n', b'progress\n\x1e{"id":"c1","error":{"type":"Unfit","message":"no","retry":false}}\nrest',
+    b'\x1e{"id":"c2","ok":1}\n', b"\x1e\x1e\n", b'half\x1e{"id":"c1"', b"x" * 9_000,
+)  # fmt: skip
+_ASKED = inbox.asking("m-1", inbox.PING, "", NOW, 60)
+_MEMO = inbox.text_of([inbox.InboxEntry("workers", "", inbox.body_of(_ASKED)), inbox.InboxEntry("worker:a", "k1.00", "{}")]).encode()
+
+
+def every() -> list[Target]:
+    """Return a target for each."""
+    return [
+        reader("box-output", _output, _REPLIES, words=("id", "ok", "error", "type", "message", "traceback", "retry", "c1", "\x1e")),
+        reader("inbox", _inbox, [_MEMO, b"[]", inbox.body_of(_ASKED).encode()], words=(*inbox.InboxCommand._fields, *inbox.VERBS)),
+        reader("answers", _answers, [inbox.answers_text({"m-1": "pong"}).encode(), b"{}"]),
+    ]
+
+
+def _output(data: bytes) -> None:
+    """Read the output of a program, whole and in two pieces: the same lines, none without a bound, and the first reply read or refused.
+
+    A call reads no more: a second reply to one request is refused unread.
+    """
+    whole, cut, middle = OutputLines(), OutputLines(), len(data) // 2
+    lines = whole.feed(data)
+    if b"".join([*lines, whole.rest]) != b"".join([*cut.feed(data[:middle]), *cut.feed(data[middle:]), cut.rest]):
+        raise Broken("the output depends on how it arrives")
+    if max(map(len, (*lines, whole.rest))) > LONGEST_REPLY + 2:
+        raise Broken("a line without a bound")
+    reply = next((line for line in lines if line.startswith(RS)), None)
+    if reply is not None:
+        with suppress(BoxReplyInvalid):
+            read_answer(reply, "c1")
+
+
+def _inbox(data: bytes) -> Any:
+    """Read the memo, and each body in it as a worker does that lets unsigned ones in; what is read is the same when it is written again."""
+    text = text_of(data)
+    entries = inbox.entries_of(text)
+    if inbox.entries_of(inbox.text_of(entries)) != entries:
+        raise Broken("accepted, but not the same when it is written and read again")
+    for body in (text, *(entry.body for entry in entries)):
+        why, asked = inbox.unsigned_refusal(body, NOW), inbox.asked_of(body)
+        if asked is None and why is None:
+            raise Broken("let in what cannot be read")
+        if asked is not None and inbox.asked_of(inbox.body_of(asked)) != asked and len(inbox.body_of(asked)) <= inbox.MOST_BODY:
+            raise Broken("accepted, but not the same when it is written and read again")
+    inbox.may_hold(text, NOW)
+    return inbox.announced(text, int(NOW), "n")
+
+
+def _answers(data: bytes) -> None:
+    """Read the answers of a worker."""
+    found = inbox.answers_of(text_of(data))
+    if inbox.answers_of(inbox.answers_text(found)) != found:
+        raise Broken("accepted, but not the same when it is written and read again")
