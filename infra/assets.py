@@ -23,10 +23,14 @@ from .ignored import Ignored
 NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules")
 #: What stands beside modules and is made from them, not part of them.
 NOT_CODE_AT_TOP = ("build", "dist", "venv")
-#: What of the library runs on desks and never in a function.
+#: What of the library runs on desks, or in processes on hosts, and never in a function.
 FOR_DESKS = (
     "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/sqlite",
-    "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py", "sedano/host/one_file.py",
+    "sedano/testing", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py",
+    *(f"sedano/host/{name}.py" for name in (
+        "acknowledging", "engine_process", "health_door", "one_file", "pulses", "service_manager", "stop_signals", "supervised",
+        "waiting_room", "worker_command", "worker_process", "worker_supervisor",
+    )),
 )  # fmt: skip
 #: What of Powertools is for a web page in a browser, a third of its bytes; no function of ours serves one.
 FOR_BROWSERS = tuple(f"aws_lambda_powertools/event_handler/openapi/swagger_ui/swagger-ui{end}" for end in ("-bundle.min.js", ".min.css"))

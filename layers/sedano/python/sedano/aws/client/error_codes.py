@@ -33,7 +33,12 @@ _CODES = {
         "OverLimit BadDigest ConditionalRequestConflict IncompleteBody OperationAborted SlowDown TemporaryRedirect "
         "XAmzContentSHA256Mismatch 400 408 409 429 ConflictException ServiceQuotaExceededException ResourceConflictException "
         "ResourceInUseException ConcurrentModificationException ConcurrentRunsExceededException OperationTimeoutException "
-        "ResourceNumberLimitExceededException TooManyUpdates"
+        "ResourceNumberLimitExceededException TooManyUpdates "
+        # Lambda, about a function of the user's own that is called: its network, its files and its snapshot are not there yet
+        "CodeArtifactUserPendingException EC2UnexpectedException EFSIOException EFSMountConnectivityException EFSMountTimeoutException "
+        "ENILimitReachedException ENINotReadyException ResourceNotReadyException S3FilesMountConnectivityException "
+        "S3FilesMountTimeoutException SnapStartNotReadyException SnapStartRegenerationFailureException SnapStartTimeoutException "
+        "SubnetIPAddressLimitReachedException"
     ),
     MINE: (
         "InvalidAction InvalidParameterCombination InvalidParameterValue InvalidParameterValueException InvalidQueryParameter "
@@ -46,9 +51,14 @@ _CODES = {
         "404 412 EncryptionTypeMismatch InvalidRequest InvalidWriteOffset NoSuchKey NotFound PreconditionFailed TooManyParts "
         "InvalidInputException HierarchyLevelLimitExceededException HierarchyTypeMismatchException IncompatiblePolicyException "
         "InvalidAllowedPatternException InvalidPolicyAttributeException InvalidPolicyTypeException ParameterAlreadyExists "
-        "ParameterMaxVersionLimitExceeded ParameterPatternMismatchException PoliciesLimitExceededException UnsupportedParameterType"
+        "ParameterMaxVersionLimitExceeded ParameterPatternMismatchException PoliciesLimitExceededException UnsupportedParameterType "
+        "BadRequestException DurableExecutionAlreadyStartedException InvalidFilterKey InvalidFilterOption InvalidFilterValue "
+        "InvalidNextToken InvalidRequestContentException UnsupportedMediaTypeException"
     ),
-    FINAL: "EntityTooLarge InvalidMessageContents ItemCollectionSizeLimitExceeded ItemCollectionSizeLimitExceededException",
+    FINAL: (
+        "EntityTooLarge InvalidMessageContents ItemCollectionSizeLimitExceeded ItemCollectionSizeLimitExceededException "
+        "RequestTooLargeException SerializedRequestEntityTooLargeException"
+    ),
     CONFIG: (
         "AccessDenied AccessDeniedException AccountProblem AllAccessDisabled AuthorizationHeaderMalformed IncompleteSignature "
         "InvalidAccessKeyId InvalidClientTokenId InvalidSecurity InvalidSignatureException InvalidToken MissingAuthenticationToken "
@@ -59,7 +69,11 @@ _CODES = {
         "KmsInvalidKeyUsage KmsInvalidState KmsNotFound KmsOptInRequired "
         "InvalidAddress NonExistentQueue QueueDeletedRecently QueueDoesNotExist UnsupportedOperation "
         "301 403 InvalidObjectState MethodNotAllowed MovedPermanently NoSuchBucket PermanentRedirect "
-        "EntityNotFoundException InvalidKeyId ParameterLimitExceeded ParameterNotFound ParameterVersionNotFound"
+        "EntityNotFoundException InvalidKeyId ParameterLimitExceeded ParameterNotFound ParameterVersionNotFound "
+        "CodeArtifactUserDeletedException CodeArtifactUserFailedException EC2AccessDeniedException EFSMountFailureException "
+        "InvalidRuntimeException InvalidSecurityGroupIDException InvalidSubnetIDException InvalidZipFileException KMSDisabledException "
+        "KMSInvalidStateException KMSNotFoundException ModeNotSupportedException NoPublishedVersionException RecursiveInvocationException "
+        "RuntimeAliasDeletedException RuntimeVersionDeletedException S3FilesMountFailureException SnapStartException"
     ),
 }
 CLASSES = {code: meaning for meaning, codes in _CODES.items() for code in codes.split()}
