@@ -23,7 +23,8 @@ from sedano.testing.crash_points import Died
 from tests.functions.conftest import Functions
 from tests.stories import life_tasks
 from tests.stories.life_tasks import add, fails, flaky, kills, stays, total
-from tests.stories.worked_project import SECONDS, WorkedProject, WorkerRun, until
+from tests.stories.worked_project import SECONDS, WorkedProject, WorkerRun
+from tests.waiting import until
 
 LATER_S = 2.0
 

@@ -10,8 +10,9 @@ import pytest
 from sedano import Retry, Sedano
 from sedano.host import one_file
 from sedano.ports import Ports, command_queue
-from tests.stories.lanes_in_threads import SECONDS, VISIBILITY_S, Process, until
+from tests.stories.lanes_in_threads import SECONDS, VISIBILITY_S, Process
 from tests.stories.mutants import Delegating
+from tests.waiting import until
 
 QUEUE = command_queue("default")
 

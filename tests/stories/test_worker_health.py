@@ -15,7 +15,8 @@ from sedano.errors import UsageError
 from sedano.host.health_door import DoorAddress, HealthDoor, address
 from sedano.model.beats import ProbeAnswer
 from tests.stories.test_worker_command import BOOTED
-from tests.stories.worked_project import CODE, SECONDS, WorkedProject, WorkerRun, until
+from tests.stories.worked_project import CODE, SECONDS, WorkedProject, WorkerRun
+from tests.waiting import until
 
 HOLDS_UP = BOOTED.replace("    yield\n", """    while not os.path.exists(os.environ["GO"]):
         time.sleep(0.01)
