@@ -23,7 +23,7 @@ from sedano.host.service_manager import ALIVE as ALIVE_STATE
 from sedano.host.service_manager import READY as READY_STATE
 from sedano.host.service_manager import STOPPING, ServiceManager
 from sedano.host.stop_signals import StopSignals
-from sedano.host.supervised import ALIVE, LEAVING, READY, VARIABLE
+from sedano.host.supervised import LEAVING, READY, VARIABLE
 from sedano.model.beats import ProbeAnswer, counted, health
 from sedano.model.restarts import backoff, in_a_row
 from sedano.ports import Telemetry
@@ -145,8 +145,7 @@ class WorkerSupervisor:
 
     def _hear(self, one: WorkerChild) -> None:
         news = os.read(one.news, 64).decode()
-        if ALIVE in news:
-            one.silent = 0.0
+        one.silent = 0.0  # any news are a sign of life: a process that is stopped as soon as it is ready has given no other one
         if not news:  # it has closed its end, and ends
             self._selector.unregister(one.news)
         if READY in news:
