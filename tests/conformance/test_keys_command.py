@@ -71,7 +71,7 @@ def wait(ports: Ports, seconds: float) -> None:
 
 def test_a_stage_without_keys_is_shown_as_one(run: Run) -> None:
     assert run("list") == (0, "", "this stage has no keys yet; the first function that needs them makes one, or `sedano keys init`\n")
-    assert run("list", "--json") == (0, "", "")
+    assert run("list", "--json") == (0, '{"schema": "sedano.keys/1", "items": []}\n', "")
     for verb in (["rotate"], ["revoke", "k1"]):
         status, out, err = run(*verb)
         assert (status, out) == (1, "")
