@@ -16,6 +16,7 @@ from contextlib import suppress
 
 SCRIPT = """
 trap '' HUP INT TERM
+echo
 groups=
 while read -r sign group; do
   left=
@@ -79,19 +80,22 @@ class GroupWatcher:
 
 
 def _started(shell: str) -> subprocess.Popen[bytes] | None:
-    """Start a watching process; None where the machine has no such *shell*."""
-    nothing, path = subprocess.DEVNULL, {"PATH": os.environ.get("PATH", os.defpath)}
+    """Start a watching process, and wait until no signal to stop ends it any more; None where the machine has no such *shell*."""
     with suppress(OSError):
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [shell, "-c", SCRIPT],
             bufsize=0,
             stdin=subprocess.PIPE,
-            stdout=nothing,
-            stderr=nothing,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             cwd="/",
-            env=path,
+            env={"PATH": os.environ.get("PATH", os.defpath)},
             start_new_session=True,
         )
+        if process.stdout is not None:
+            process.stdout.read(1)
+            process.stdout.close()
+        return process
     return None
 
 
