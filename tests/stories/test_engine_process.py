@@ -141,6 +141,24 @@ def test_tasks_that_a_stopped_process_did_not_begin_are_begun_by_the_next_one_at
     assert sorted(ran) == [0, 1, 2]
 
 
+def test_draining_works_off_what_becomes_due_after_the_last_look_at_its_queue(app: Sedano, ports: Ports) -> None:
+    ran = list[int]()
+    late = app.task(name="late")(lambda: ran.append(1))
+
+    class ShownLate(Delegating):
+        """Counts of messages, one of which becomes visible just before the first count."""
+
+        def load(self, queue: str) -> Any:
+            if not ran and not sent:
+                sent.append(late.delay())
+            return self.inner.load(queue)
+
+    sent = list[Any]()
+    process = EngineProcess(app, replace(ports, consumers=ShownLate(ports.consumers)), ProcessSettings(alone=False))
+    assert process.drain(SECONDS)
+    assert ran == [1]
+
+
 def test_a_signal_stops_it_after_the_body_that_runs(app: Sedano, ports: Ports) -> None:
     process: EngineProcess
 

@@ -199,7 +199,7 @@ class EngineProcess:
             rests = [self._turn(self._commands), self._turn(self._followed)]
             if 0.0 in rests:
                 until = clock.monotonic() + patience
-            elif clock.monotonic() >= until or (FAULT_S not in rests and not self._in_flight()):
+            elif clock.monotonic() >= until or (FAULT_S not in rests and not self._unfinished()):
                 break
             else:
                 clock.sleep(max(rests))
@@ -257,10 +257,13 @@ class EngineProcess:
             self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}")
             return FAULT_S
 
-    def _in_flight(self) -> bool:
-        """Return whether a queue has messages that were received and not acknowledged; False where the ports do not count them."""
+    def _unfinished(self) -> bool:
+        """Return whether a queue has messages that are due or in flight; False where the ports do not count them.
+
+        One count tells both: the message of a killed worker may become visible between a receive that found nothing and this look.
+        """
         consumers, queues = self._ports.consumers, [*self._commands.works, *self._followed.works]
-        return has(consumers) and any(consumers.load(queue).running for queue in queues)
+        return has(consumers) and any(any(consumers.load(queue)) for queue in queues)
 
     def _by_the_minute(self) -> dict[str, Callable[[], object]]:
         """Return what is done by the minute, by its name, as far as the ports allow it."""
