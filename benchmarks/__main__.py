@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks import (
     autoscaler,
+    bytecodes,
     calls,
     canvas,
     canvas_beside,
@@ -67,6 +68,7 @@ def measurements(progress: Progress) -> dict[str, dict[str, Callable[[], Section
         "task_path.json": {
             "AWS calls a task": calls.section,
             "bytes": sizes.section,
+            "bytecodes of the task path": bytecodes.section,
             "tasks that wait": waiting.section,
             "framework CPU, twelve contenders in turns": lambda: framework.section(progress.round),
             "handler CPU, AWS client included": lambda: handler.section(progress.round),

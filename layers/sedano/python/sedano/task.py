@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, Unpack
 
 from sedano.engine.context import TaskContext, current
@@ -21,6 +21,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 """The type of a result: the return type of a `def`, the awaited type of an `async def`."""
+
+
+@functools.cache
+def _publish() -> Callable[[Outlet, Signature], AsyncResult[Any]]:
+    """Return what publishes a task. It is imported at the first publication, which many workers never make."""
+    from sedano.result.publication import publish
+
+    return publish
 
 
 class TaskApp(Protocol):
@@ -56,9 +64,7 @@ class Task(Hinting, Generic[P, R_co]):
             Unserialisable: an argument cannot be written as JSON.
             BacklogFull: the queue is away and the backlog is full.
         """
-        from sedano.result.publication import publish
-
-        return publish(self._app.outlet, Signature(self.name, args, kwargs))
+        return _publish()(self._app.outlet, Signature(self.name, args, kwargs))
 
     def apply_async(
         self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Unpack[LinkedOptions]
@@ -70,9 +76,7 @@ class Task(Hinting, Generic[P, R_co]):
         """
         if "link" in options or "link_error" in options:
             return self.s().apply_async(args, kwargs, **options)
-        from sedano.result.publication import publish
-
-        return publish(self._app.outlet, Signature(self.name, *given(args, kwargs)).set(**options))
+        return _publish()(self._app.outlet, Signature(self.name, *given(args, kwargs)).set(**options))
 
     def s(self, *args: Any, **kwargs: Any) -> Sig[R_co]:
         """Return a signature of this task; a canvas may put results before its arguments."""

@@ -105,9 +105,7 @@ class Composer:
         asked = draft.command
         ref = asked.data_ref or self.check(asked.args, asked.kwargs)
         lineage = marked(self._ports, draft.lineage or lineage, asked.task_id, asked.task)
-        command = asked._replace(
-            id=message_id, source=self.source, time=self._ports.clock.now(), clock=self._lamport.forward(), lineage=lineage,
-        )  # fmt: skip
+        command = asked.stamped(message_id, self.source, self._ports.clock.now(), self._lamport.forward(), lineage)
         if ref is not None:
             command = command._replace(args=(), kwargs={}, data_ref=ref)
         outgoing = Outgoing(codec.encode(command), draft.delay, asked.tenant, serial_key=draft.serial_key)

@@ -192,7 +192,8 @@ class MemoryLedger:
             return aged
 
     def _store(self, record: TaskRecord, until: float) -> None:
-        before = self._records[record.task_id].state if record.task_id in self._records else states.PENDING
+        kept = self._records.get(record.task_id)
+        before = kept.state if kept is not None else states.PENDING
         if record.state != before and not states.may_become(before, record.state):
             raise AssertionError(f"no write makes {record.state} of {before}; see states.ROWS")
         self._records[record.task_id] = record

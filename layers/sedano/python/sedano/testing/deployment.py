@@ -93,9 +93,9 @@ class SentQueues(MemoryQueues):
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Send, and remember the messages that the queue took."""
         answers = super().send(queue, messages)
-        accepted = [m for m, refused in zip(messages, answers, strict=True) if refused is None]
+        accepted = [m for m, refused in zip(messages, answers, strict=True) if refused is None] if any(answers) else messages
         if queue not in (RECORDS, PARKED):
-            self.sent += [m.body for m in accepted if not self._timed or _id(m.body) not in self._timed]
+            self.sent += [m.body for m in accepted if _id(m.body) not in self._timed] if self._timed else [m.body for m in accepted]
         if self._twice and queue != PARKED and not is_fifo(queue):
             super().send(queue, [m._replace(delay=min(m.delay + COPY_S, self.bounds.max_delay)) for m in accepted])
         return answers

@@ -14,7 +14,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from sedano.engine.batch import Batch
@@ -29,6 +29,10 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING
 from sedano.ports import Delivery, Ports
 from sedano.ports.absent import require
+
+DAY_S = 86_400
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
+"""Writes each line; `json.dumps` would make an encoder for each."""
 
 
 class Recorder:
@@ -104,10 +108,15 @@ def _by_day(events: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the lines of *events* by their UTC day."""
     days: dict[str, list[str]] = defaultdict(list)
     for event in events:
-        day = datetime.fromtimestamp(float(event["timestamp"]), UTC).date().isoformat()
-        days[day].append(_line(event))
+        days[_date(event["timestamp"] // DAY_S)].append(_line(event))
     return days
 
 
 def _line(event: Mapping[str, Any]) -> str:
-    return json.dumps(event, separators=(",", ":"), sort_keys=True) + "\n"
+    return _ENCODER.encode(event) + "\n"
+
+
+@lru_cache(maxsize=64)
+def _date(day: float) -> str:
+    """Return the date of the *day* since the epoch."""
+    return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()

@@ -137,7 +137,8 @@ class Publisher:
             self._wait(line, ticket)
         if ticket.batch:
             self._lead(message.queue, line, ticket.batch)
-        self._settle([message], [ticket.error])
+        if ticket.error is not None or self._stored:
+            self._settle([message], [ticket.error])
 
     def publish_all(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
         """Send all in tens, with bounded retries; answer None for each accepted message. Nothing goes to the backlog."""
@@ -287,8 +288,10 @@ class Publisher:
         answers = self._try(queue, messages)
         for pause in PAUSES:
             again = [i for i, a in enumerate(answers) if isinstance(a, Unavailable) and not isinstance(a, NotCalled)]
+            if not again:
+                break
             wait, left = pause * (1 - self._entropy.unit() / 2), deadlines.left(self._clock.monotonic())
-            if not again or (left is not None and left <= wait):
+            if left is not None and left <= wait:
                 break
             self._clock.sleep(wait)
             for index, answer in zip(again, self._try(queue, [messages[i] for i in again]), strict=True):

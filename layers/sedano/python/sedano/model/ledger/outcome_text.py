@@ -53,7 +53,8 @@ def write(outcome: Outcome) -> str:
         parts["nb"] = round(outcome.not_before * 1000)
     if outcome.added:
         parts["add"] = outcome.added
-    parts |= {name: list(found) for name, found in (("sec", outcome.section), ("call", outcome.call and outcome.call.parts)) if found}
+    if outcome.section or outcome.call:
+        parts |= {name: list(found) for name, found in (("sec", outcome.section), ("call", outcome.call and outcome.call.parts)) if found}
     return _dump(parts) if parts else ""
 
 

