@@ -33,6 +33,7 @@ TARGETS: Sequence[Target] = (
         ("aws.expressions.effects", "model.effects", "memory.effects", "engine.effects"),
         (*conformance("effects"), *stories("effects")),
     ),
+    Target("hooks", ("engine.hooks",), stories("hooks")),
     Target("memory-tasks", ("memory.ledger", "model.ledger.failures"), (*_LEDGER, *conformance("elections"), *unit("memory"))),
     Target("memory-leases", ("memory.leases",), (*_LEASES, *unit("memory"))),
     Target("memory-limits", ("memory.limits",), conformance("limits")),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sedano.canvas.signature import signature  # the module has the function's name: by way of the package mypy sees both
     from sedano.engine.body_sections import optional, poisonous, retry
     from sedano.engine.context import TaskContext, current
+    from sedano.engine.hooks import EndedRun, Publication
     from sedano.engine.registry import WorkerSettings
     from sedano.errors import Ignore, Reject, SedanoError
     from sedano.event import DomainEvent
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "COLD", "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "GroupResult", "Ignore", "Range", "Reject", "ResultSet", "Retry",
-    "Sedano", "SedanoError", "SharedTasks", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord", "chunks", "cron", "current",
-    "every", "fork", "group", "optional", "poisonous", "retry", "signature", "upcoming",
+    "COLD", "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "EndedRun", "GroupResult", "Ignore", "Publication", "Range",
+    "Reject", "ResultSet", "Retry", "Sedano", "SedanoError", "SharedTasks", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord",
+    "chunks", "cron", "current", "every", "fork", "group", "optional", "poisonous", "retry", "signature", "upcoming",
 ]  # fmt: skip
 
 _IMPORTER = "importlib._bootstrap"
@@ -80,7 +81,7 @@ def _home(name: str) -> ModuleType | None:
             import sedano.event as home
         case "Ignore" | "Reject" | "SedanoError":
             import sedano.errors as home
-        case "TaskContext" | "current" | "WorkerSettings" | "optional" | "poisonous" | "retry":
+        case "TaskContext" | "current" | "WorkerSettings" | "EndedRun" | "Publication" | "optional" | "poisonous" | "retry":
             home = _engine(name)
         case _:
             home = _model(name)
@@ -94,6 +95,8 @@ def _engine(name: str) -> ModuleType:
             import sedano.engine.context as home
         case "WorkerSettings":
             import sedano.engine.registry as home
+        case "EndedRun" | "Publication":
+            import sedano.engine.hooks as home
         case _:
             import sedano.engine.body_sections as home
     return home

@@ -25,6 +25,7 @@ from sedano.api.boot import Booting
 from sedano.api.checks_and_budgets import Guarded
 from sedano.api.configuration import Configured
 from sedano.api.declaration import app_name, queue_names
+from sedano.api.hooks import Hooked
 from sedano.api.leases_and_partitions import Exclusion
 from sedano.api.periodic import PeriodicTasks
 from sedano.api.sources import Sources
@@ -57,7 +58,7 @@ AWS = "sedano.aws.deployment:connect"
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
-class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hinting):
+class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hooked, Hinting):
     """An application: its tasks, its events, and its way to the outside.
 
     Args:

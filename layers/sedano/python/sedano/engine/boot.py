@@ -86,6 +86,10 @@ class Boot:
         self._is_begun = True
         try:
             self._start_all()
+            if self._registry.hooks:
+                from sedano.engine import hooks
+
+                hooks.start(self._registry.hooks, self._ports.telemetry)
             if self._registry.services:
                 from sedano.engine.services import Services
 

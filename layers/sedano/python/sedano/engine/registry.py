@@ -160,7 +160,7 @@ class Registry:
     *boot* and *services*: what a worker process starts before its first task. *origins*: where each name was declared
     (`sedano.engine.declaration_origins`). *needs*: the optional ports that the app needs, and `ORDER` or `DELAY` of the queues, each with
     what needs it. *bound*: the ports that the app is connected to. *boxes*: ends the programs of each box, by the task's name, when the app
-    is unbound. *configuration*: that of the application.
+    is unbound. *configuration*: that of the application. *hooks*: functions of the user beside each task, by their occasion.
 
     Filled while the user's module is imported, then only read.
     """
@@ -181,6 +181,7 @@ class Registry:
     bound: Ports | None = None
     boxes: dict[str, Callable[[], None]] = field(default_factory=dict)
     configuration: Configuration[Any] | None = None
+    hooks: dict[str, list[Callable[..., Any]]] = field(default_factory=dict)
 
     def need(self, what: str, user: str) -> None:
         """Note that *user*, something that the app declares, needs *what*: an optional port, or something of the queues.

@@ -19,7 +19,7 @@ _NO_WORKER = "no worker is started: `make local APP=… CODE=…` runs the app h
 _CURRENT = "write sedano.current(): the run of the task that is going on here"
 _PERIODIC = "write @app.periodic(…) above the task"
 _STATES = "a task has no states of its own: publish progress as a domain event, or write it to a store of yours"
-_HOOK = "link a callback (task.s(…).link(…), link_error(…)), or write it into the body"
+_HOOK = "write a hook of the app (app.before_run, after_run, on_retry, on_failure), or link a callback (task.s(…).link(…), link_error(…))"
 _RECORD = "a record keeps no arguments: keep what you need beside result.id"
 _NOT_ASKED = "no worker is asked anything: what they write down is read"
 _SCALES = "Lambda starts as many workers as there is work, up to the stage's settings (docs/deploy.md); app.budget(…) limits a queue"

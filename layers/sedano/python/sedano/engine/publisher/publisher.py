@@ -170,6 +170,10 @@ class Outlet:
             require_grant(self.ports, budget)
 
     def _post(self, drafts: Sequence[Draft], budget: int | None) -> None:
+        if self.registry.hooks:
+            from sedano.engine import hooks
+
+            hooks.publish(self.registry.hooks, drafts, self.ports.telemetry)
         context = CURRENT.get()
         if context is not None:
             self._into_outbox(context, drafts)

@@ -18,7 +18,6 @@ from sedano.engine.worker.body_preparation import Ready, limits_of, needed
 from sedano.engine.worker.body_results import failed
 from sedano.engine.worker.execution import Execution, Late
 from sedano.model.ledger.outcome import Run
-from sedano.ports import Ports
 
 if TYPE_CHECKING:
     from sedano.engine.worker.time_limits import Limited
@@ -96,9 +95,9 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
     TELEMETRY.set(execution.ports.telemetry)
     limits = limits_of(held.job)
     if limits is None:
-        run = await _call(held, arguments, context, execution.ports)
+        run = await _call(held, arguments, context, execution)
     else:
-        run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context, execution.ports))
+        run = await _within(execution.limited(held, limits, context, started), _call(held, arguments, context, execution))
     ran = execution.endings.ended(held, run, context, started)
     if execution.admission.noting:
         execution.admission.note(ran)
@@ -123,11 +122,11 @@ async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:
     return limited.settled(run)
 
 
-async def _call(held: Held, arguments: Arguments, context: TaskContext, ports: Ports) -> Run:
+async def _call(held: Held, arguments: Arguments, context: TaskContext, execution: Execution) -> Run:
     """Run the body; a cancellation that it did not get from here is a failure of its own."""
     body: Stepped | None = None
     try:
-        body = Stepped(lambda: held.job.task.function(*arguments[0], **arguments[1]), ports.clock)
+        body = Stepped(lambda: execution.body(held.job.task)(*arguments[0], **arguments[1]), execution.ports.clock)
         return await body
     except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
         return failed(error)
@@ -138,4 +137,4 @@ async def _call(held: Held, arguments: Arguments, context: TaskContext, ports: P
         return failed(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))  # without this frame
     finally:
         if body is not None:
-            body.tell(context, ports.telemetry)
+            body.tell(context, execution.ports.telemetry)

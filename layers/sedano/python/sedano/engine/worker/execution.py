@@ -29,6 +29,8 @@ from sedano.ports import Ports
 
 if TYPE_CHECKING:
     from sedano.engine.configuration import Configuration
+    from sedano.engine.hooks import RunHooks
+    from sedano.engine.registry import Registry, TaskSpec
     from sedano.engine.worker.body_coroutines import Turns
     from sedano.engine.worker.time_limits import Limited
 
@@ -41,13 +43,22 @@ RunLoop = Callable[[Sequence[Ready], "Execution", Batch, Callable[[Ran], None]],
 DRAINED = "the worker stops; a task that it has not begun goes back to its queue"
 
 
+def hooks_of(registry: Registry) -> RunHooks | None:
+    """Return the hooks of the bodies of *registry*; None without any."""
+    if not registry.hooks:
+        return None
+    from sedano.engine.hooks import RunHooks
+
+    return RunHooks(registry.hooks)
+
+
 class Execution(NamedTuple):
     """Runs bodies.
 
     *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* checks a job that is about to begin,
     *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run at
     once; None: all. *holds* returns whether a job is still this worker's. *draining*: set when no more bodies are begun. *tables*: those
-    that effects may write to. *configuration*: that of the app; each body sees one version.
+    that effects may write to. *configuration*: that of the app; each body sees one version. *hooks*: those of the app.
     """
 
     ports: Ports
@@ -67,6 +78,7 @@ class Execution(NamedTuple):
     turns: Turns | None = None
     tables: Mapping[str, tuple[str, ...]] = NO_TABLES
     configuration: Configuration[Any] | None = None
+    hooks: RunHooks | None = None
 
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
@@ -109,6 +121,10 @@ class Execution(NamedTuple):
             made.snapshot = self.configuration.newest
         self.began.append(made)
         return made
+
+    def body(self, task: TaskSpec) -> Callable[..., Any]:
+        """Return the function of *task*, with the hooks of the app around it."""
+        return task.function if self.hooks is None else self.hooks.around(task)
 
     def begin(self, held: Held, batch: Batch) -> TaskContext | None:
         """Return the context of the body of *held*, which begins now; None when it must not, because another worker may have begun it."""
@@ -185,7 +201,7 @@ class Execution(NamedTuple):
         context = self.begin(held, batch)
         if context is None:
             return None
-        body, telemetry = held.job.task.function, self.ports.telemetry
+        body, telemetry = self.body(held.job.task), self.ports.telemetry
         if limits is None:
             run = contextvars.copy_context().run(called, body, arguments, context, telemetry)
         else:

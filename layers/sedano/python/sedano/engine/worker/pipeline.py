@@ -52,7 +52,7 @@ from sedano.engine.worker.body_preparation import Preparation
 from sedano.engine.worker.body_results import Endings, refused
 from sedano.engine.worker.claim_extension import Extending, Ticker, threaded
 from sedano.engine.worker.claims import Claiming
-from sedano.engine.worker.execution import DRAINED, Execution, RunLoop
+from sedano.engine.worker.execution import DRAINED, Execution, RunLoop, hooks_of
 from sedano.engine.worker.failure_log import tell_failure
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.gate_order import GATES, voting
@@ -160,7 +160,7 @@ class Worker:
             pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
             draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock), tables=registry.tables,
-            configuration=registry.configuration,
+            configuration=registry.configuration, hooks=hooks_of(registry),
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
@@ -314,6 +314,8 @@ class Worker:
         answer = self._judge_and_record(ran)
         judged, found = (answer, answer.ran) if isinstance(answer, Judged) else (None, ran)
         tell_failure(found, judged, self.ports.telemetry)
+        if self._execution.hooks is not None:
+            self._execution.hooks.end(found, judged, self.ports.telemetry)
         if self._listener is not None:
             passing(self.ports.telemetry, "listen", partial(self._listener, found, judged), None)
         return answer
