@@ -40,7 +40,7 @@ from sedano.model.canvas import (
     page_reader as page,
 )
 from sedano.model.history import (
-    snapshot,
+    manifests,
 )
 from sedano.model.limits import (
     rate as rates,
@@ -274,8 +274,8 @@ def _of_stores() -> list[Target]:
         reader("circuit", lambda d: breaker.from_text(text_of(d)), words.CIRCUITS, lambda c: breaker.to_text(c).encode()),
         reader("health", lambda d: health.from_text(text_of(d)), words.HEALTHS, lambda h: health.to_text(h).encode()),
         reader("budget", lambda d: budget.from_text(text_of(d)), words.BUDGETS, lambda b: budget.to_text(b).encode()),
-        reader("manifest", snapshot.read_snapshot, words.MANIFESTS, snapshot.write_snapshot, words=words.MANIFEST),
-        reader("pointer", snapshot.read_pointer, words.POINTERS, snapshot.write_pointer),
+        reader("manifest", manifests.read_snapshot, words.MANIFESTS, manifests.write_snapshot, words=words.MANIFEST),
+        reader("pointer", manifests.read_pointer, words.POINTERS, manifests.write_pointer),
         reader("history", _history, [*seeds.small(lines, 40), *words.CELERY], words=words.EVENTS, weight=2),
         reader("explain", _explained, [*seeds.small(lines, 20), *words.HELD], words=words.EVENTS),
     ]  # fmt: skip

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sedano.model.history.snapshot import Part, Pointer, Snapshot, write_pointer, write_snapshot
+from sedano.model.history.manifests import Part, Pointer, Snapshot, write_pointer, write_snapshot
 from sedano.model.messages import attributes as wire
 from sedano.model.schedules.agenda import Agenda, Periodic, ScheduledCall, write_agenda
 from sedano.model.schedules.schedule import Schedule, State

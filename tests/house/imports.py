@@ -109,7 +109,7 @@ LATE = {
         "workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
         "workflow/built_in_tasks.py": "every worker can direct workflows; the first command loads the engine of it",
         "workflow/files.py": "PyYAML is an extra: only workflows in YAML need it",
-        "workflow/flow_result.py": "only a program that waits for a run loads waiting; no worker does",
+        "workflow/flow_handle.py": "only a program that waits for a run loads waiting; no worker does",
         "workflow/drawing.py": "only a program that draws loads the drawing; no worker does",
     }.items()
 } | {

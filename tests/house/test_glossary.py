@@ -47,6 +47,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "connection_breaker": "the breaker of a connection to a service",
         "deployments": "the moment of the last deployment of an app",
         "worker_advice": "the warnings of a process at its start",
+        "number_ranges": "whether an option is a number within a range",
         "prefetch": "how many messages a process that runs workers asks for",
         "restarts": "when a process that works is replaced",
         "settings": "the settings of a project, read from pyproject.toml",

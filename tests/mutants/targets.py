@@ -151,7 +151,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "history-rules",
-        each("model.history", "attempts event_order live_state registers snapshot spans live_tasks stage_changes task_costs tenant_loads"),
+        each("model.history", "attempts event_order live_state registers manifests spans live_tasks stage_changes task_costs tenant_loads"),
         (
             *unit("attempts", "registers", "live", "spans", "stage_changes", "task_costs", "task_query", "tenant_loads"),
             *stories("view_agrees"),
@@ -197,7 +197,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "declarations",
-        each("model.tasks", "annotations parameters number_ranges signature"),
+        ("model.number_ranges", *each("model.tasks", "annotations parameters signature")),
         (
             *unit("engine/parameters", "signature", "declaration"),
             *stories("newcomers_mistakes", "canvas_bad_input", "time_and_flow_bad_input"),

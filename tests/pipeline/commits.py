@@ -18,8 +18,8 @@ from sedano.engine.history.commits import History
 from sedano.engine.leases import Leasing
 from sedano.errors import LeaseTaken, SedanoError, Unavailable
 from sedano.memory.archive import MemoryArchive
-from sedano.model.history import snapshot as rule
-from sedano.model.history.snapshot import Snapshot
+from sedano.model.history import manifests as rule
+from sedano.model.history.manifests import Snapshot
 from sedano.ports import Leases, Ports
 from sedano.ports.archive import Archive
 

@@ -15,8 +15,8 @@ from sedano.engine.leases import Leasing
 from sedano.errors import ConfigurationError, FencedOff, LeaseTaken
 from sedano.memory.archive import MemoryArchive
 from sedano.memory.folder_archive import FolderArchive, FolderLeases
-from sedano.model.history import snapshot as rule
-from sedano.model.history.snapshot import Pointer, Snapshot
+from sedano.model.history import manifests as rule
+from sedano.model.history.manifests import Pointer, Snapshot
 from tests.conformance.worlds import session_of
 from tests.pipeline.commits import DURATION_MS, Commits, build, compact, episodes, in_memory, rows
 

@@ -9,7 +9,7 @@ from glue_jobs import history as job
 from glue_jobs.pipeline.history import LINES, REGISTERS
 from sedano.errors import ConfigurationError
 from sedano.history import open_history
-from sedano.model.history import snapshot as rule
+from sedano.model.history import manifests as rule
 from tests.pipeline.streams import lives, written
 from tests.pipeline.test_history import options
 

@@ -12,8 +12,8 @@ from sedano.views.panels import ScreenQuery
 from sedano.views.screens import SCREENS
 from sedano.views.tasks import TaskRow
 from sedano.web.addresses import Address, address, parse
+from sedano.web.bars import progress, span
 from sedano.web.canvas_tree import DEEPEST, BoxBranch, forest
-from sedano.web.drawings import progress, span
 from sedano.web.markup import Markup, document, el, esc, join
 from sedano.web.respond import ASSETS, asset
 from tests.stories.shopfront import NASTY, Elements

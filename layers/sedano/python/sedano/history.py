@@ -1,5 +1,5 @@
 """Histories: what a pipeline reads from and commits to. See `sedano.engine.history.commits` for the steps and
-`sedano.model.history.snapshot` for the rule.
+`sedano.model.history.manifests` for the rule.
 
     history = open_history("build/history")
     with editing(history) as edition:
@@ -21,7 +21,7 @@ from sedano.engine.history.commits import Edition, History
 from sedano.engine.leases import Leasing
 from sedano.errors import SedanoError
 from sedano.host.archives import CONTROL_TABLE, archive_at, landed_at, ports_at
-from sedano.model.history.snapshot import Part, Snapshot
+from sedano.model.history.manifests import Part, Snapshot
 from sedano.ports.archive import Archive
 
 __all__ = ["CONTROL_TABLE", "Archive", "Edition", "History", "Part", "Snapshot", "editing", "find_jobs", "landed_at", "open_history"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sedano.engine.registry import WorkerSettings
 from sedano.errors import OptionError
+from sedano.model.number_ranges import is_count, is_number
 from sedano.model.retry import MAX_EXECUTIONS
-from sedano.model.tasks.number_ranges import is_count, is_number
 
 _COUNTS = {
     "concurrency": (1, 1_000, ""),

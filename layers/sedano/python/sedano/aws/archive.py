@@ -1,7 +1,7 @@
 """An archive in S3: names below a prefix of one bucket, changed by `If-Match` and `If-None-Match`.
 
 S3's mark of an object is its ETag, a digest of the bytes. So a compare-and-swap compares contents, and a fence must be in the bytes
-(`sedano.model.history.snapshot`): metadata would leave the mark as it is.
+(`sedano.model.history.manifests`): metadata would leave the mark as it is.
 """
 
 from __future__ import annotations

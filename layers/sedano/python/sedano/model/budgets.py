@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model.memos import moment, parts
-from sedano.model.tasks.number_ranges import is_count, is_number
+from sedano.model.number_ranges import is_count, is_number
 
 MOST = 10_000
 LONGEST_S = 86_400.0

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, get_args
 
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model.memos import moment, parts
-from sedano.model.tasks.number_ranges import is_count, is_number
+from sedano.model.number_ranges import is_count, is_number
 
 FAILURE = "failure"
 """The mark of an unexpected failure of the task itself; that of a health check is ``check:state``."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model.memos import moment, parts
 from sedano.model.messages.attributes import is_name
-from sedano.model.tasks.number_ranges import is_number
+from sedano.model.number_ranges import is_number
 
 HEALTHY, DEGRADED, INSECURE, UNHEALTHY, UNAVAILABLE = "healthy", "degraded", "insecure", "unhealthy", "permanently unavailable"
 STATES = (HEALTHY, DEGRADED, INSECURE, UNHEALTHY, UNAVAILABLE)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sedano.views.canvas import FAILED, Box, CanvasView
 from sedano.views.panels import Cell, Screen, ScreenQuery
 from sedano.web.addresses import address
-from sedano.web.drawings import progress, span
+from sedano.web.bars import progress, span
 from sedano.web.markup import NOTHING, Markup, el, join
 from sedano.web.tables import badge, link, section, short
 

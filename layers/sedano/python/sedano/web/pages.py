@@ -15,8 +15,8 @@ from sedano.views.screens import NEW, TENANTS
 from sedano.views.task import TaskView
 from sedano.views.trace import TraceView
 from sedano.web.addresses import address
+from sedano.web.bars import span
 from sedano.web.canvas_tree import canvas
-from sedano.web.drawings import span
 from sedano.web.log_links import LogPlace, logs_of
 from sedano.web.markup import NOTHING, Markup, el, join, outside
 from sedano.web.tables import badge, content, link, panel, scrolling, section, style

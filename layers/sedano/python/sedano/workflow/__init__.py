@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sedano.workflow.files import load
     from sedano.workflow.finder import find, runs
     from sedano.workflow.flow import Flow
-    from sedano.workflow.flow_result import FlowResult, FlowView, StepView
+    from sedano.workflow.flow_handle import FlowResult, FlowView, StepView
     from sedano.workflow.values import each, own
 
 __all__ = ["Flow", "FlowResult", "FlowView", "Input", "Step", "StepView", "Workflow", "each", "find", "load", "own", "runs"]
@@ -54,7 +54,7 @@ def _home(name: str) -> ModuleType | None:
         case "Flow":
             import sedano.workflow.flow as home
         case "FlowResult" | "FlowView" | "StepView":
-            import sedano.workflow.flow_result as home
+            import sedano.workflow.flow_handle as home
         case "each" | "own":
             import sedano.workflow.values as home
         case _:

@@ -23,7 +23,7 @@ from sedano.model.workflow import value_types as kinds
 from sedano.model.workflow.definition import OnFailure, written
 from sedano.model.workflow.definition_reader import Path, Problem, read
 from sedano.workflow.flow import Flow
-from sedano.workflow.flow_result import FlowResult
+from sedano.workflow.flow_handle import FlowResult
 from sedano.workflow.names import WorkflowApp
 from sedano.workflow.values import Each, Placeholder, When
 

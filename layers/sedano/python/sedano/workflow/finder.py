@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sedano.workflow.built_in_tasks import enlist
-from sedano.workflow.flow_result import FlowResult
+from sedano.workflow.flow_handle import FlowResult
 from sedano.workflow.names import WorkflowApp
 
 

@@ -23,7 +23,7 @@ from sedano.model.workflow.definition_reader import Path, Problem
 from sedano.model.workflow.validation import Known, check
 from sedano.workflow.built_in_tasks import enlist
 from sedano.workflow.drawing import as_mermaid, as_svg
-from sedano.workflow.flow_result import FlowResult
+from sedano.workflow.flow_handle import FlowResult
 from sedano.workflow.names import COLLECT, PATROL, WORKFLOW, WorkflowApp
 
 KEPT_S = 86_400.0

@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from sedano.errors import MessageRefused
-from sedano.model import refusals
-from sedano.model.canvas.page_reader import MOST_BYTES, Item, parse
+from sedano.model.canvas.page_reader import Item, parse, referred
 from sedano.model.messages.message import BlobRef
 from sedano.ports import Blobs
 
@@ -57,12 +55,6 @@ class Plans:
         return page
 
     def _read(self, name: str) -> bytes:
-        kind, _, rest = name.partition(":")
-        digest, _, size = rest.partition(":")
-        if kind != "blob" or not (size.isascii() and size.isdigit()):
-            raise MessageRefused(refusals.SCHEMA, "canvasplan", "names no page of a canvas")
-        if len(size) > 8 or int(size) > MOST_BYTES:
-            raise MessageRefused(refusals.SCHEMA, "canvasplan", f"a page of more than {MOST_BYTES} bytes")
-        ref = BlobRef(digest, int(size))
+        ref = referred(name)
         written = self._written
         return written[1] if written is not None and written[0] == ref else self._blobs.get(ref)

@@ -1,4 +1,4 @@
-"""Committing to a history: lease → token-scoped prefix → manifest → fenced pointer. The steps around `sedano.model.history.snapshot`.
+"""Committing to a history: lease → token-scoped prefix → manifest → fenced pointer. The steps around `sedano.model.history.manifests`.
 
 The lease only keeps two runs from doing the same work; that no delta is lost or doubled is the pointer's doing. So a run that loses its
 lease in the middle, and does not know, is refused where it would do harm (`FencedOff`), and what it wrote is collected later.
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from sedano.engine.leases import Busy, Leasing
 from sedano.errors import ConfigurationError, FencedOff, LeaseTaken, SedanoError, Unavailable
-from sedano.model.history import snapshot as rule
-from sedano.model.history.snapshot import POINTER, Part, Pointer, Snapshot
+from sedano.model.history import manifests as rule
+from sedano.model.history.manifests import POINTER, Part, Pointer, Snapshot
 from sedano.model.leases import Term
 from sedano.ports.archive import Archive, Kept
 

@@ -23,6 +23,7 @@ from sedano.model import refusals
 from sedano.model.messages import attributes as wire
 from sedano.model.messages import stamps
 from sedano.model.messages.lineage import MAX_HOPS
+from sedano.model.messages.message import BlobRef
 from sedano.model.messages.strict_json import load, shown
 from sedano.model.messages.timestamps import LAST_SECOND
 
@@ -257,3 +258,18 @@ _KINDS: Mapping[str, tuple[Table, Callable[[Mapping[str, Any], str], None]]] = {
     "task": (_STEP, _whole), "chain": (_CHAIN, _whole_chain), "group": (_GROUP, _whole_group), "page": (_APART, _whole),
 }  # fmt: skip
 _PAGE: Table = {"item": _item, **_CALLBACKS}
+
+
+def referred(name: str) -> BlobRef:
+    """Return the page of the blob store that *name* refers to, as `pages.refer` wrote it.
+
+    Raises:
+        MessageRefused: it refers to no page, or to one that is too long.
+    """
+    kind, _, rest = name.partition(":")
+    digest, _, size = rest.partition(":")
+    if kind != "blob" or not (size.isascii() and size.isdigit()):
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", "names no page of a canvas")
+    if len(size) > 8 or int(size) > MOST_BYTES:
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"a page of more than {MOST_BYTES} bytes")
+    return BlobRef(digest, int(size))

@@ -66,7 +66,7 @@ class Written(NamedTuple):
 
 
 def refer(ref: BlobRef) -> str:
-    """Return how a page in the blob store is named."""
+    """Return the name of a page in the blob store; `page_reader.referred` reads it."""
     return f"blob:{ref.digest}:{ref.size}"
 
 
