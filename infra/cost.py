@@ -172,6 +172,7 @@ def tasks(
         ("arguments, results and pages in S3", MILLION * shape.in_s3 + pages, (LIST.s3_put + LIST.s3_get) / MILLION),
         ("history events sent and received", told + 2 * _taken(told, records), LIST.sqs_request / MILLION),
         ("history kept, objects", objects, LIST.s3_put / MILLION),
+        ("roll-ups of the history written, in the table and in its index", 2 * objects, LIST.dynamodb_write / MILLION),
         ("recorder invoked", objects, LIST.lambda_request / MILLION),
         ("recorder waits for AWS, GB·s", objects * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
         ("metrics logged, GB", batches * LOGGED / 1e9, LIST.log_gb),

@@ -16,8 +16,8 @@ Actions = Mapping[str, Sequence[str]]
 
 VIEWER: Actions = MappingProxyType({
     "ledger": ("dynamodb:GetItem", "dynamodb:BatchGetItem"), "control": ("dynamodb:GetItem", "dynamodb:BatchGetItem"),
-    "members": ("dynamodb:Query",), "failures": ("dynamodb:Query",), "history": ("s3:ListBucket",), "events": ("s3:GetObject",),
-    "blobs": ("s3:ListBucket",), "values": ("s3:GetObject",), "commands": ("sqs:GetQueueAttributes",),
+    "members": ("dynamodb:Query",), "rollups": ("dynamodb:Query",), "failures": ("dynamodb:Query",), "history": ("s3:ListBucket",),
+    "events": ("s3:GetObject",), "blobs": ("s3:ListBucket",), "values": ("s3:GetObject",), "commands": ("sqs:GetQueueAttributes",),
     "parked": ("sqs:GetQueueAttributes",), "timers": ("scheduler:GetSchedule",), "stacks": ("cloudformation:DescribeStacks",),
 })  # fmt: skip
 """Pages, lists, one task with its result, and finding the stage by its name."""

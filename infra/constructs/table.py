@@ -11,6 +11,8 @@ PARTITION_KEY = "pk"
 TTL_ATTRIBUTE = "ttl"
 MEMBERS, MEMBERS_KEY = "members", "knd"
 """The index of the members of the cluster and its partition key, as the library names them."""
+ROLLUPS, ROLLUPS_KEY, ROLLUPS_ORDER = "rollups", "rod", "rom"
+"""The index of the roll-ups of the history, its partition key and sort key, as the library names them."""
 FAILURES, FAILURES_KEY, FAILURES_ORDER = "failures", "tri", "tat"
 FAILURES_ENTRY = ("tid", "st", "nm", "try", "ek", "wh")
 """The index of failed tasks, its partition key and sort key, and the attributes that it holds, as the library names them."""
@@ -55,6 +57,20 @@ class Table(Construct):
         self.table.add_global_secondary_index(
             index_name=MEMBERS,
             partition_key=dynamodb.Attribute(name=MEMBERS_KEY, type=dynamodb.AttributeType.STRING),
+            projection_type=dynamodb.ProjectionType.ALL,
+            max_read_request_units=self._ceiling.reads,
+            max_write_request_units=self._ceiling.writes,
+        )
+
+    def index_rollups(self) -> None:
+        """Add the index by which views find the roll-ups of the history by their minute (`sedano.aws.rollups`).
+
+        DynamoDB adds one index to an existing table in each deployment, without an interruption. Items without its key are not in it.
+        """
+        self.table.add_global_secondary_index(
+            index_name=ROLLUPS,
+            partition_key=dynamodb.Attribute(name=ROLLUPS_KEY, type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name=ROLLUPS_ORDER, type=dynamodb.AttributeType.NUMBER),
             projection_type=dynamodb.ProjectionType.ALL,
             max_read_request_units=self._ceiling.reads,
             max_write_request_units=self._ceiling.writes,

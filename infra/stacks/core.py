@@ -36,7 +36,7 @@ from ..constructs.operators import Actions, allowed
 from ..constructs.queue import FIFO, WorkQueue, names_begin
 from ..constructs.role import statements
 from ..constructs.streams import StreamTable, service_of
-from ..constructs.table import FAILURES, MEMBERS
+from ..constructs.table import FAILURES, MEMBERS, ROLLUPS
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
 from ..places import FUNCTIONS, HISTORY_PREFIX
@@ -51,6 +51,9 @@ RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 NEXT_ROUND = "The next round does the work that a round missed: nothing is lost."
 #: What effects in the transaction of a record need on a table of the user's own; a body may read what its conditions name.
 EFFECTS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
+#: The recorder writes roll-ups into the control table and nothing else; a call without keys would meet `ForAllValues` alone.
+_LEADING = "dynamodb:LeadingKeys"
+ROLLUPS_ALONE = {"ForAllValues:StringLike": {_LEADING: ["ROLLUP#*"]}, "Null": {_LEADING: "false"}}
 #: The construct of what serves queues in place of the worker function.
 PROCESSES = "Processes"
 #: To whom the timers' role may be handed.
@@ -219,6 +222,7 @@ class CoreStack(StageStack):
         together = {} if self._config.local else {"batch": RECORDS_TOGETHER, "window": RECORDS_WAIT}
         recorder.consume("From-records", self._records, concurrency=self._config.concurrency_aside, **together)
         recorder.allow(["sqs:SendMessage"], self._parked.queue_arn)
+        recorder.allow(["dynamodb:PutItem"], self._control.table_arn, where=ROLLUPS_ALONE)
         self._allow_blobs(recorder, "s3:PutObject")
         self._allow_keys(recorder)
         recorder.allow_objects(
@@ -333,8 +337,8 @@ class CoreStack(StageStack):
         """Let *grantee*, whom a person works as, do what *roles* of `constructs.operators` allow."""
         arns = {
             "ledger": [self._ledger.table_arn], "control": [self._control.table_arn], "settings": [self._control.table_arn],
-            "members": [f"{self._control.table_arn}/index/{MEMBERS}"], "failures": [f"{self._ledger.table_arn}/index/{FAILURES}"],
-            "history": [self._history.bucket_arn],
+            "members": [f"{self._control.table_arn}/index/{MEMBERS}"], "rollups": [f"{self._control.table_arn}/index/{ROLLUPS}"],
+            "failures": [f"{self._ledger.table_arn}/index/{FAILURES}"], "history": [self._history.bucket_arn],
             "events": [self._history.arn_for_objects(f"{HISTORY_PREFIX}*")], "blobs": [self._blobs.bucket_arn],
             "values": [self._blobs.arn_for_objects("*")], "commands": self._command_arns(), "topics": [self._events.queue_arn],
             "parked": [self._parked.queue_arn], "records": [self._records.queue_arn], "timers": [self._timers.schedules],

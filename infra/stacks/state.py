@@ -56,6 +56,7 @@ class StateStack(StageStack):
         CfnOutput(self, LEDGER, value=ledger.table.table_name)
         control = Table(self, "Control", permanent=permanent, ceiling=ceiling, key=key)
         control.index_members()
+        control.index_rollups()
         CfnOutput(self, CONTROL, value=control.table.table_name)
         blobs = Bucket(self, "Blobs", permanent=permanent, emptied=config.empty_buckets, key=key, days=config.blob_days)
         history = Bucket(

@@ -113,7 +113,8 @@ def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Pat
         for column in ("failed_day", "failed", "error", "place"):
             database.execute(f"ALTER TABLE task DROP COLUMN {column}")
         database.execute("ALTER TABLE member DROP COLUMN answers")
-        database.execute("DROP TABLE effect")
+        for table in ("effect", "rollup"):
+            database.execute(f"DROP TABLE {table}")
         database.execute("PRAGMA user_version = 1")
         assert layout(database) != before
     ledger = ports_at(path)[0].ledger
@@ -133,6 +134,7 @@ def test_a_file_of_the_layout_in_which_effects_made_their_own_table_is_changed_a
         first.effects.record(success(), [TableWrite("orders", "put", key, item={**key, "n": 1})], claimed=True)
     with sqlite3.connect(path) as database:
         before = layout(database)
+        database.execute("DROP TABLE rollup")
         if not had_effects:
             database.execute("DROP TABLE effect")
         database.execute("PRAGMA user_version = 3")
@@ -144,7 +146,7 @@ def test_a_file_of_the_layout_in_which_effects_made_their_own_table_is_changed_a
 
 def layout(database: sqlite3.Connection) -> list[object]:
     """The columns and indexes of the tables that have changed."""
-    changed = ("task", "member", "effect")
+    changed = ("task", "member", "effect", "rollup")
     return [database.execute(f"PRAGMA {one}({table})").fetchall() for one in ("table_info", "index_list") for table in changed]
 
 

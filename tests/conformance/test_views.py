@@ -22,7 +22,23 @@ from sedano.model.limits.concurrency import Permit
 from sedano.model.memos import CIRCUIT, Memo, memo_name
 from sedano.model.schedules.agenda import Agenda, agenda_of, begun
 from sedano.ports import PARKED, RECORDS, MemberRecord, Outgoing, Ports, command_queue
-from sedano.views import canvas, circuits, costs, failures, locks, now, queues, schedules, stage_changes, tail, task, tasks, trace, workers
+from sedano.views import (
+    canvas,
+    circuits,
+    costs,
+    failures,
+    locks,
+    now,
+    queues,
+    schedules,
+    stage_changes,
+    tail,
+    task,
+    tasks,
+    throughput,
+    trace,
+    workers,
+)
 from sedano.views.plain import plain
 from sedano.views.reader import About
 from tests.conformance.worlds import World, session_of
@@ -110,6 +126,8 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3}, 5),
     "schedules": (schedules.schedules, {"dynamodb.BatchGetItem": 1}, 16),
     "tasks": (lambda app: tasks.tasks(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
+    "throughput": (throughput.throughput, {"dynamodb.Query": 2}, 1),
+    "throughput of a week": (lambda app: throughput.throughput(app, "7d"), {"dynamodb.Query": 9}, 4.5),
     "failures": (lambda app: failures.failures(app, 1), {"dynamodb.GetItem": 1, "dynamodb.Query": 4}, 3),
     "failures of three days": (lambda app: failures.failures(app, 3), {"dynamodb.GetItem": 1, "dynamodb.Query": 12}, 7),
     "task": (lambda app: task.task(app, "odd"), {"dynamodb.GetItem": 2}, 2),
@@ -131,7 +149,8 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
         "sqs.GetQueueAttributes": 2,
     }, 23.5),
 }  # fmt: skip
-"""Each view with the calls and the read units of DynamoDB that it may cost on this stage."""
+"""Each view with the calls and the read units of DynamoDB that it may cost on this stage, at midnight: a window spans one day more."""
+SETTLED = ("task", "whole task", "canvas", "trace", "throughput", "throughput of a week")
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -139,7 +158,7 @@ def test_a_view_reads_so_much_and_says_so(app: Sedano, name: str) -> None:
     view, calls, units = VIEWS[name]
     about: About = view(app).about
     assert (about.at, dict(about.reads.calls), about.reads.units) == (NOW, calls, units)
-    assert about.certainty == ("settled" if name in ("task", "whole task", "canvas", "trace") else "live")
+    assert about.certainty == ("settled" if name in SETTLED else "live")
 
 
 @pytest.mark.parametrize("world", ["moto"], indirect=True)

@@ -33,6 +33,7 @@ from sedano.aws.machine import SystemClock
 from sedano.aws.members import DynamoMembers
 from sedano.aws.memos import DynamoMemos
 from sedano.aws.queues import SqsQueues
+from sedano.aws.rollups import DynamoRollups
 from sedano.aws.schedules import DynamoSchedules
 from sedano.aws.settings import command_addresses
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
@@ -59,6 +60,7 @@ from sedano.ports import (
 from sedano.ports.consumers import Consumers
 from sedano.ports.effects import Effects
 from sedano.ports.limits import Limits
+from sedano.ports.rollups import Rollups
 from sedano.sqlite.deployment import connect
 from sedano.sqlite.store import Store
 from tests.plugins.resources import QUEUES, Resources
@@ -79,6 +81,7 @@ class World:
     queues: Queues
     blobs: Blobs
     events: Events
+    rollups: Rollups
     members: Members
     leases: Leases
     control: ControlStore
@@ -163,6 +166,7 @@ def over_aws(resources: Resources) -> World:
 def in_the_control_table(dynamodb: Any, table: str) -> dict[str, Any]:
     """The ports that keep their things in the control table and nowhere else, by name."""
     return {
+        "rollups": DynamoRollups(dynamodb, table),
         "members": DynamoMembers(dynamodb, table),
         "control": DynamoControl(dynamodb, table),
         "flow_runs": DynamoFlowRuns(dynamodb, table),

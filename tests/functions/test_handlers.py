@@ -14,6 +14,9 @@ from tests.functions.conftest import Functions, environment, handler_of
 from tests.functions.corner import Sold, add, app, big
 from tests.plugins.resources import Resources
 
+RECORDED = {"s3.PutObject": 1, "dynamodb.PutItem": 1}
+"""What one object of the history takes: itself, and its sums."""
+
 
 def queues(functions: Functions) -> dict[str, str]:
     """The URLs of all queues by name."""
@@ -156,14 +159,14 @@ def test_the_history_tells_what_router_and_recorder_cost_and_telling_costs_the_r
     assert (routed["messages"], routed["given_back"], routed["cold"]) == (1, 0, True)
     assert routed["calls"] == {"sqs.SendMessageBatch": 1 + 2}, "the client's, which here is the same process, and one to each of two queues"
     (recorded,) = told(functions, "recorder-invocation")
-    assert (recorded["messages"], recorded["calls"]) == (1, {"s3.PutObject": 1})
+    assert (recorded["messages"], recorded["calls"]) == (1, RECORDED)
     functions.sqs.send_message(QueueUrl=urls["events"], MessageBody="{")
     functions.run("router", functions.event(urls["events"]))
     functions.run("recorder", functions.event(urls["records"]))
     assert told(functions, "message-parked")[0]["reason"] == "malformed"
     parking = {"sqs.SendMessageBatch": 2, "ssm.GetParameter": 1, "ssm.PutParameter": 1}
     assert told(functions, "router-invocation")[1]["calls"] == parking, "the record before, what was parked, and the stage's new key"
-    assert told(functions, "recorder-invocation")[1]["calls"] == {"s3.PutObject": 1}
+    assert told(functions, "recorder-invocation")[1]["calls"] == RECORDED
 
 
 def test_a_line_tells_the_memory_that_lambda_bills(resources: Resources, settings: Mapping[str, str]) -> None:

@@ -54,6 +54,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "store_clock": "the time at a store, as an interval that contains it",
     },
     "ports": {
+        "rollups": "the store of the sums of each object of the history",
         "absent": "the placeholders of optional ports",
         "archive": "the store of files of the history",
         "consumers": "the queues as their readers see them",
@@ -87,6 +88,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "worker_events": "the worker events of one invocation, packed",
     },
     "aws": {
+        "rollups": "adapter of the port of the same name",
         "archive": "adapter of the port of the same name",
         "blobs": "adapter for large values in S3",
         "client": "the AWS client: session, faults, tables",
@@ -112,6 +114,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "webhook_secrets": "adapter of the port of the same name",
     },
     "memory": {
+        "rollups": "adapter of the port of the same name",
         "effects": "adapter of the port of the same name",
         "functions": "adapter of the port of the same name",
         "archive": "adapter of the port of the same name",
@@ -127,6 +130,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "webhook_secrets": "adapter of the port of the same name",
     },
     "sqlite": {
+        "rollups": "adapter of the port of the same name",
         "effects": "adapter of the port of the same name",
         "archive": "adapter of the port of the same name",
         "blobs": "adapter for large values",

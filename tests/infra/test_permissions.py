@@ -1,5 +1,6 @@
 """Each role may do what its function does, and nothing else."""
 
+from sedano.aws.client import keys
 from sedano.aws.key_store import parameter
 from tests.infra.template import Templates, shown, target
 
@@ -30,7 +31,7 @@ def test_every_service_that_a_function_may_call_is_named_here(templates: Templat
     assert services == {
         "worker": {"logs", "sqs", "dynamodb", "s3", "scheduler", "iam", "ssm"},
         "router": {"logs", "sqs", "s3", "ssm"},
-        "recorder": {"logs", "sqs", "s3", "ssm"},
+        "recorder": {"logs", "sqs", "dynamodb", "s3", "ssm"},
         "scheduler": {"logs", "sqs", "dynamodb", "scheduler", "iam"},
     }
 
@@ -61,12 +62,20 @@ def test_nobody_can_delete_or_list_an_item_of_the_tables_and_the_scheduler_write
             "SedanoControlTable": READ_AND_WRITE | {"dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"},
         },
         "router": {},
-        "recorder": {},
+        "recorder": {"SedanoControlTable": {"dynamodb:PutItem"}},
         "scheduler": {
             "SedanoLedgerTable": {"dynamodb:GetItem", "dynamodb:BatchGetItem"},
             "SedanoControlTable": {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"},
         },
     }
+
+
+def test_the_recorder_writes_roll_ups_into_the_control_table_and_no_other_item(templates: Templates) -> None:
+    policies = templates.of_type("IAM::Policy").values()
+    said = [one for policy in policies for one in policy["PolicyDocument"]["Statement"]]
+    (statement,) = [one for one in said if one["Action"] == "dynamodb:PutItem" and "Condition" in one]
+    leading = "dynamodb:LeadingKeys"
+    assert statement["Condition"] == {"ForAllValues:StringLike": {leading: [f"{keys.ROLLUP}*"]}, "Null": {leading: "false"}}
 
 
 def _tables(templates: Templates, function: str) -> dict[str, set[str]]:

@@ -25,8 +25,8 @@ TARGETS: Sequence[Target] = (
     Target("fencing", ("aws.expressions.fencing", "aws.fencing.items"), (*_LEASES, *unit("guards"), "docs/test_fencing.py")),
     Target(
         "other-writes",
-        each("aws.expressions", "control flow_runs members memos schedules"),
-        conformance("control", "flow_runs", "members", "memos", "schedules", "lifetimes"),
+        each("aws.expressions", "control flow_runs members memos rollups schedules"),
+        conformance("control", "flow_runs", "members", "memos", "rollups", "schedules", "lifetimes"),
     ),
     Target(
         "effects",
@@ -39,8 +39,11 @@ TARGETS: Sequence[Target] = (
     Target("memory-limits", ("memory.limits",), conformance("limits")),
     Target(
         "memory-other",
-        each("memory", "blobs elections events control flow_runs members memos schedules"),
-        (*conformance("elections", "control", "flow_runs", "memos", "schedules", "members", "blobs", "history"), *unit("memory")),
+        each("memory", "blobs elections events control flow_runs members memos rollups schedules"),
+        (
+            *conformance("elections", "control", "flow_runs", "memos", "rollups", "schedules", "members", "blobs", "history"),
+            *unit("memory"),
+        ),
     ),
     Target(
         "claim",
@@ -151,9 +154,13 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "history-rules",
-        each("model.history", "attempts event_order live_state registers manifests spans live_tasks stage_changes task_costs tenant_loads"),
+        each(
+            "model.history",
+            "attempts event_order invocation_prices live_state live_tasks registers rollups manifests spans stage_changes task_costs "
+            "tenant_loads",
+        ),
         (
-            *unit("attempts", "registers", "live", "spans", "stage_changes", "task_costs", "task_query", "tenant_loads"),
+            *unit("attempts", "registers", "live", "rollups", "spans", "stage_changes", "task_costs", "task_query", "tenant_loads"),
             *stories("view_agrees"),
             "conformance/test_views.py",
             "pipeline/test_commit.py",

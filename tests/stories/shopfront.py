@@ -24,7 +24,8 @@ PORT = 8_765
 SPREAD_S = 60
 PAGES = (
     "/", "/tasks", "/tasks?q=name:shopfront.*&days=7", "/task?id=odd", "/task?id=order", "/task?id=later", "/task?id=odd&hide=1",
-    "/failures", "/queues", "/queues?q=tenants", "/workers", "/locks?q=nightly+other", "/circuits", "/schedules", "/canvas?id=order",
+    "/failures", "/throughput", "/throughput?q=24h",
+    "/queues", "/queues?q=tenants", "/workers", "/locks?q=nightly+other", "/circuits", "/schedules", "/canvas?id=order",
     "/canvas?id=order&failed=1", "/task?id=unknown", "/canvas?id=unknown",
     "/changes?days=7",
     "/events", "/events?q=task-failed&days=1", "/cost", "/trace?id=order", "/trace?id=odd&hide=1&days=7", "/trace?id=unknown",

@@ -8,7 +8,7 @@ import pytest
 from sedano import Sedano, group, testing
 from sedano.cli import main
 from sedano.cli.exits import Exit
-from sedano.model.history.task_costs import GB_SECONDS, INVOCATIONS
+from sedano.model.history.invocation_prices import GB_SECONDS, INVOCATIONS
 from sedano.views.costs import costs
 from sedano.views.panels import ScreenQuery
 from sedano.views.screens import screen

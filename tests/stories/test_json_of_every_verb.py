@@ -66,6 +66,7 @@ RUNS: dict[str, tuple[list[str], int]] = {
     "limit": (["sell", "--rate", "5/s", "--yes"], YES), "list": ([], YES), "locks": (["till"], YES), "new": (["stand"], YES),
     "parked list": ([], YES), "parked show": (["m1"], YES), "parked redrive": (["--all", "--yes"], Exit.FAILED),
     "pause": (["default", "--kind", "queue", "--yes"], YES), "purge": (["default", "--yes"], YES), "queues": ([], YES),
+    "throughput": ([], YES),
     "redrive": (["--all", "--yes"], REFUSED), "release": (["till", "--token", "TOKEN", "--yes"], YES), "result": (["bad"], Exit.FAILED),
     "resume": (["default", "--kind", "queue", "--yes"], REFUSED), "retry": (["bad", "--yes"], YES), "revoke": (["late", "--yes"], YES),
     "schedules": ([], YES), "show": (["good"], YES), "spool list": ([], YES), "tail": ([], YES), "trace": (["good"], YES),

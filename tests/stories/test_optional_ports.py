@@ -15,6 +15,7 @@ from sedano.errors import PortMissing
 from sedano.ports import Ports, command_queue
 from sedano.ports.absent import REQUIRED_BY, absent, has
 from sedano.sqlite.deployment import connect
+from sedano.views.throughput import throughput
 
 CORE = {"ledger", "queues", "blobs", "clock", "entropy", "telemetry"}
 VALUES = {"most_budget", "store_time", "looks"}
@@ -63,6 +64,7 @@ def task(**options: Any) -> Call:
 
 REFUSED: dict[str, dict[str, Call]] = {
     "events": {"recorder": lambda app: Recorder(app.outlet.ports, Host("here", 1))},
+    "rollups": {"throughput": throughput},
     "members": {
         "members": lambda app: app.control.members(),
         "active": lambda app: app.control.inspect().active(),

@@ -256,6 +256,7 @@ NEEDED: dict[Grant, Road] = {
     Grant("recorder", "sqs:SendMessage", "parked"): parked,
     Grant("recorder", "s3:PutObject", "blobs"): oversized,
     Grant("recorder", "s3:PutObject", "history"): history,
+    Grant("recorder", "dynamodb:PutItem", "control"): history,
 }
 
 

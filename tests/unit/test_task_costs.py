@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model.history.event_order import Stamp, stamp
-from sedano.model.history.task_costs import CALLS, GB_SECONDS, INVOCATIONS, Costs, TaskCost, price, task_costs
+from sedano.model.history.invocation_prices import CALLS, GB_SECONDS, INVOCATIONS, price
+from sedano.model.history.task_costs import Costs, TaskCost, task_costs
 from sedano.model.states import SUBJECTS
 
 ALONE = round((0.5 * GB_SECONDS + INVOCATIONS) * 1_000)

@@ -19,7 +19,8 @@ from pyspark.sql import functions as F
 
 from glue_jobs.pipeline.contract import REAL, TEXT, WHOLE, contract, kept_to
 from glue_jobs.pipeline.invocations import invocations
-from sedano.model.history.task_costs import ASIDE, CALLS, GB_SECONDS, INVOCATIONS, MEMORY_MB
+from sedano.model.history.invocation_prices import CALLS, GB_SECONDS, INVOCATIONS, MEMORY_MB
+from sedano.model.history.task_costs import ASIDE
 
 _NANO = 1_000_000_000
 

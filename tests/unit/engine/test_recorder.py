@@ -9,11 +9,13 @@ from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker_events import MICRO, Chronicle, Host
 from sedano.errors import Unavailable
 from sedano.memory.events import MemoryEvents
+from sedano.memory.rollups import MemoryRollups
+from sedano.model.history.rollups import merged, read, total
 from sedano.ports import RECORDS, Delivery
 
 DAY = 86_400.0
-#: Dollars of one call, us-east-1: a send or a receive of a message of up to 64 KB, a PUT.
-MESSAGE, PUT = 0.40e-6, 5.0e-6
+#: Dollars of one call, us-east-1: a send or a receive of a message of up to 64 KB, a PUT, a write of up to 1 KB.
+MESSAGE, PUT, WRITE = 0.40e-6, 5.0e-6, 0.625e-6
 
 
 class Counted(MemoryEvents):
@@ -44,8 +46,8 @@ def invocation(number, tasks, at=memory.START):
     return chronicle.pack()
 
 
-def recorder(events):
-    ports = replace(memory.ports(), events=events, clock=events.clock, telemetry=events.telemetry)
+def recorder(events, rollups=None):
+    ports = replace(memory.ports(), events=events, rollups=rollups or MemoryRollups(), clock=events.clock, telemetry=events.telemetry)
     return Recorder(ports, Host("recorder", 1, memory_mb=512), {"s3.PutObject": 1})
 
 
@@ -113,12 +115,71 @@ def test_a_record_that_is_none_does_not_keep_its_neighbours_back():
     assert {event["uuid"].split("-")[0] for event in kept(events) if "uuid" in event} == {"1", "3"}
 
 
+class Refusing(MemoryRollups):
+    """A store of roll-ups that refuses the first ones."""
+
+    def __init__(self, refused):
+        super().__init__()
+        self.refused = refused
+
+    def put(self, rollup):
+        self.refused -= 1
+        if self.refused >= 0:
+            raise Unavailable("dynamodb.PutItem: throttled")
+        super().put(rollup)
+
+
+def sums(rollups):
+    """What all roll-ups say together."""
+    return merged(read(one.text) for one in rollups.read(0, 10**9))
+
+
+def test_an_object_has_one_roll_up_with_the_ends_of_its_runs_however_often_it_is_recorded():
+    events, rollups = Counted(), MemoryRollups()
+    for _ in range(3):
+        assert recorder(events, rollups).record([delivery(n, memory.START + (n % 2) * DAY) for n in range(20)], memory.START + 60) == []
+    assert len(rollups.read(0, 10**9)) == len(list(events.read())) == 2
+    found = sums(rollups)
+    assert total(found.runs.values()).ended == {"SUCCESS": 200}
+    assert {place.task for place in found.runs} == {"shop.tasks.charge"}
+    assert {function for function, _ in found.spent} == {"worker", "recorder"}, "the recorder's own report is among them"
+    assert found.again == 0
+
+
+def test_records_whose_sums_are_not_kept_are_delivered_again_and_count_once():
+    events, rollups = Counted(), Refusing(1)
+    deliveries = [delivery(n) for n in range(4)]
+    assert recorder(events, rollups).record(deliveries, memory.START + 60) == deliveries
+    again = [one._replace(receives=2) for one in deliveries]
+    assert recorder(events, rollups).record([*again, delivery(9)], memory.START + 60) == []
+    found = sums(rollups)
+    assert total(found.runs.values()).number == 50
+    assert found.again == 40, "so many may be in an earlier object as well"
+
+
+def test_a_forged_line_does_not_keep_an_object_and_its_sums_from_being_written():
+    events, rollups = Counted(), MemoryRollups()
+    lines = [{"type": ["x"], "uuid": {}, "timestamp": memory.START, "clock": []}, {"type": "task-failed", "timestamp": memory.START}]
+    body = json.dumps({"v": 1, "host": "h", "pid": 1, "rows": [], "lines": lines})
+    assert recorder(events, rollups).record([delivery(1), delivery(2, body=body)], memory.START + 60) == []
+    assert total(sums(rollups).runs.values()).ended == {"SUCCESS": 10, "FAILURE": 1}
+
+
+def test_a_roll_up_of_a_hundred_invocations_is_below_a_kilobyte():
+    rollups = MemoryRollups()
+    recorder(Counted(), rollups).record([delivery(n) for n in range(100)], memory.START + 60)
+    (one,) = rollups.read(0, 10**9)
+    print(f"{len(one.text)} B for {total(sums(rollups).runs.values()).number} runs")
+    assert len(one.text) + 2 * len(one.name) + 100 <= 1_024
+
+
 def test_a_million_events_cost_at_most_two_cents_on_their_way_to_the_history():
-    events = Counted()
+    events, rollups = Counted(), MemoryRollups()
     batch = [delivery(n) for n in range(100)]
-    recorder(events).record(batch, memory.START + 60)
+    recorder(events, rollups).record(batch, memory.START + 60)
     told = len(kept(events))
     sends = sum(-(-len(one.body.encode()) // 65_536) for one in batch)
     dollars = sends * MESSAGE + 2 * len(batch) / 10 * MESSAGE + events.puts * PUT
+    dollars += 2 * len(rollups.read(0, 10**9)) * WRITE  # in the table and in its index
     print(f"${dollars / told * 1e6:.4f} per million events: {told} events, {sends} sends, {events.puts} PUTs")
     assert dollars / told * 1e6 <= 0.02

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from sedano.ports.functions import CalledFunctions
     from sedano.ports.limits import Limits
     from sedano.ports.parameters import OwnersParameters
+    from sedano.ports.rollups import Rollups
     from sedano.ports.seals import Seals
 
 NEEDED = {
-    "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3",), "scheduler": ("dynamodb", "sqs"),
+    "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3", "dynamodb"), "scheduler": ("dynamodb", "sqs"),
     "controller": ("dynamodb", "sqs"), "webhook": ("sqs",), "stream": ("sqs",),
 }  # fmt: skip
 """The services that a component always calls: a client is made while a function starts, not while a message waits. A component that is
@@ -62,6 +63,7 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
         queues=SqsQueues(sqs, settings.queues, visibility=visibility),
         blobs=_when_used(lambda: _blobs(s3, settings)),
         events=_when_used(lambda: _events(s3, settings)),
+        rollups=_when_used(lambda: _rollups(dynamodb, settings)),
         members=DynamoMembers(dynamodb, settings.control_table),
         leases=_when_used(lambda: _leases(dynamodb, settings, own)),
         control=DynamoControl(noted, settings.control_table),
@@ -139,6 +141,12 @@ def _events(s3: Any, settings: DeploymentSettings) -> Events:
     from sedano.aws.events import S3Events
 
     return S3Events(s3, settings.history_bucket)
+
+
+def _rollups(dynamodb: Any, settings: DeploymentSettings) -> Rollups:
+    from sedano.aws.rollups import DynamoRollups
+
+    return DynamoRollups(dynamodb, settings.control_table)
 
 
 def _leases(dynamodb: Any, settings: DeploymentSettings, clock: Clock) -> Leases:

@@ -17,6 +17,7 @@ from sedano.views import circuits as of_circuits
 from sedano.views import locks as of_locks
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
+from sedano.views import throughput as of_throughput
 from sedano.views import workers as of_workers
 from sedano.views.failures import failures
 from sedano.views.plain import plain
@@ -24,6 +25,7 @@ from sedano.views.reader import About
 from sedano.views.stage_changes import changes
 from sedano.views.task_query import parse
 from sedano.views.tasks import tasks
+from sedano.views.throughput_panels import sentence
 
 SPANS = frozenset({"waited", "ran"})
 """Fields that are seconds; every other number with a fraction is a moment (epoch s)."""
@@ -109,6 +111,25 @@ def schedules(app: Sedano, name: str | None, number: int, as_json: bool) -> None
     _list("schedules", ("LOCAL", "UTC", "NOTE"), [(one.local, Instant(one.at), one.note) for one in view.moments[name]], None)
 
 
+def throughput(app: Sedano, window: str, as_json: bool) -> None:
+    """Print what got done in the last *window* by task, the most runs first; on stderr the window and its notes."""
+    view = of_throughput.throughput(app, window)
+    if as_json:
+        facts = {name: plain(value) for name, value in view._asdict().items() if name not in ("tasks", "about")}
+        document("throughput", [one._asdict() for one in view.tasks], reads=plain(view.about.reads), **facts)
+        return
+    head = ("TASK", "QUEUE", "RUNS", "FAILED", "RETRIED", "MEDIAN", "95 %", "WAITED 95 %", "RAN", "DOLLARS")
+    rows = [
+        (
+            one.task, one.queue, one.ended, one.failed, one.retried, _seconds(one.median), _seconds(one.slow), _seconds(one.waited),
+            Seconds(one.ran), None if one.nanodollars is None else f"{one.nanodollars / 1e9:.6f}",
+        )
+        for one in view.tasks
+    ]  # fmt: skip
+    _list("throughput", head, rows, view.about.at)
+    say(*(f"sedano throughput: {one}" for one in (sentence(view), *view.notes)), err=True)
+
+
 def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool) -> None:
     """Print the latest tasks of the event history that *query* finds.
 
@@ -163,6 +184,10 @@ def _list(verb: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], now: f
         listing(head, rows, now=now)
     else:
         say(f"sedano {verb}: there is nothing to list", err=True)
+
+
+def _seconds(value: float | None) -> Seconds | None:
+    return None if value is None else Seconds(value)
 
 
 def _cell(name: str, value: Any) -> Cell:

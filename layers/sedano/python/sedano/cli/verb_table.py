@@ -349,6 +349,14 @@ def tail() -> Command:
 
 
 @verb
+def throughput() -> Command:
+    """Show what got done in a window: runs, failures, durations, costs."""
+    from sedano.cli.verbs.throughput import command
+
+    return command
+
+
+@verb
 def timers() -> Command:
     """List and delete foreign schedules among a stage's timers."""
     from sedano.cli.verbs.timers import command

@@ -75,10 +75,11 @@ def router() -> Handler:
 def recorder() -> Handler:
     """Return the handler of the recorder function."""
     from sedano.aws.events import COSTS
+    from sedano.aws.rollups import COSTS as OF_ROLLUP
     from sedano.engine.history.recorder import Recorder
 
     ports = _connected(os.environ.get(CONNECT) or OWN, "recorder", None)
-    return _handler(Recorder(ports, _host(ports), COSTS).record, ports, {}, RECORDS)
+    return _handler(Recorder(ports, _host(ports), {**COSTS, **OF_ROLLUP}).record, ports, {}, RECORDS)
 
 
 def scheduler() -> Handler:

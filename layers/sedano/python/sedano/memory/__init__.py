@@ -30,6 +30,7 @@ from sedano.memory.members import MemoryMembers
 from sedano.memory.memos import MemoryMemos
 from sedano.memory.parameters import MemoryParameters
 from sedano.memory.queues import MemoryQueues
+from sedano.memory.rollups import MemoryRollups
 from sedano.memory.schedules import MemorySchedules
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
@@ -56,6 +57,7 @@ __all__ = [
     "MemoryMemos",
     "MemoryParameters",
     "MemoryQueues",
+    "MemoryRollups",
     "MemorySchedules",
     "MemorySecretTexts",
     "MemoryTelemetry",
@@ -107,6 +109,7 @@ def over(clock: Clock, queues: MemoryQueues, telemetry: Telemetry, seed: int = 0
         queues=queues,
         blobs=MemoryBlobs(),
         events=MemoryEvents(),
+        rollups=MemoryRollups(),
         members=MemoryMembers(),
         leases=MemoryLeases(clock),
         control=MemoryControl(),

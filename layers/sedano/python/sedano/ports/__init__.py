@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sedano.ports.functions import CalledFunctions
     from sedano.ports.limits import Limits
     from sedano.ports.parameters import OwnersParameters
+    from sedano.ports.rollups import Rollups
     from sedano.ports.seals import Seals
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
@@ -334,6 +335,7 @@ class Ports:
     entropy: Entropy
     telemetry: Telemetry
     events: Events = absent("events")
+    rollups: Rollups = absent("rollups")
     members: Members = absent("members")
     leases: Leases = absent("leases")
     control: ControlStore = absent("control")

@@ -15,6 +15,7 @@ from sedano.errors import PortMissing
 
 REQUIRED_BY: Mapping[str, str] = MappingProxyType({
     "events": "the history of worker events (the recorder, `sedano cluster`, `sedano history`)",
+    "rollups": "sums of a window without its events (`sedano throughput`)",
     "members": "the list of workers (app.control.members and inspect, `sedano cluster`)",
     "leases": "app.lock, app.leader, app.partitions and singleton=",
     "control": "pauses, revocations by header and limits at run time (app.control)",

@@ -22,6 +22,7 @@ from sedano.sqlite.members import SqliteMembers
 from sedano.sqlite.memos import SqliteMemos
 from sedano.sqlite.parameters import SqliteParameters
 from sedano.sqlite.queues import SqliteQueues
+from sedano.sqlite.rollups import SqliteRollups
 from sedano.sqlite.schedules import SqliteSchedules
 from sedano.sqlite.store import Store
 from sedano.sqlite.timers import SqliteTimers
@@ -62,6 +63,7 @@ def connect(
         queues=own,
         blobs=SqliteBlobs(store, clock),
         events=SqliteEvents(store),
+        rollups=SqliteRollups(store),
         members=SqliteMembers(store),
         leases=SqliteLeases(store, clock),
         control=SqliteControl(store),

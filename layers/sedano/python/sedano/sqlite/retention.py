@@ -43,6 +43,7 @@ RULES = (
         "(SELECT 1 FROM arrival WHERE chord = ?1 AND node = ?2 AND ttl > ?3)",
     ),
     Rule("SELECT name FROM member WHERE ttl <= ? LIMIT ?", "DELETE FROM member WHERE name = ? AND ttl <= ?"),
+    Rule("SELECT name FROM rollup WHERE ttl <= ? LIMIT ?", "DELETE FROM rollup WHERE name = ? AND ttl <= ?"),
     Rule("SELECT id FROM flow_run WHERE ttl <= ? LIMIT ?", "DELETE FROM flow_run WHERE id = ? AND ttl <= ?"),
     Rule("SELECT name FROM lease WHERE ttl <= ? LIMIT ?", "DELETE FROM lease WHERE name = ? AND ttl <= ?"),
     Rule("SELECT id FROM election WHERE ttl <= ? LIMIT ?", "DELETE FROM election WHERE id = ? AND ttl <= ?"),

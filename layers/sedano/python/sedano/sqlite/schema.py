@@ -9,7 +9,7 @@ from __future__ import annotations
 
 OURS = 0x5EDA0502
 """The file's `application_id`."""
-VERSION = 4
+VERSION = 5
 OLDEST_SQLITE = (3, 38, 0)
 """It has RETURNING (3.35), STRICT tables (3.37) and the functions of JSON always (3.38)."""
 
@@ -41,6 +41,8 @@ CREATE TABLE timer (name TEXT PRIMARY KEY, at REAL NOT NULL, fires REAL NOT NULL
 CREATE INDEX timer_fires ON timer (fires);
 CREATE TABLE blob (digest TEXT PRIMARY KEY, kept INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
 CREATE TABLE event (name TEXT PRIMARY KEY, lines BLOB NOT NULL) STRICT;
+CREATE TABLE rollup (name TEXT PRIMARY KEY, minute INTEGER NOT NULL, body TEXT NOT NULL, ttl INTEGER NOT NULL) STRICT;
+CREATE INDEX rollup_minute ON rollup (minute);
 CREATE TABLE member (name TEXT PRIMARY KEY, clock INTEGER NOT NULL, state TEXT NOT NULL, in_flight INTEGER NOT NULL, seen INTEGER NOT NULL,
     tasks TEXT NOT NULL, ttl INTEGER NOT NULL, answers TEXT NOT NULL DEFAULT '') STRICT;
 CREATE TABLE control (id INTEGER PRIMARY KEY CHECK (id = 1), nonce TEXT NOT NULL, body TEXT NOT NULL) STRICT;
@@ -87,5 +89,9 @@ ALTER TABLE member ADD COLUMN answers TEXT NOT NULL DEFAULT '';
 CREATE TABLE IF NOT EXISTS effect (name TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
     PRIMARY KEY (name, key)) STRICT, WITHOUT ROWID;
 """,  # the first effect of a file made it, before the table had a layout
+    4: """
+CREATE TABLE rollup (name TEXT PRIMARY KEY, minute INTEGER NOT NULL, body TEXT NOT NULL, ttl INTEGER NOT NULL) STRICT;
+CREATE INDEX rollup_minute ON rollup (minute);
+""",
 }
 """By the number of an earlier layout: the statements that change a file of it into the next one."""

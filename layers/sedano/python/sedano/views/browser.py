@@ -16,7 +16,7 @@ MOST_BACK = 50
 FIRST_S, MOST_S, MOST_AWAY_S = 2.0, 30.0, 60.0
 """Seconds between two looks: at first, when nothing changes, and while the stores do not answer."""
 KEYS: Mapping[str, str] = {
-    "n": "now", "t": "tasks", "f": "failures", "u": "queues", "s": "schedules", "w": "workers", "l": "locks",
+    "n": "now", "t": "tasks", "f": "failures", "h": "throughput", "u": "queues", "s": "schedules", "w": "workers", "l": "locks",
     "c": "circuits", "e": "events", "a": "changes", "o": "cost",
 }  # fmt: skip
 """The key of each screen."""
@@ -24,7 +24,7 @@ PAGE, ALL = 10, 1_000_000
 STEPS: Mapping[str, int] = {"j": 1, "down": 1, "k": -1, "up": -1, "page down": PAGE, "page up": -PAGE, "G": ALL, "g": -ALL}
 """By how many lines each key moves the selection."""
 HELP = (
-    "n now  t tasks  f failures  u queues  s schedules  w workers  l locks  c circuits  e events  a changes  o cost",
+    "n now  t tasks  f failures  h throughput  u queues  s schedules  w workers  l locks  c circuits  e events  a changes  o cost",
     "j k or arrows: move   Enter: open   b: back   /: search (tasks; on locks: their names; on events: types, ids, names)",
     "space: hold the picture   r: read now   x: hide or show results and messages   ?: this help   q: quit",
 )

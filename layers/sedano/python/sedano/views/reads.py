@@ -22,6 +22,7 @@ from sedano.ports import Ports
 from sedano.ports.absent import Absent
 
 UNIT_BYTES = 4_096
+PAGE_BYTES, DAY_MINUTES = 1_048_576, 1_440
 MOST_KEYS, MOST_LISTED = 100, 1_000
 """The most keys of a BatchGetItem, and the most objects of a page of a listing."""
 EMPTY_POLLS = 3
@@ -173,13 +174,25 @@ def _each_call(operation: str) -> Count:
     return lambda arguments, answer: {operation: 1}
 
 
+def _windowed(arguments: Sequence[Any], answer: Sequence[Any] | None) -> Mapping[str, float]:
+    """Count a query for each day of a window of roll-ups, whose units are those of an index."""
+    since, until = arguments
+    sizes = dict.fromkeys(range(since // DAY_MINUTES, until // DAY_MINUTES + 1), 0)
+    if answer is None:
+        return {"dynamodb.Query": 1, READ_UNIT: 0.5}
+    for one in answer:
+        sizes[one.minute // DAY_MINUTES] += _size(one)
+    pages = sum(max(1, ceil(size / PAGE_BYTES)) for size in sizes.values())
+    return {"dynamodb.Query": pages, READ_UNIT: sum(max(1, ceil(size / UNIT_BYTES)) for size in sizes.values()) / 2}
+
+
 READS: Mapping[tuple[str, str], Count] = {
     ("ledger", "read"): _keyed, ("ledger", "failures"): _failures, ("ledger", "read_join"): _one, ("ledger", "read_nodes"): _nodes,
     ("queues", "receive"): _each_call("sqs.ReceiveMessage"), ("queues", "hold"): _each_call("sqs.ChangeMessageVisibility"),
     ("blobs", "get"): _each_call("s3.GetObject"), ("events", "read"): _each_call("s3.ListObjectsV2"),
     ("members", "read"): _indexed, ("leases", "read"): _keyed, ("control", "read"): _one, ("elections", "read"): _one,
     ("flow_runs", "read"): _one, ("memos", "read"): _keyed, ("limits", "line"): _one, ("limits", "board"): _one,
-    ("limits", "latest"): _one, ("consumers", "load"): _each_call("sqs.GetQueueAttributes"),
+    ("limits", "latest"): _one, ("rollups", "read"): _windowed, ("consumers", "load"): _each_call("sqs.GetQueueAttributes"),
     ("consumers", "limit"): _each_call("lambda.GetEventSourceMapping"), ("consumers", "dead"): _dead, ("timers", "list"): _timers,
     ("schedules", "read"): _agendas,
 }  # fmt: skip

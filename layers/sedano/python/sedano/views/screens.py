@@ -22,13 +22,14 @@ from sedano.views import costs as of_costs
 from sedano.views import failures as of_failures
 from sedano.views import locks as of_locks
 from sedano.views import now as of_now
-from sedano.views import queue_panels
+from sedano.views import queue_panels, throughput_panels
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
 from sedano.views import stage_changes as of_changes
 from sedano.views import tail as of_tail
 from sedano.views import task as of_task
 from sedano.views import tasks as of_tasks
+from sedano.views import throughput as of_throughput
 from sedano.views import trace as of_trace
 from sedano.views import workers as of_workers
 from sedano.views.panels import Cell, Panel, Screen, ScreenQuery, after, dollars, moment, none_since, span, unreadable
@@ -102,6 +103,14 @@ def failures(app: Sedano, asked: ScreenQuery) -> Screen:
     notes = (f"{view.failed} tasks failed since {view.since}.", *view.notes, *unreadable(view.unreadable))
     command = f"sedano failures --days {asked.days}{' --new' * bool(asked.query)}"
     return Screen(title="Failures", notes=notes, tables=(table,), command=command, about=view.about, view=view)
+
+
+def throughput(app: Sedano, asked: ScreenQuery) -> Screen:
+    """Lay out what got done in a window; the query is one of its lengths, and an hour by default."""
+    window = asked.query.strip() or "1h"
+    view = of_throughput.throughput(app, window)
+    notes, tables = (throughput_panels.sentence(view), *view.notes), (throughput_panels.of_tasks(view), throughput_panels.of_slots(view))
+    return Screen(title="Throughput", notes=notes, tables=tables, command=f"sedano throughput --last {window}", about=view.about, view=view)
 
 
 def _is_asked(query: str, word: str) -> bool:
@@ -318,8 +327,9 @@ def trace(app: Sedano, asked: ScreenQuery) -> Screen:
 
 
 SCREENS: Mapping[str, Callable[[Sedano, ScreenQuery], Screen]] = {
-    "now": now, "tasks": tasks, "failures": failures, "queues": queues, "schedules": schedules, "workers": workers, "locks": locks,
-    "circuits": circuits, "events": events, "changes": changes, "cost": costs, "task": task, "canvas": canvas, "trace": trace,
+    "now": now, "tasks": tasks, "failures": failures, "throughput": throughput, "queues": queues, "schedules": schedules,
+    "workers": workers, "locks": locks, "circuits": circuits, "events": events, "changes": changes, "cost": costs, "task": task,
+    "canvas": canvas, "trace": trace,
 }  # fmt: skip
 """Every screen by its name."""
 LISTED = tuple(name for name in SCREENS if name not in OF_ID)

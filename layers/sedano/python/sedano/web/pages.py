@@ -26,12 +26,13 @@ DAYS = (1, 2, 7, 14, 30, 44)
 """How many days of history a person can choose with one click."""
 FILTERED: Mapping[str, tuple[str, str]] = {
     "tasks": ("Search tasks", "state:FAILURE name:shop.* error:ValueError tag:who=ana"), "cost": ("", ""),
-    "failures": ("", ""), "changes": ("", ""), "queues": ("", ""),
+    "failures": ("", ""), "changes": ("", ""), "queues": ("", ""), "throughput": ("", ""),
     "locks": ("Names of locks", "Names of locks"), "events": ("Types, ids or names of tasks", "task-failed shop.tasks.add"),
 }  # fmt: skip
 """The pages with a form that asks the same page another question: the label of its search and an example; empty: only days."""
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "failures": {"": "all causes", NEW: "new since the last deployment"},
+    "throughput": {"": "the last hour", "6h": "the last 6 hours", "24h": "the last 24 hours", "7d": "the last 7 days"},
     "queues": {"": "queues", TENANTS: "queues, and tenants of the last hour"},
 }  # fmt: skip
 """The pages whose query is one of a few, each with its words."""

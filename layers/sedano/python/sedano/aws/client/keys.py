@@ -16,6 +16,7 @@ ELECTION = "ELECT#"
 FLOW_RUN = "FLOW#"
 MEMO = "MEMO#"
 AGENDA = "AGENDA#"
+ROLLUP = "ROLLUP#"
 RATE, PERMITS, LATEST, BASKET = "RATE#", "PERMITS#", "LATEST#", "BASKET#"
 CONTROL = "CONTROL"
 """The one key of the control record."""
@@ -68,6 +69,11 @@ def memo(name: str) -> str:
 def flow_run(run_id: str) -> str:
     """Return the key of a workflow's run."""
     return FLOW_RUN + part(run_id)
+
+
+def rollup(name: str) -> str:
+    """Return the key of the roll-up of an object of the history."""
+    return ROLLUP + part(name)
 
 
 def agenda(number: int) -> str:

@@ -10,7 +10,7 @@ import click
 
 from sedano.cli.options import as_json, of_app, the_app, whole
 
-SCREENS = ("now", "tasks", "failures", "queues", "schedules", "workers", "locks", "circuits", "events", "changes", "cost")
+SCREENS = ("now", "tasks", "failures", "throughput", "queues", "schedules", "workers", "locks", "circuits", "events", "changes", "cost")
 HELP = """Show a stage on the terminal: the things that need you, tasks, failures, queues, schedules, workers, locks,
 circuits, events, changes, costs.
 

@@ -4,6 +4,9 @@ The records of one batch become one object a day, because a PUT costs as much as
 has the same name, which is taken; records that are delivered again in another batch are written twice, and every reader of a history counts
 each event once (`sedano.model.history.registers`).
 
+Beside each object it keeps the object's sums (`sedano.model.history.rollups`), where the deployment has a store for them: one write. The
+object is written first; while its sums are not, its records are delivered again.
+
 The recorder reports its own invocation in the last object that it writes anyway, so that costs no call. Two tries of one batch take
 different times, so this line is not part of the name: the first try's object stays, and a later one adds nothing.
 """
@@ -12,9 +15,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 
 from sedano.engine.batch import Batch
@@ -25,10 +29,13 @@ from sedano.engine.redelivery import refuse
 from sedano.engine.unexpected_errors import contain, passing, unexpected
 from sedano.engine.worker_events import Chronicle, Host, unpack
 from sedano.errors import MessageRefused
+from sedano.model.history.rollups import Rollup, rollup, summed
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING
 from sedano.ports import Delivery, Ports
-from sedano.ports.absent import require
+from sedano.ports.absent import has, require
+
+Event = Mapping[str, Any]
 
 DAY_S = 86_400
 _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
@@ -39,7 +46,7 @@ class Recorder:
     """Writes the history. One per process."""
 
     def __init__(self, ports: Ports, host: Host, costs: Mapping[str, int] = NOTHING) -> None:
-        """Write over *ports*, whose `Events.append` makes these calls (by `service.Operation`).
+        """Write over *ports*, which make these calls for an object (by `service.Operation`).
 
         Raises:
             PortMissing: they have no events.
@@ -55,13 +62,14 @@ class Recorder:
         self._invocations.begin()
         batch = Batch(deadline, Chronicle(self.host))
         days = self._days(deliveries, batch)
+        before = {place for place, delivery in enumerate(deliveries) if delivery.receives > 1}
         back: set[int] = set()
         reported = False
         for day in sorted(days):
-            own = b""
+            own: Sequence[Event] = ()
             if day == max(days):
-                own = passing(self.ports.telemetry, "own", partial(self._own, len(deliveries), len(batch.given_back) + len(back)), b"")
-            if self._append(day, days[day].values(), own):
+                own = passing(self.ports.telemetry, "own", partial(self._own, len(deliveries), len(batch.given_back) + len(back)), ())
+            if self._append(day, days[day], own, before):
                 reported = bool(own)
             else:
                 back.update(days[day])
@@ -73,30 +81,32 @@ class Recorder:
         self._invocations.end(len(deliveries), len(batch.given_back), reported=reported)
         return batch.given_back
 
-    def _days(self, deliveries: Sequence[Delivery], batch: Batch) -> dict[str, dict[int, list[str]]]:
-        """Return the lines of all deliveries that can be read, by their day and the delivery's place."""
-        days: dict[str, dict[int, list[str]]] = defaultdict(dict)
+    def _days(self, deliveries: Sequence[Delivery], batch: Batch) -> dict[str, dict[int, list[Event]]]:
+        """Return the events of all deliveries that can be read, by their day and the delivery's place."""
+        days: dict[str, dict[int, list[Event]]] = defaultdict(dict)
         for place, delivery in enumerate(deliveries):
             try:
-                for day, lines in _by_day(unpack(delivery.body)).items():
-                    days[day][place] = lines
+                for day, events in _by_day(unpack(delivery.body)).items():
+                    days[day][place] = events
             except MessageRefused as refused:
                 refuse(self.ports, delivery, refused, batch)
             except Exception as error:  # noqa: BLE001 - the last resort
                 contain(self.ports.telemetry, error, delivery, batch)
         return days
 
-    def _own(self, messages: int, given_back: int) -> bytes:
-        """Return the line about this invocation, with the write that it is part of."""
+    def _own(self, messages: int, given_back: int) -> Sequence[Event]:
+        """Return the event about this invocation, with the writes that it is part of."""
         chronicle = Chronicle(self.host)
         self._invocations.line(chronicle, messages, given_back, self._costs)
-        return "".join(map(_line, chronicle.unpacked())).encode()
+        return chronicle.unpacked()
 
-    def _append(self, day: str, records: Iterable[Sequence[str]], own: bytes) -> bool:
-        """Write the lines of one day as one object; return whether they are written."""
-        lines = "".join(line for some in records for line in some)
+    def _append(self, day: str, records: Mapping[int, Sequence[Event]], own: Sequence[Event], before: Collection[int]) -> bool:
+        """Write the events of one day as one object, with its sums; return whether both are written."""
         try:
-            self.ports.events.append(day, lines.encode(), own)
+            name = self.ports.events.append(day, _lines(chain(*records.values())), _lines(own))
+            made = passing(self.ports.telemetry, "sums", partial(_rollup, name, records, own, before), None)
+            if made is not None and has(self.ports.rollups):
+                self.ports.rollups.put(made)
         except Exception as error:  # noqa: BLE001 - what one object holds came from many records: none of them is guilty
             answer = unexpected(self.ports.telemetry, error)
             self.ports.telemetry.log("warning", "history not written; its records will be delivered again", day=day, error=str(answer))
@@ -104,16 +114,22 @@ class Recorder:
         return True
 
 
-def _by_day(events: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return the lines of *events* by their UTC day."""
-    days: dict[str, list[str]] = defaultdict(list)
+def _rollup(name: str, records: Mapping[int, Sequence[Event]], own: Sequence[Event], before: Collection[int]) -> Rollup | None:
+    """Return the sums of the object *name*; *before*: the places of the records that had been received before."""
+    again = chain(*(events for place, events in records.items() if place in before))
+    return rollup(name, summed(chain(*records.values(), own), again))
+
+
+def _by_day(events: Sequence[Event]) -> dict[str, list[Event]]:
+    """Return *events* by their UTC day."""
+    days: dict[str, list[Event]] = defaultdict(list)
     for event in events:
-        days[_date(event["timestamp"] // DAY_S)].append(_line(event))
+        days[_date(event["timestamp"] // DAY_S)].append(event)
     return days
 
 
-def _line(event: Mapping[str, Any]) -> str:
-    return _ENCODER.encode(event) + "\n"
+def _lines(events: Iterable[Event]) -> bytes:
+    return "".join(_ENCODER.encode(event) + "\n" for event in events).encode()
 
 
 @lru_cache(maxsize=64)

@@ -17,30 +17,17 @@ from math import ceil
 from typing import Any, Final, NamedTuple
 
 from sedano.model.history.event_order import Stamp
+from sedano.model.history.invocation_prices import GB_SECONDS, INVOCATIONS, INVOKED, MEMORY_MB, MILLION, NANO, price
+from sedano.model.history.invocation_prices import number as _number
 from sedano.model.history.registers import Timeline, finalise, fold
 from sedano.model.messages.stamps import TENANT, said
 from sedano.model.states import CLIENT, RESET, STATE_OF_CLASS, type_of
 
-MEMORY_MB: Final = 512
-GB_SECONDS: Final = 13.3334
-INVOCATIONS: Final = 0.20
-CALLS: Final = {
-    "sqs.SendMessage": 0.40, "sqs.SendMessageBatch": 0.40, "sqs.ReceiveMessage": 0.40, "sqs.DeleteMessage": 0.40,
-    "sqs.DeleteMessageBatch": 0.40, "sqs.ChangeMessageVisibility": 0.40,
-    "dynamodb.UpdateItem": 0.625, "dynamodb.PutItem": 0.625, "dynamodb.TransactWriteItems": 2.50, "dynamodb.BatchExecuteStatement": 0.625,
-    "dynamodb.GetItem": 0.125, "dynamodb.BatchGetItem": 0.125, "dynamodb.Query": 0.125,
-    "s3.PutObject": 5.0, "s3.GetObject": 0.40, "scheduler.CreateSchedule": 1.0,
-}  # fmt: skip
-"""Dollars a million: GB-seconds (arm64), invocations, and calls; a call that is not listed counts as nothing."""
 ASIDE: Final = {"router": ("sedano.router", "events"), "recorder": ("sedano.recorder", "records")}
 """The functions that run no task: the name of their row, and the queue that they work off."""
 MEASURED, ESTIMATED = "measured", "estimated"
 FULL_BATCH = 10
 """The messages of a full batch of SQS."""
-MOST: Final = 10**15
-"""A larger number in a report is none: it would be a bill of a million dollars for one line."""
-_NANO, _MILLION = 1_000_000_000, 1_000_000
-_INVOKED = "-invocation"
 _STARTED, _RESET = type_of("started"), type_of(RESET)
 _OF_WORKERS = frozenset(type_of(one) for one in STATE_OF_CLASS if one != CLIENT)
 _ENDS = _OF_WORKERS - {_STARTED, type_of("received")}
@@ -103,7 +90,7 @@ class _Share(NamedTuple):
 
 def task_costs(once: Mapping[Stamp, Mapping[str, Any]]) -> Costs:
     """Return the costs by the events of a history (decoded JSON), each *once* by its place in the total order."""
-    reports = [(at, event) for at, event in once.items() if at.type.endswith(_INVOKED)]
+    reports = [(at, event) for at, event in once.items() if at.type.endswith(INVOKED)]
     known = {uuid: finalise(registers) for uuid, registers in fold(once.values())[0].items()}
     of_workers = _by_task(once)
     ran = {uuid: _runs(task, of_workers[uuid]) for uuid, task in known.items()}
@@ -113,15 +100,6 @@ def task_costs(once: Mapping[Stamp, Mapping[str, Any]]) -> Costs:
         tasks=tuple(sorted(rows, key=lambda one: (-one.nanodollars, one.name, one.queue, one.tenant, one.basis))),
         canvases=tuple(_canvases(known, paid)), workers=_workers(reports),
     )  # fmt: skip
-
-
-def price(report: Mapping[str, Any]) -> int:
-    """Return the nanodollars that the invocations of one *report* cost."""
-    gigabytes = _number(report.get("memory_mb"), MEMORY_MB) / 1_024
-    compute = _number(report.get("duration_ms"), 0) / 1_000 * gigabytes * GB_SECONDS
-    made = report.get("calls")
-    calls = sum(_number(count, 0) * CALLS.get(name, 0.0) for name, count in made.items()) if isinstance(made, Mapping) else 0.0
-    return round((compute + _number(report.get("invocations"), 1) * INVOCATIONS + calls) / _MILLION * _NANO)
 
 
 def _by_task(once: Mapping[Stamp, Mapping[str, Any]]) -> dict[str, list[tuple[Stamp, Mapping[str, Any]]]]:
@@ -156,7 +134,7 @@ def _run(attempt: Sequence[tuple[Stamp, Mapping[str, Any]]]) -> list[_Share]:
 
 
 def _share(worker: str, seconds: float) -> _Share:
-    return _Share(worker, round(seconds * _MILLION))
+    return _Share(worker, round(seconds * MILLION))
 
 
 def _paid(ran: Mapping[str, list[_Share]], reports: Iterable[tuple[Stamp, Mapping[str, Any]]]) -> dict[str, list[tuple[str, _Share, int]]]:
@@ -176,8 +154,8 @@ def _priced(share: _Share, spent: Mapping[str, int], whole: tuple[int, int]) -> 
     micros, runs = whole
     if share.worker in spent:
         return MEASURED, share, round(spent[share.worker] * (share.micros / micros if micros else 1 / runs))
-    seconds = share.micros / _MILLION
-    return ESTIMATED, share, round((seconds * MEMORY_MB / 1_024 * GB_SECONDS + INVOCATIONS) / _MILLION * _NANO)
+    seconds = share.micros / MILLION
+    return ESTIMATED, share, round((seconds * MEMORY_MB / 1_024 * GB_SECONDS + INVOCATIONS) / MILLION * NANO)
 
 
 def _rows(known: Mapping[str, Timeline], paid: Mapping[str, list[tuple[str, _Share, int]]]) -> list[TaskCost]:
@@ -227,16 +205,11 @@ def _workers(reports: Iterable[tuple[Stamp, Mapping[str, Any]]]) -> WorkerCost:
     invocations = sum(int(_number(one.get("invocations"), 1)) for one in some)
     messages = sum(int(_number(one.get("messages"), 0)) for one in some)
     avoidable = max(invocations - ceil(messages / FULL_BATCH), 0)
-    return WorkerCost(invocations, messages, sum(map(price, some)), round(avoidable * INVOCATIONS / _MILLION * _NANO))
+    return WorkerCost(invocations, messages, sum(map(price, some)), round(avoidable * INVOCATIONS / MILLION * NANO))
 
 
 def _function(at: Stamp) -> str:
-    return at.type.removesuffix(_INVOKED)
-
-
-def _number(value: object, otherwise: float) -> float:
-    """Return *value* where a worker may have said it: a number from 0 to `MOST`, and no other that JSON can hold."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST else otherwise
+    return at.type.removesuffix(INVOKED)
 
 
 def _text(value: object) -> str:

@@ -1,0 +1,262 @@
+"""Roll-ups: the sums of one object of the history, so that a window of time is read without its events. Pure.
+
+The recorder writes one roll-up beside each object (`sedano.engine.history.recorder`). Its rows are the ends of runs by task, queue and
+minute: how many ended in which state, the time for which they ran, and two histograms, of running and of waiting. It also has the cost of
+the invocations that reported themselves, by function and minute.
+
+Sums of objects add up (`merged`): in any order, in any grouping. An object that is written twice has the same name, and the store keeps one
+roll-up of a name. A record that was delivered again in another batch is in two objects; each event counts once for a reader of events, and
+twice here. So a roll-up says how many of its runs came from records that had been received before (*again*): the true number of a window is
+at most so many smaller.
+
+The size is bounded: `MOST_ROWS` rows, the smaller ones together as `OTHERS`, and `MOST_BUCKET` + 1 steps of a histogram.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import log2
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+from sedano.model import states
+from sedano.model.history.invocation_prices import INVOKED, MILLION, number, price
+
+MOST_ROWS = 64
+OTHERS = "(others)"
+"""The name of the row for the tasks beyond the first `MOST_ROWS` rows."""
+MOST_BUCKET = 64
+"""The last step of a histogram: longer than 49 days."""
+MOST_NAME = 200
+MINUTE_S = 60
+LIFETIME_S = 45 * 86_400
+"""How long a roll-up is kept after its minute: as far back as views read the history."""
+_ENDS: Mapping[str, str] = {
+    states.type_of(name): state for name, state in states.STATE_OF_CLASS.items() if name in {row.event for row in states.ROWS.values()}
+}
+Key = TypeVar("Key")
+Counts = Mapping[int, int]
+NO_COUNTS: Counts = MappingProxyType({})
+
+
+class RunPlace(NamedTuple):
+    """The runs of a *task* on a *queue* that ended in one *minute* since the epoch."""
+
+    task: str
+    queue: str
+    minute: int
+
+
+class RunSums(NamedTuple):
+    """RunSums: how many *ended* in which state, the microseconds for which they *ran*, and histograms of running and waiting.
+
+    A step of a histogram is a number of `bucket`; runs whose time is not known are in none.
+    """
+
+    ended: Mapping[str, int]
+    ran: int = 0
+    running: Counts = NO_COUNTS
+    waiting: Counts = NO_COUNTS
+
+    @property
+    def number(self) -> int:
+        """How many runs these are."""
+        return sum(self.ended.values())
+
+
+class Sums(NamedTuple):
+    """The *runs* by place, the nanodollars *spent* by function and minute, and how many of the runs may be counted twice (*again*)."""
+
+    runs: Mapping[RunPlace, RunSums]
+    spent: Mapping[tuple[str, int], int]
+    again: int = 0
+
+
+class Rollup(NamedTuple):
+    """The sums of the object *name* as a store keeps them: a *text*, and the *minute* (since the epoch) of its latest end or report."""
+
+    name: str
+    minute: int
+    text: str
+
+
+EMPTY = Sums({}, {})
+
+
+def summed(events: Iterable[Mapping[str, Any]], again: Iterable[Mapping[str, Any]] = ()) -> Sums:
+    """Return the sums of *events* (decoded JSON), each event once; *again*: those of records that had been received before.
+
+    The events of a run follow each other, as `sedano.engine.worker_events.unpack` returns them. An end before which nothing says the name
+    of its task has it itself, or counts as `OTHERS`.
+    """
+    runs: dict[RunPlace, RunSums] = {}
+    spent: dict[tuple[str, int], int] = {}
+    known: dict[str, dict[str, Any]] = {}
+    for event in _once(events):
+        kind, uuid, minute = str(event.get("type")), str(event.get("uuid")), int(event["timestamp"]) // MINUTE_S
+        if kind.endswith(INVOKED):
+            function = _text(kind.removesuffix(INVOKED))
+            spent[function, minute] = spent.get((function, minute), 0) + price(event)
+        elif kind in _ENDS:
+            said = known.pop(uuid, {})
+            place = _place({**said, **event}, minute)
+            runs[place] = _both(runs.get(place), _run(kind, event, said))
+        else:
+            _learn(known, uuid, kind, event)
+    return _bounded(Sums(runs, spent, sum(str(event.get("type")) in _ENDS for event in _once(again))))
+
+
+def merged(some: Iterable[Sums]) -> Sums:
+    """Return the sums of all of *some* together."""
+    runs: dict[RunPlace, RunSums] = {}
+    spent: dict[tuple[str, int], int] = {}
+    again = 0
+    for one in some:
+        for place, each in one.runs.items():
+            runs[place] = _both(runs.get(place), each)
+        for key, nanos in one.spent.items():
+            spent[key] = spent.get(key, 0) + nanos
+        again += one.again
+    return Sums(runs, spent, again)
+
+
+def total(some: Iterable[RunSums]) -> RunSums:
+    """Return the runs of all of *some* as one."""
+    found = RunSums({})
+    for one in some:
+        found = _both(found, one)
+    return found
+
+
+def within(sums: Sums, since: int, until: int) -> Sums:
+    """Return what *sums* has of the minutes from *since* up to, but not including, *until*; *again* stays, as the most it can be."""
+    runs = {place: one for place, one in sums.runs.items() if since <= place.minute < until}
+    spent = {key: nanos for key, nanos in sums.spent.items() if since <= key[1] < until}
+    return Sums(runs, spent, min(sums.again, sum(one.number for one in runs.values())))
+
+
+def bucket(seconds: float) -> int:
+    """Return the step of a histogram: 0 below a millisecond, then two steps for each doubling."""
+    milliseconds = seconds * 1_000
+    return 0 if milliseconds < 1 else min(1 + int(2 * log2(milliseconds)), MOST_BUCKET)
+
+
+def bound(step: int) -> float:
+    """Return the seconds below which all times of a *step* are."""
+    return float(2 ** (step / 2)) / 1_000
+
+
+def quantile(counts: Counts, share: float) -> float | None:
+    """Return the seconds within which a *share* of the times of a histogram lie, at most 42 % too large; None where it is empty."""
+    left = share * sum(counts.values())
+    for step in sorted(counts):
+        left -= counts[step]
+        if left <= 0:
+            return bound(step)
+    return None
+
+
+def rollup(name: str, sums: Sums) -> Rollup | None:
+    """Return the roll-up of the object *name*; None where its events have neither an end nor a report."""
+    minutes = [place.minute for place in sums.runs] + [minute for _, minute in sums.spent]
+    return Rollup(name, max(minutes), written(sums)) if minutes else None
+
+
+def written(sums: Sums) -> str:
+    """Return *sums* as a text: one for equal sums."""
+    rows = [
+        [*place, dict(sorted(one.ended.items())), one.ran, sorted(one.running.items()), sorted(one.waiting.items())]
+        for place, one in sorted(sums.runs.items())
+    ]
+    spent = [[*key, nanos] for key, nanos in sorted(sums.spent.items())]
+    return json.dumps({"v": 1, "again": sums.again, "runs": rows, "spent": spent}, separators=(",", ":"))
+
+
+def read(text: str) -> Sums | None:
+    """Return the sums that *text* says; None for a text of another version, or one that `written` did not write."""
+    try:
+        found = json.loads(text)
+        if found["v"] != 1:
+            return None
+        runs = {
+            RunPlace(str(task), str(queue), int(minute)): RunSums(
+                {str(state): int(n) for state, n in ended.items()}, int(ran), {int(b): int(n) for b, n in running},
+                {int(b): int(n) for b, n in waiting},
+            )
+            for task, queue, minute, ended, ran, running, waiting in found["runs"]
+        }  # fmt: skip
+        spent = {(str(function), int(minute)): int(nanos) for function, minute, nanos in found["spent"]}
+        return Sums(runs, spent, int(found["again"]))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _once(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield each of *events* once: a message that was delivered twice may be in one batch."""
+    seen: set[tuple[str, ...]] = set()
+    for event in events:
+        mark = tuple(str(event.get(field)) for field in ("type", "uuid", "hostname", "clock"))
+        if mark not in seen:
+            seen.add(mark)
+            yield event
+
+
+def _learn(known: dict[str, dict[str, Any]], uuid: str, kind: str, event: Mapping[str, Any]) -> None:
+    if not kind.startswith("task-"):
+        return
+    kept = known.setdefault(uuid, {})
+    kept.update({field: event[field] for field in ("name", "queue") if event.get(field) is not None})
+    if kind in ("task-sent", "task-started"):
+        kept[kind] = event["timestamp"]
+
+
+def _place(said: Mapping[str, Any], minute: int) -> RunPlace:
+    queue = str(said.get("queue") or "").removeprefix("commands:")
+    return RunPlace(_text(str(said.get("name") or OTHERS)), _text(queue), minute)
+
+
+def _run(kind: str, end: Mapping[str, Any], said: Mapping[str, Any]) -> RunSums:
+    """Return one run by its *end* and what its earlier events *said*."""
+    word = str(end.get("exception") or "").partition("(")[0]
+    state = word if states.TOLD_BY_EXCEPTION.get(word) == _ENDS[kind] else _ENDS[kind]  # type: ignore[call-overload]
+    runtime = number(end.get("runtime"), -1.0)
+    sent, started = said.get("task-sent"), said.get("task-started")
+    waited = started - sent if sent is not None and started is not None and started >= sent else None
+    return RunSums(
+        {str(state): 1}, round(runtime * MILLION) if runtime >= 0 else 0, {bucket(runtime): 1} if runtime >= 0 else {},
+        {} if waited is None else {bucket(waited): 1},
+    )  # fmt: skip
+
+
+def _both(one: RunSums | None, other: RunSums) -> RunSums:
+    if one is None:
+        return other
+    running, waiting = _added(one.running, other.running), _added(one.waiting, other.waiting)
+    return RunSums(_added(one.ended, other.ended), one.ran + other.ran, running, waiting)
+
+
+def _added(one: Mapping[Key, int], other: Mapping[Key, int]) -> dict[Key, int]:
+    return {**one, **{key: one.get(key, 0) + count for key, count in other.items()}}
+
+
+def _bounded(sums: Sums) -> Sums:
+    """Return *sums* with at most `MOST_ROWS` rows of runs, and of spendings: the last one, of the latest minute, has the sum of the rest."""
+    if len(sums.runs) <= MOST_ROWS and len(sums.spent) <= MOST_ROWS:
+        return sums
+    order: Sequence[RunPlace] = sorted(sums.runs, key=lambda place: (-sums.runs[place].number, place))
+    kept = {place: sums.runs[place] for place in order[: MOST_ROWS - 1]}
+    if beyond := order[MOST_ROWS - 1 :]:
+        rest = RunPlace(OTHERS, "", max(place.minute for place in order))
+        kept[rest] = _both(kept.get(rest), total(sums.runs[place] for place in beyond))
+    dear = sorted(sums.spent, key=lambda key: (-sums.spent[key], key))
+    spent = {key: sums.spent[key] for key in dear[: MOST_ROWS - 1]}
+    if more := dear[MOST_ROWS - 1 :]:
+        last = (OTHERS, max(minute for _, minute in dear))
+        spent[last] = spent.get(last, 0) + sum(sums.spent[key] for key in more)
+    return Sums(kept, spent, sums.again)
+
+
+def _text(text: str) -> str:
+    """Return the beginning of *text* as every store can keep it."""
+    return text[:MOST_NAME].encode("utf-8", "replace").decode()
