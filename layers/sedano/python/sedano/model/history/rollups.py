@@ -241,7 +241,7 @@ def _added(one: Mapping[Key, int], other: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def _bounded(sums: Sums) -> Sums:
-    """Return *sums* with at most `MOST_ROWS` rows of runs, and of spendings: the last one, of the latest minute, has the sum of the rest."""
+    """Return *sums* with at most `MOST_ROWS` rows of runs, and of spendings: the last one, of the latest minute, is the rest."""
     if len(sums.runs) <= MOST_ROWS and len(sums.spent) <= MOST_ROWS:
         return sums
     order: Sequence[RunPlace] = sorted(sums.runs, key=lambda place: (-sums.runs[place].number, place))
