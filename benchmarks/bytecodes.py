@@ -20,7 +20,8 @@ PYTHON = (3, 11)
 """The version that the targets are for."""
 BEFORE = {"a publication by delay()": 2131, "a task from its message to its history": 4296}
 """The counts of commit c504b5f: time limits, effects, budgets, boot steps and drains came after it."""
-TARGETS = {"a publication by delay()": 2200, "a task from its message to its history": 4650}
+#: The sums of the history (`sedano.model.history.rollups`) are some 400 of those of a task, in the recorder, which no task waits for.
+TARGETS = {"a publication by delay()": 2200, "a task from its message to its history": 5050}
 HOW = "executed by Python in the test world, with queues and tables in memory; a task is claimed, runs, is recorded, and is in the history"
 
 

@@ -15,13 +15,13 @@ The size is bounded: `MOST_ROWS` rows, the smaller ones together as `OTHERS`, an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import log2
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from sedano.model import states
-from sedano.model.history.invocation_prices import INVOKED, MILLION, number, price
+from sedano.model.history.invocation_prices import INVOKED, MILLION, MOST, price
 
 MOST_ROWS = 64
 OTHERS = "(others)"
@@ -35,6 +35,9 @@ LIFETIME_S = 45 * 86_400
 _ENDS: Mapping[str, str] = {
     states.type_of(name): state for name, state in states.STATE_OF_CLASS.items() if name in {row.event for row in states.ROWS.values()}
 }
+_NOTHING: Mapping[str, Any] = MappingProxyType({"uuid": object()})  # the id of no event is equal to it
+_BEFORE = ("task-sent", "task-received", "task-started")
+"""The events of a run before its end."""
 Key = TypeVar("Key")
 Counts = Mapping[int, int]
 NO_COUNTS: Counts = MappingProxyType({})
@@ -73,6 +76,15 @@ class Sums(NamedTuple):
     again: int = 0
 
 
+class _Row(NamedTuple):
+    """A row while it is summed; *ran* has one number."""
+
+    ended: dict[str, int]
+    ran: list[int]
+    running: dict[int, int]
+    waiting: dict[int, int]
+
+
 class Rollup(NamedTuple):
     """The sums of the object *name* as a store keeps them: a *text*, and the *minute* (since the epoch) of its latest end or report."""
 
@@ -85,26 +97,30 @@ EMPTY = Sums({}, {})
 
 
 def summed(events: Iterable[Mapping[str, Any]], again: Iterable[Mapping[str, Any]] = ()) -> Sums:
-    """Return the sums of *events* (decoded JSON), each event once; *again*: those of records that had been received before.
+    """Return the sums of *events* (decoded JSON), each end once; *again*: those of records that had been received before.
 
     The events of a run follow each other, as `sedano.engine.worker_events.unpack` returns them. An end before which nothing says the name
-    of its task has it itself, or counts as `OTHERS`.
+    of its task has it itself, or counts as `OTHERS`. It is on the way of every task, so it changes lists and dicts until its end.
     """
-    runs: dict[RunPlace, RunSums] = {}
+    rows: dict[tuple[str, str, int], _Row] = {}
     spent: dict[tuple[str, int], int] = {}
-    known: dict[str, dict[str, Any]] = {}
-    for event in _once(events):
-        kind, uuid, minute = str(event.get("type")), str(event.get("uuid")), int(event["timestamp"]) // MINUTE_S
-        if kind.endswith(INVOKED):
-            function = _text(kind.removesuffix(INVOKED))
-            spent[function, minute] = spent.get((function, minute), 0) + price(event)
-        elif kind in _ENDS:
-            said = known.pop(uuid, {})
-            place = _place({**said, **event}, minute)
-            runs[place] = _both(runs.get(place), _run(kind, event, said))
-        else:
-            _learn(known, uuid, kind, event)
-    return _bounded(Sums(runs, spent, sum(str(event.get("type")) in _ENDS for event in _once(again))))
+    last: dict[Any, Mapping[str, Any]] = dict.fromkeys(_BEFORE, _NOTHING)
+    seen: set[tuple[Any, Any, Any]] = set()
+    for event in events:
+        kind = event.get("type")
+        try:
+            if kind in last:
+                last[kind] = event
+            elif kind in _ENDS:
+                mark = kind, event.get("uuid"), event.get("clock")
+                if mark not in seen:
+                    seen.add(mark)
+                    _end(rows, event, last)
+            elif kind.endswith(INVOKED):  # type: ignore[union-attr]
+                _report(spent, seen, event)
+        except (TypeError, AttributeError):  # a line of another hand: a field is not a text
+            continue
+    return _bounded(Sums(_rows(rows), spent, sum(str(event.get("type")) in _ENDS for event in again)))
 
 
 def merged(some: Iterable[Sums]) -> Sums:
@@ -192,41 +208,47 @@ def read(text: str) -> Sums | None:
         return None
 
 
-def _once(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield each of *events* once: a message that was delivered twice may be in one batch."""
-    seen: set[tuple[str, ...]] = set()
-    for event in events:
-        mark = tuple(str(event.get(field)) for field in ("type", "uuid", "hostname", "clock"))
-        if mark not in seen:
-            seen.add(mark)
-            yield event
+def _end(rows: dict[tuple[str, str, int], _Row], end: Mapping[str, Any], last: Mapping[Any, Mapping[str, Any]]) -> None:
+    """Add a run by its *end* and the *last* events before it, where these are of the same task."""
+    uuid, minute = end.get("uuid"), int(end["timestamp"]) // MINUTE_S
+    received, sent, started = last["task-received"], last["task-sent"], last["task-started"]
+    said = received if received.get("uuid") == uuid else sent if sent.get("uuid") == uuid else end
+    place = str(said.get("name") or end.get("name") or OTHERS), str(said.get("queue") or ""), minute
+    row = rows.get(place)
+    if row is None:
+        row = rows[place] = _Row({}, [0], {}, {})
+    state = _ENDS[end["type"]] if end.get("exception") is None else _state(end)
+    row.ended[state] = row.ended.get(state, 0) + 1
+    runtime = end.get("runtime")
+    if runtime.__class__ is float and 0 <= runtime <= MOST:  # as workers say it
+        row.ran[0] += round(runtime * MILLION)
+        step = bucket(runtime)
+        row.running[step] = row.running.get(step, 0) + 1
+    if started.get("uuid") == uuid and sent.get("uuid") == uuid and started["timestamp"] >= sent["timestamp"]:
+        step = bucket(started["timestamp"] - sent["timestamp"])
+        row.waiting[step] = row.waiting.get(step, 0) + 1
 
 
-def _learn(known: dict[str, dict[str, Any]], uuid: str, kind: str, event: Mapping[str, Any]) -> None:
-    if not kind.startswith("task-"):
-        return
-    kept = known.setdefault(uuid, {})
-    kept.update({field: event[field] for field in ("name", "queue") if event.get(field) is not None})
-    if kind in ("task-sent", "task-started"):
-        kept[kind] = event["timestamp"]
+def _state(end: Mapping[str, Any]) -> str:
+    """Return the state that the exception of an *end* says, where its event has no word for it."""
+    word, told = str(end["exception"]).partition("(")[0], _ENDS[end["type"]]
+    return word if states.TOLD_BY_EXCEPTION.get(word) == told else told  # type: ignore[call-overload]
 
 
-def _place(said: Mapping[str, Any], minute: int) -> RunPlace:
-    queue = str(said.get("queue") or "").removeprefix("commands:")
-    return RunPlace(_text(str(said.get("name") or OTHERS)), _text(queue), minute)
+def _report(spent: dict[tuple[str, int], int], seen: set[tuple[Any, Any, Any]], event: Mapping[str, Any]) -> None:
+    mark = event["type"], event.get("hostname"), event.get("clock")
+    if mark not in seen:
+        seen.add(mark)
+        key = _text(event["type"].removesuffix(INVOKED)), int(event["timestamp"]) // MINUTE_S
+        spent[key] = spent.get(key, 0) + price(event)
 
 
-def _run(kind: str, end: Mapping[str, Any], said: Mapping[str, Any]) -> RunSums:
-    """Return one run by its *end* and what its earlier events *said*."""
-    word = str(end.get("exception") or "").partition("(")[0]
-    state = word if states.TOLD_BY_EXCEPTION.get(word) == _ENDS[kind] else _ENDS[kind]  # type: ignore[call-overload]
-    runtime = number(end.get("runtime"), -1.0)
-    sent, started = said.get("task-sent"), said.get("task-started")
-    waited = started - sent if sent is not None and started is not None and started >= sent else None
-    return RunSums(
-        {str(state): 1}, round(runtime * MILLION) if runtime >= 0 else 0, {bucket(runtime): 1} if runtime >= 0 else {},
-        {} if waited is None else {bucket(waited): 1},
-    )  # fmt: skip
+def _rows(rows: Mapping[tuple[str, str, int], _Row]) -> dict[RunPlace, RunSums]:
+    found: dict[RunPlace, RunSums] = {}
+    for (task, queue, minute), one in rows.items():
+        place = RunPlace(_text(task), _text(queue.removeprefix("commands:")), minute)
+        found[place] = _both(found.get(place), RunSums(one.ended, one.ran[0], one.running, one.waiting))
+    return found
 
 
 def _both(one: RunSums | None, other: RunSums) -> RunSums:
