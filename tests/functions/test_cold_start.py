@@ -73,7 +73,8 @@ LOCKING = "from plain import app\n\n\n@app.task(singleton=True)\ndef tidy() -> N
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", REQUIRED)
 def test_a_missing_variable_is_named_with_where_it_comes_from(settings: Mapping[str, str], function: str, name: str) -> None:
-    with environment({**settings, name: ""}), pytest.raises(ConfigurationError, match=f"{name} is not set; the deployed functions"):
+    told = f"{name} is not set; without AWS, start `sedano dev`.* deployed functions have it from their stack"
+    with environment({**settings, name: ""}), pytest.raises(ConfigurationError, match=told):
         handler_of(function)
 
 

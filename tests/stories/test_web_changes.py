@@ -59,7 +59,7 @@ CHANGES: dict[str, tuple[Change, str, str, str]] = {
         "task=shopfront.charge",
     ),
     "resume": (Change("resume", "queue", "mail"), "resume 1 queue: mail (0 wait, 0 run)", "queue mail resumed", "queue=mail"),
-    "revoke": (Change("revoke", "id", "later"), "revoke 1 tasks: 1 PENDING", "later REVOKED", "later"),
+    "revoke": (Change("revoke", "id", "later"), "revoke 1 task: 1 PENDING", "later REVOKED", "later"),
     "retry": (Change("retry", "id", "odd"), "run 1 ended tasks again", f"odd runs again as {rerun_id('odd')}, sent to", "odd"),
     "retry a hostile id": (Change("retry", "id", ID), "run 1 ended tasks again", f"runs again as {rerun_id(ID)}", ID),
     "retry with other arguments": (

@@ -271,10 +271,14 @@ def load(reference: str, setting: str = "SEDANO_APP") -> Sedano:
         ConfigurationError: the module or the attribute is missing, or it is not an app.
     """
     module, _, attribute = reference.partition(":")
+    apps: list[str] = []
     try:
-        found = getattr(importlib.import_module(module), attribute or "app")
+        imported = importlib.import_module(module)
+        apps = [name for name, value in vars(imported).items() if isinstance(value, Sedano)]
+        found = getattr(imported, attribute or "app")
     except (ImportError, AttributeError, ValueError) as wrong:
-        raise ConfigurationError(f"app {reference!r} ({setting}): {wrong}; expected module:attribute of a Sedano app") from wrong
+        example = f", such as {module}:{apps[0]}" if apps else ""
+        raise ConfigurationError(f"app {reference!r} ({setting}): {wrong}; expected module:attribute of a Sedano app{example}") from wrong
     if not isinstance(found, Sedano):
         raise ConfigurationError(f"app {reference!r} ({setting}) is a {type(found).__name__}, not a Sedano app")
     return found

@@ -17,8 +17,8 @@ from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 
 _HINT = (
-    "the deployed functions have it from the stack; a client gets it from the stack's outputs: `eval \"$(sedano outputs --stage NAME)\"`; "
-    "without AWS, `sedano dev` in the project's folder runs it on this machine"
+    "without AWS, start `sedano dev` in the project's folder; for a deployed stage, `eval \"$(sedano outputs --stage NAME)\"` sets it; "
+    "deployed functions have it from their stack"
 )
 
 
@@ -108,7 +108,7 @@ def _count(environment: Mapping[str, str], variable: str, default: int) -> int:
     if not text:
         return default
     if not text.isascii() or not text.isdigit() or len(text) > 10:
-        raise ConfigurationError(f"{variable}: {text[:40]!r} is not a whole number; {_HINT}")
+        raise ConfigurationError(f"{variable}: {text[:40]!r} is not a whole number; `sedano outputs --stage NAME` prints the right one")
     return int(text)
 
 

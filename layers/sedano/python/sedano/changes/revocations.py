@@ -17,7 +17,7 @@ def revoke(app: Sedano, ids: Sequence[str], *, terminate: bool = False) -> Chang
     records = app.outlet.ports.ledger.read(ids)
     known = Counter(str(records[one].state if one in records else states.PENDING) for one in ids)
     counted = ", ".join(f"{number} {state}" for state, number in sorted(known.items()))
-    line = f"revoke {len(ids)} tasks: {counted}"
+    line = f"revoke {len(ids)} {'task' if len(ids) == 1 else 'tasks'}: {counted}"
     return ChangePlan(
         verb="revoke", what=" ".join(ids), lines=(line,), number=len(ids), word=str(len(ids)), make=partial(_revoked, app, ids, terminate)
     )  # fmt: skip

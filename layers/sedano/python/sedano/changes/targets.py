@@ -12,6 +12,8 @@ from sedano.model.pauses import CIRCUIT, ID, QUEUE, TASK, TENANT
 from sedano.ports import command_queue
 
 SCHEDULE = "schedule"
+MOST_NAMES = 5
+"""How many names an error lists."""
 
 
 def found(app: Sedano, name: str, kind: str | None, *, to_resume: bool = False) -> tuple[str, str]:
@@ -34,9 +36,9 @@ def found(app: Sedano, name: str, kind: str | None, *, to_resume: bool = False) 
         return kinds[0], name
     if kinds:
         raise UsageError(f"{name} is the name of a {' and of a '.join(kinds)}; add --kind")
-    near = get_close_matches(name, sorted({*filter(None, (one for names in known.values() for one in names))}), n=1)
-    instead = f"did you mean {near[0]}?" if near else "for a tenant or the id of a task add --kind tenant or --kind id"
-    raise UnknownTask(f"{name}: the app has no {kind or 'queue, task, circuit or schedule'} of this name; {instead}")
+    asked = known.values() if kind is None else [known.get(kind, ())]
+    meant = sorted({*filter(None, (one for names in asked for one in names))})
+    raise UnknownTask(f"{name}: the app has no {kind or 'queue, task, circuit or schedule'} of this name; {_instead(name, kind, meant)}")
 
 
 def is_paused(app: Sedano, kind: str, name: str) -> bool:
@@ -54,6 +56,17 @@ def load(app: Sedano, kind: str, name: str) -> tuple[int, str]:
         return 0, ""
     there = app.outlet.ports.consumers.load(command_queue(name))
     return there.waiting, f" ({there.waiting} wait, {there.running} run)"
+
+
+def _instead(name: str, kind: str | None, meant: Sequence[str]) -> str:
+    """Return what to write instead of *name*, which is none of what can be *meant*."""
+    last = {one.rpartition(".")[2]: one for one in meant}
+    near = get_close_matches(name, meant, n=1) or [last[one] for one in get_close_matches(name, last, n=1)]
+    if near:
+        return f"did you mean {near[0]}?"
+    if kind is None:
+        return "for a tenant or the id of a task add --kind tenant or --kind id"
+    return f"it has {', '.join(meant[:MOST_NAMES])}{', …' if len(meant) > MOST_NAMES else ''}" if meant else f"it declares no {kind}"
 
 
 def _known(app: Sedano) -> Mapping[str, Sequence[str]]:

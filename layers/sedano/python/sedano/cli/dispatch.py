@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import traceback
 from collections.abc import Sequence
 
@@ -27,6 +28,7 @@ or [tool.sedano] in pyproject.toml; sedano config shows the settings.
 --debug, before or after the verb, shows the traceback of an error."""
 COMPLETE = "_SEDANO_COMPLETE"
 """The variable by which the script of `sedano completion` asks for completions."""
+_EXPLAIN = re.compile(r"app\.control\.explain\('([^'\s]+)'\)")
 _NAMES = {"help_option_names": ["-h", "--help"]}
 
 
@@ -91,7 +93,8 @@ def _wrong(wrong: click.ClickException, context: click.Context) -> int:
         return Exit.USAGE
     say_text(at.get_usage(), err=True)
     parts = "verbs" if isinstance(at.command, click.Group) else "options"
-    say(f"{at.command_path}: {wrong.format_message()} ({at.command_path} --help lists the {parts})", err=True)
+    message = " ".join(wrong.format_message().split())  # click lists choices with tabs, one a line
+    say(f"{at.command_path}: {message} ({at.command_path} --help lists the {parts})", err=True)
     return Exit.USAGE
 
 
@@ -100,12 +103,17 @@ def _failed(error: Exception, context: click.Context) -> int:
     if context.meta.get("debug"):
         say_text("".join(traceback.format_exception(error)), err=True)
     if isinstance(error, SedanoError):
-        say_text(f"{_named(context)}: {error}", err=True)
+        say_text(f"{_named(context)}: {as_verbs(str(error))}", err=True)
         if isinstance(error, NotAllowed):
             say(f"{_named(context)}: the missing IAM action is {error.action}", err=True)
         return exit_of(error)
     say_text(f"{_named(context)}: internal error: {type(error).__name__}: {error}; add --debug to see where", err=True)
     return Exit.FAILED
+
+
+def as_verbs(message: str) -> str:
+    """Return the *message* of an error with `sedano explain` where the library names its method."""
+    return _EXPLAIN.sub(r"`sedano explain \1`", message)
 
 
 def _named(context: click.Context) -> str:

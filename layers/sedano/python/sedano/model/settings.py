@@ -58,6 +58,8 @@ DEPLOYMENT = (
 )  # fmt: skip
 """The settings of a deployed stage, which the deployment checks: the fields of `sedano.cdk.StageConfig`."""
 OF_STAGE = ("app", "code", "requirements", "region", "profile", *DEPLOYMENT)
+OF_COMMAND_LINE = (*DEPLOYMENT, "requirements", "region", "ignore", "local", "replace")
+"""The settings that `--set` takes."""
 DEFAULT = "default"
 
 _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}")

@@ -18,7 +18,7 @@ Bash: put source <(sedano completion bash) into ~/.bashrc. Zsh: the same with zs
 
 
 @click.command(help=HELP)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 @as_json
 @click.pass_context
 def command(context: click.Context, shell: str, as_json: bool) -> None:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from sedano.cli.stage_stacks import StageOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
+TYPO = 0.75
+"""How similar a misspelt setting is to the one that was meant; the deployment itself refuses the others, after it has asked AWS."""
+
 
 def of_stage(command: F) -> F:
     """Let a command take the options that name an app and a stage, and settings of the stage."""
@@ -39,11 +42,17 @@ def _pairs(given: tuple[str, ...]) -> dict[str, str]:
     Raises:
         BadParameter: one of them is not NAME=VALUE, or was given twice.
     """
+    from sedano.errors.celery_names import nearest
+    from sedano.model.settings import OF_COMMAND_LINE
+
     found: dict[str, str] = {}
     for setting in given:
         name, sign, value = setting.partition("=")
         if not sign or not name:
             raise click.BadParameter(f"--set {setting}: write NAME=VALUE, such as memory=1024")
+        near = "" if name in OF_COMMAND_LINE or "." in name else nearest(name, OF_COMMAND_LINE, TYPO)
+        if near:
+            raise click.BadParameter(f"--set {setting}: a stage has no setting {name}; did you mean {near}?")
         if name in found:
             raise click.BadParameter(f"--set {setting}: {name} is {found[name]!r} already")
         found[name] = value
