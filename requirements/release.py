@@ -4,8 +4,9 @@
     python -m requirements.release 0.1.0      afterwards commits the dated changelog, tags v0.1.0 and puts the packages into dist/
 
 Nothing is pushed or uploaded. A release needs a clean tree, a version that has no tag, changes in CHANGELOG.md, and each Python that the
-package names in its classifiers; the Python after these is tried where it is installed. Everything happens in a clone of the commit first,
-so a failure leaves the repository as it was.
+package names in its classifiers; the Python after these is tried where it is installed. Without a version, everything else is checked where
+one of them is missing, and the command fails at the end. Everything happens in a clone of the commit first, so a failure leaves the
+repository as it was.
 """
 
 from __future__ import annotations
@@ -142,10 +143,10 @@ def cloned(root: Path, folder: Path, version: str, day: dt.date) -> Path:
 
 
 def built(clone: Path, hatchling: Path) -> Packages:
-    """Build both packages from *clone*, and the wheel once more from the sdist, with other times of all files.
+    """Build both packages from *clone*, and once more from the sdist, with other times of all files.
 
     Raises:
-        ReleaseError: the two wheels differ.
+        ReleaseError: the two wheels or the two sdists differ.
     """
     epoch = run(["git", "log", "-1", "--format=%ct"], clone)
     build: list[str | Path] = [hatchling, "-m", "hatchling", "build", "-d", "dist"]
@@ -157,9 +158,13 @@ def built(clone: Path, hatchling: Path) -> Packages:
         (unpacked,) = Path(scratch).iterdir()
         for path in unpacked.rglob("*"):
             os.utime(path, (ANOTHER_TIME, ANOTHER_TIME))
-        run([*build, "-t", "wheel"], unpacked, SOURCE_DATE_EPOCH=epoch)
-        if (unpacked / "dist" / packages.wheel.name).read_bytes() != packages.wheel.read_bytes():
-            raise ReleaseError("the wheel that is built from the sdist has other bytes: something outside the sources decides its content")
+        run(build, unpacked, SOURCE_DATE_EPOCH=epoch)
+        for package in packages:
+            if (unpacked / "dist" / package.name).read_bytes() != package.read_bytes():
+                kind = "wheel" if package == packages.wheel else "sdist"
+                reason = "something outside the sources decides its content"
+                raise ReleaseError(f"the {kind} that is built from the sdist has other bytes: {reason}")
+    say("reproducible: from the sdist, with other times of all files, both packages are the same bytes again")
     return packages
 
 
@@ -245,14 +250,16 @@ def release(
         raise ReleaseError(f"VERSION={named}, and pyproject.toml says {version}: raise it there and in sedano/__init__.py first")
     require_that_it_can_be_made(root, version)
     lacking = [each for each in pythons.required if each in pythons.missing]
-    if lacking:
-        remedy = f"`uv python install {' '.join(lacking)}`"
-        raise ReleaseError(f"no python{', python'.join(lacking)} on PATH, which the classifiers name: {remedy}")
+    without = f"no python{', python'.join(lacking)} on PATH, which the classifiers name: `uv python install {' '.join(lacking)}`"
+    if lacking and (named is not None or not pythons.found):
+        raise ReleaseError(without)
     with tempfile.TemporaryDirectory() as scratch:
         clone = cloned(root, Path(scratch), version, day)
         check(built(clone, tools["hatchling"]), tools["twine"], pythons.found, Path(scratch), version)
         for each in pythons.missing:
             say(f"python{each}: not checked, because it is not on PATH (`uv python install {each}`)")
+        if lacking:
+            raise ReleaseError(f"what was checked is right, but this is not a whole check: {without}")
         if named is None:
             say(f"sedano {version} can be released; nothing was changed. `make release VERSION={version}` makes it")
             return

@@ -137,6 +137,40 @@ def test_a_python_of_the_classifiers_that_is_missing_is_refused(repository: Path
         release.release(repository, "0.1.0", TOOLS, DAY, str(tmp_path), Checks())
 
 
+def test_without_a_version_a_missing_python_fails_the_check_after_all_others(
+    repository: Path, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = "Programming Language :: Python :: 3.8"
+    commit(repository, pyproject_toml=PROJECT.replace("classifiers = [", f'classifiers = ["{absent}", '))
+    before, checks = state(repository), Checks()
+    with pytest.raises(ReleaseError, match=r"what was checked is right, but .* no python3\.8 on PATH.*`uv python install 3\.8`"):
+        release.release(repository, None, TOOLS, DAY, path, checks)
+    assert (checks.seen, state(repository)) == ([(OURS, "0.1.0")], before)
+    said = capsys.readouterr().out
+    assert "both packages are the same bytes again" in said
+    assert "python3.8: not checked" in said
+    with pytest.raises(ReleaseError, match=r"^no python3\.8 on PATH"):
+        release.release(repository, "0.1.0", TOOLS, DAY, path, checks)
+
+
+def test_an_sdist_that_depends_on_more_than_the_sources_is_refused(repository: Path, path: str) -> None:
+    hook = "\n[tool.hatch.build.targets.sdist.hooks.custom]\npath = 'hook.py'\n"
+    code = """from pathlib import Path
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+class Again(BuildHookInterface):
+    def initialize(self, version, build_data):
+        mark = Path("sedano/again.txt")
+        mark.write_text(mark.read_text() + "again" if mark.exists() else "once")
+"""
+    only = PROJECT.replace('["sedano"]', '["sedano", "hook.py"]').replace(
+        "[tool.hatch.build]", '[tool.hatch.build.targets.wheel]\nexclude = ["again.txt"]\n[tool.hatch.build]'
+    )
+    commit(repository, pyproject_toml=only + hook, hook_py=code)
+    with pytest.raises(ReleaseError, match="the sdist that is built from the sdist has other bytes"):
+        release.release(repository, "0.1.0", TOOLS, DAY, path, Checks())
+
+
 def test_a_commit_that_was_made_meanwhile_ends_the_release_without_a_tag(repository: Path, path: str) -> None:
     def another(*_: object) -> None:
         commit(repository, notes_txt="meanwhile")
