@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 import types
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 ADDED, *EXAMPLES = BLOCKS
+PICTURES = ROOT / "docs" / "pictures"
+LARGEST_PICTURE = 60_000
 ANY = (
     (r"^\d\d:\d\d:\d\d", r"^\\d\\d:\\d\\d:\\d\\d"), (r"\d+\\\.\d+\\ s", r"[\\d.]+ s"), (r"\d+\\ ms", r"\\d+ ms"),
     (r"\\\[\w{6}\\\]", r"\\[\\w{6}\\]"),
@@ -82,6 +85,30 @@ def _like(line: str) -> str:
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"make (\w+)", README))))
 def test_every_make_command_of_the_readme_exists(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), target
+
+
+def test_the_recorded_terminals_show_the_lines_of_the_readme() -> None:
+    rows = re.findall(r"<text x=[^>]*>(.*?)</text>", (PICTURES / "terminal.svg").read_text(encoding="utf-8"))
+    shown = [unescape(re.sub(r"<[^>]+>", "", row)) for row in rows]
+    (seen,) = (block.rstrip().splitlines() for block in re.findall(r"```text\n(.*?)```", README, re.DOTALL))
+    typed = "".join(re.findall(r"```console\n(.*?)```", README, re.DOTALL)).splitlines()
+    for line in [*(line for line in typed if " new " not in line), *seen]:
+        assert any(re.search(_like(line), row) for row in shown), line
+
+
+@pytest.mark.parametrize("picture", sorted(PICTURES.glob("*.[sp][vn]g")), ids=lambda path: path.name)
+def test_each_picture_is_small_and_the_readme_shows_it_in_words_too(picture: Path) -> None:
+    assert picture.stat().st_size <= LARGEST_PICTURE
+    place = f"docs/pictures/{picture.name}"
+    others = {place, place.replace("-dark", "-light")}
+    texts = re.findall(r"!\[([^\]]+)\]\((\S+)\)", README) + re.findall(r'<img alt="([^"]+)" src="([^"]+)"', README)
+    assert place in README
+    assert [words for words, source in texts if source in others]
+
+
+def test_the_readme_shows_no_picture_that_is_missing() -> None:
+    named = set(re.findall(r"docs/pictures/[\w-]+\.(?:svg|png)", README))
+    assert named == {f"docs/pictures/{path.name}" for path in PICTURES.glob("*.[sp][vn]g")}
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#:]+)\)", README))))
