@@ -1,4 +1,4 @@
-"""`make bench`: measure everything, print it, write it to build/bench: task_path.json, canvas.json, flow.json.
+"""`make bench`: measure everything, print it, write it to build/bench: task_path.json, canvas.json, flow.json, first_steps.json.
 
 Nothing here fails because a machine is slow or busy: CPU is told beside the peers'. Counts and bytes are held by tests (tests/unit/bench)
 at small sizes, and those of the canvas here at the sizes of its promises: the command fails when one is missed.
@@ -20,6 +20,7 @@ from benchmarks import (
     codec,
     cold,
     fairness_beside,
+    first_steps,
     flow,
     framework,
     handler,
@@ -88,6 +89,7 @@ def measurements(progress: Progress) -> dict[str, dict[str, Callable[[], Section
             "fairness on the local endpoint": lambda: fairness_beside.section(ENDPOINT, BUILD / "endpoint"),
             "autoscaler": lambda: autoscaler.section(BUILD),
         },
+        "first_steps.json": {"first steps": lambda: first_steps.section(progress.round)},
     }
 
 
