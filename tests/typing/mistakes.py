@@ -3,7 +3,9 @@
 `test_checkers.py` runs them. mypy's words come first, pyright's after them.
 """
 
-from sedano import ResultSet, Sedano, chain, chord, every, group
+from dataclasses import dataclass
+
+from sedano import ResultSet, Sedano, chain, chord, current, every, group
 from sedano.task import Task
 
 app = Sedano("typed")
@@ -125,3 +127,61 @@ def declared() -> None:
     # mypy says: Unexpected keyword argument "queeu" for "periodic" of "PeriodicTasks"; did you mean "queue"?
     # pyright says: No parameter named "queeu"
     app.periodic(every(60), queeu="slow")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Have a whole number."""
+
+    size: int = 1
+
+
+def print_twice(text: str) -> None:
+    """Take an argument."""
+
+
+def plain() -> None:
+    """Be no coroutine."""
+
+
+def in_workers() -> None:
+    """Declare wrongly what workers have."""
+    settings = app.configure(Settings, layers=["env:SHOP_"])
+    # mypy says: Incompatible types in assignment (expression has type "int", variable has type "str")
+    # pyright says: Type "int" is not assignable to declared type "str"
+    wrong: str = settings().size
+    # mypy says: Unexpected keyword argument "aftr" for overloaded function "boot" of "Booting"; did you mean "after"?
+    # pyright says: No overloads for "boot" match the provided arguments
+    app.boot(aftr=["database"])
+    # mypy says: Value of type variable "F" of "boot" of "Booting" cannot be "Callable[[str], None]"
+    # pyright says: Argument of type "(text: str) -> None" cannot be assigned to parameter "function" of type "F@boot"
+    app.boot(print_twice)
+    # mypy says: Value of type variable "S" of "service" of "Booting" cannot be "Callable[[], None]"
+    # pyright says: Argument of type "() -> None" cannot be assigned to parameter "function" of type "S@service"
+    app.service(plain)
+    # mypy says: Value of type variable "BeforeHook" of "before_run" of "Hooked" cannot be "Callable[[str], None]"
+    # pyright says: Argument of type "(text: str) -> None" cannot be assigned to parameter "function" of type "BeforeHook@before_run"
+    app.before_run(print_twice)
+    # mypy says: Unexpected keyword argument "memroy" for "boxed" of "AppTasks"; did you mean "memory"?
+    # pyright says: No parameter named "memroy"
+    app.boxed("resize", ["resize"], memroy="512M")
+    print(wrong)
+
+
+def with_effects() -> None:
+    """Write to tables wrongly."""
+    # mypy says: Missing named argument "key" for "table" of "Tables"
+    # pyright says: Argument missing for parameter "key"
+    app.table("orders")
+    # mypy says: Argument 2 to "put" of "TableWrites" has incompatible type "str"; expected "Mapping[str, Any]"
+    # pyright says: Argument of type "Literal['o-1']" cannot be assigned to parameter "item" of type "Row"
+    current().effects.put("orders", "o-1")
+    # mypy says: Unexpected keyword argument "ad" for "update" of "TableWrites"; did you mean "add"?
+    # pyright says: No parameter named "ad"
+    current().effects.update("orders", {"order": "o-1"}, ad={"count": 1})
+    # mypy says: Dict entry 0 has incompatible type "str": "str"; expected "str": "int"
+    # pyright says: Argument of type "dict[str, str]" cannot be assigned to parameter "add" of type "Mapping[str, int] | None"
+    current().effects.update("orders", {"order": "o-1"}, add={"count": "1"})
+    # mypy says: Unexpected keyword argument "second" for "broadcast" of "InboxControl"; did you mean "seconds"?
+    # pyright says: No parameter named "second"
+    app.control.broadcast("ping", second=5)

@@ -25,7 +25,8 @@ from tests.docs.pages import page
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PROGRAMS = ("shop.py", "mistakes.py", "types_page.py", "refused.py")
+WRITTEN = ("shop.py", "worker.py", "mistakes.py")
+PROGRAMS = (*WRITTEN, "types_page.py", "refused.py")
 PAGE = page("types.md")
 BLOCKS = "\n".join(PAGE.blocks)
 QUOTED = re.findall(r"^\| `(\w.*?)` \| `(.*?)` \| `(.*?)` \|$", PAGE.text, re.MULTILINE)
@@ -75,8 +76,8 @@ def by_pyright(folder: Path) -> Said:
 def checker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Said]:
     """A checker by name, and what it refuses."""
     folder = tmp_path_factory.mktemp("typing")
-    shutil.copy(HERE / "shop.py", folder)
-    shutil.copy(HERE / "mistakes.py", folder)
+    for name in WRITTEN:
+        shutil.copy(HERE / name, folder)
     (folder / "types_page.py").write_text(BLOCKS, encoding="utf-8")
     (folder / "refused.py").write_text("\n".join([BLOCKS, *(line for line, _, _ in QUOTED), "print(text, count)"]), encoding="utf-8")
     return request.param, by_mypy(folder) if request.param == "mypy" else by_pyright(folder)
@@ -95,7 +96,7 @@ def planted(checker: str) -> dict[int, str]:
     return found
 
 
-@pytest.mark.parametrize("program", ["shop.py", "types_page.py"])
+@pytest.mark.parametrize("program", ["shop.py", "worker.py", "types_page.py"])
 def test_what_a_user_writes_rightly_passes(checker: tuple[str, Said], program: str) -> None:
     assert checker[1].get(program, {}) == {}
 
@@ -103,7 +104,7 @@ def test_what_a_user_writes_rightly_passes(checker: tuple[str, Said], program: s
 def test_what_a_user_writes_wrongly_is_refused_at_exactly_its_line_and_in_these_words(checker: tuple[str, Said]) -> None:
     name, said = checker
     wanted, refused = planted(name), said["mistakes.py"]
-    assert len(wanted) == 26
+    assert len(wanted) == 37
     assert refused.keys() == wanted.keys()
     misworded = {line: (words, refused[line]) for line, words in wanted.items() if not any(words in one for one in refused[line])}
     assert misworded == {}

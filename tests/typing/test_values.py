@@ -1,6 +1,9 @@
 """The types tell the truth: the program that both checkers accept runs in memory, and each value has the type that is asserted."""
 
 import asyncio
+import sys
+import types
+from datetime import timedelta
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
@@ -10,6 +13,7 @@ import pytest
 from sedano import testing
 
 SHOP = Path(__file__).parent / "shop.py"
+WORKER = Path(__file__).parent / "worker.py"
 
 
 def is_one(value: Any, kind: Any) -> bool:
@@ -31,14 +35,19 @@ def is_one(value: Any, kind: Any) -> bool:
 
 
 class Shop:
-    """The program, run with an `assert_type` that looks at the value."""
+    """A program, run with an `assert_type` that looks at the value."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Path = SHOP) -> None:
         """Load it."""
         self.asserted = 0
-        text = SHOP.read_text(encoding="utf-8").replace("NamedTuple, assert_type", "NamedTuple")
-        self.names: dict[str, Any] = {"__name__": "shop", "assert_type": self.assert_type}
-        exec(compile(text, "shop.py", "exec"), self.names)  # noqa: S102 - the program is ours
+        text = program.read_text(encoding="utf-8").replace(", assert_type\n", "\n")
+        assert "import assert_type" not in text
+        self.names: dict[str, Any] = {"__name__": program.stem, "assert_type": self.assert_type}
+        sys.modules[program.stem] = types.ModuleType(program.stem)  # dataclasses look up their module
+        try:
+            exec(compile(text, program.name, "exec"), self.names)  # noqa: S102 - the program is ours
+        finally:
+            del sys.modules[program.stem]
 
     def assert_type(self, value: Any, kind: Any) -> None:
         """Check that *value* is a *kind*."""
@@ -54,6 +63,20 @@ def test_each_value_is_of_the_type_that_both_checkers_say(function: str, asserte
         if ran is not None:
             asyncio.run(ran)
     assert shop.asserted == asserted
+
+
+def test_what_a_worker_declares_works_as_its_types_say() -> None:
+    program = Shop(WORKER)
+    names = program.names
+    with testing.world(names["app"]) as world:
+        assert names["connections"] == ["open"]
+        assert names["order"].delay("o-1").get() == len("shop@example.com")
+        assert world.boot.states() == {"database": "started", "warm": "started"}
+        program.assert_type(names["settings"]().patience, timedelta)
+        program.assert_type(names["settings"].origins(), dict[str, str])
+        program.assert_type(names["app"].control.broadcast("ping"), str)
+    assert names["begun"] == [names["order"].name]
+    assert names["connections"] == []
 
 
 @pytest.mark.parametrize(
