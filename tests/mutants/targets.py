@@ -93,7 +93,8 @@ TARGETS: Sequence[Target] = (
             "engine.unexpected_errors",
         ),
         (
-            *unit("claim", "engine/poison_messages", "engine/recorder", "engine/claiming", "engine/taking_in"),
+            *unit("claim", "engine/poison_messages", "engine/recorder", "engine/claiming", "engine/claiming_others", "engine/taking_in"),
+            *unit("engine/judging"),
             *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation", "bad_messages"),
             *stories("hostile_messages", "zombies"),
         ),
@@ -110,7 +111,11 @@ TARGETS: Sequence[Target] = (
     Target(
         "publisher",
         ("engine.publisher.sender", "engine.timers", "engine.deferrals", "engine.publisher.requeue"),
-        (*unit("engine/publisher", "engine/publisher_backlog", "engine/deferring"), *stories("comes_again", "timers")),
+        (
+            *unit("engine/publisher", "engine/publisher_line", "engine/publisher_backlog", "engine/deferring", "engine/timed_sending"),
+            *unit("engine/requeue"),
+            *stories("comes_again", "timers"),
+        ),
     ),
     Target("reruns", ("engine.reruns",), (*unit("engine/reruns"), *stories("reruns", "in_order"))),
     Target(
@@ -303,7 +308,8 @@ TARGETS: Sequence[Target] = (
             "engine.outbox",
         ),
         (
-            *unit("engine/publisher", "engine/publisher_backlog", "engine/spool", "engine/drafts", "engine/key_choice"),
+            *unit("engine/publisher", "engine/publisher_line", "engine/publisher_backlog", "engine/spool", "engine/drafts"),
+            *unit("engine/key_choice"),
             *stories("batches", "options", "dedup_arguments", "spool_command", "in_order", "queue_bounds", "kept_results"),
             *stories("results", "results_awaited"),
         ),
@@ -345,7 +351,8 @@ TARGETS: Sequence[Target] = (
         "claims-in-time",
         each("engine.worker", "claim_extension time_limit_warning time_limits redelivery_credit failure_log"),
         (
-            *unit("engine/time_limits", "engine/watch", "engine/sparing", "engine/extending"),
+            *unit("engine/watch_steps", "engine/limited_body", "engine/time_limit_warning", "engine/failure_log", "engine/extending"),
+            *unit("engine/time_limits", "engine/watch", "engine/sparing"),
             *stories("extended_claims", "overtime", "time_limits", "failures_logged", "time_limits_of_calls"),
         ),
     ),

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from sedano.engine.batch import Batch, Held, Job
-from sedano.engine.worker.claims import AGAIN_S, GUARD_S, STEALS, Claiming
+from sedano.engine.worker.claims import Claiming
 from sedano.errors import TooLarge, Unavailable
 from sedano.model import refusals, states
 from sedano.model.deferrals import WAITED, Waited, written
-from sedano.model.ledger.records import TERMINATE, Claim, Outcome, TaskRecord
+from sedano.model.ledger.records import RECORD_LIFETIME_S, TERMINATE, Claim, Claimed, Outcome, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import JoinMember
 from sedano.ports import Ports
@@ -98,7 +98,7 @@ def test_a_claim_lasts_a_second_longer_than_its_batch_or_for_its_own_length() ->
     stage = Stage()
     assert stage.claim(job("a")) == ["a"]
     now = stage.ports.clock.now()
-    assert [one.record.expires for one in stage.held if one.record] == [now + 10.0 + GUARD_S]
+    assert [one.record.expires for one in stage.held if one.record] == [now + 11.0]
     other = Stage(length=4.0)
     assert other.claim(job("a")) == ["a"]
     assert [one.record.expires for one in other.held if one.record] == [now + 4.0]
@@ -109,7 +109,7 @@ def test_a_task_without_a_claim_asks_the_ledger_only_after_a_run_that_could_not_
     waiting = {WAITED: written(Waited(2, 0))}
     again = {WAITED: written(Waited(2, 1))}
     assert stage.claim(claimless("a"), claimless("b", **waiting)) == ["a", "b"]
-    assert asked(stage.ports.ledger, "read") == []
+    assert asked(stage.ports.ledger, "read") == asked(stage.ports.ledger, "claim") == []
     assert stage.claim(claimless("a"), claimless("b", **again)) == ["a", "b"]
     assert asked(stage.ports.ledger, "read") == [(["b"],)]
     away(stage, "read", Unavailable("away"))
@@ -158,7 +158,7 @@ def test_a_claim_that_is_always_taken_by_others_first_is_given_back_and_counted_
     tries: list[Any] = []
     stage.ports.ledger.steal = lambda claim, record: tries.append(record) or lost  # type: ignore[method-assign, func-returns-value]
     assert stage.claim(job("a")) == []
-    assert tries == [seen] * STEALS
+    assert tries == [seen] * 3
     assert stage.batch.given_back == [job("a").delivery]
     telemetry: Any = stage.ports.telemetry
     assert telemetry.counted("ClaimsStolen", task="only") == 1
@@ -223,7 +223,7 @@ def test_a_member_whose_task_ran_for_another_canvas_arrives_when_that_has_ended_
     running.end(record, states.RETRY, next_attempt=1)
     assert running.claim(member("a")) == []
     assert running.follows.calls == []
-    assert asked(running.ports.queues, "hold") == [(member("a").delivery, AGAIN_S)]
+    assert asked(running.ports.queues, "hold") == [(member("a").delivery, 30.0)]
 
 
 def test_a_task_that_a_revocation_by_id_ended_is_followed_without_another_write() -> None:
@@ -293,3 +293,84 @@ def test_a_later_try_that_another_worker_runs_is_not_claimed_once_more() -> None
     one = job("a")
     assert stage.claim(one._replace(delivery=one.delivery._replace(serial_key="k"))) == []
     assert len(asked(stage.ports.ledger, "claim")) == before + 1
+
+
+def ordered(name: str) -> Job:
+    """A message that keeps its place."""
+    one = job(name)
+    return one._replace(delivery=one.delivery._replace(serial_key="k"))
+
+
+def test_a_message_of_no_order_is_not_its_tasks_next_try_and_neither_is_another_message_in_order() -> None:
+    for one, begun_by in ((job("a"), "a"), (ordered("a"), "other")):
+        stage = Stage()
+        stage.end(stage.of_another(message_id=begun_by), states.RETRY, next_attempt=1)
+        assert stage.claim(one) == []
+        assert stage.follows.calls == ([("retry_again", "a", states.RETRY)] if begun_by == "a" else [])
+        assert stage.ports.ledger.read(["a"])["a"].state == states.RETRY
+
+
+def test_the_next_try_of_a_message_that_keeps_its_place_is_claimed_only_where_its_record_is() -> None:
+    stage = Stage()
+    stage.end(stage.of_another(message_id="a"), states.RETRY, next_attempt=1)
+    assert stage.claim(ordered("a")) == ["a"]
+    first, second = [claims[0] for (claims,) in asked(stage.ports.ledger, "claim")[1:]]
+    assert ((first.attempt, first.must_exist), (second.attempt, second.must_exist)) == ((0, False), (1, True))
+
+
+def test_a_command_that_is_older_than_the_records_of_its_time_runs_only_where_one_is_left() -> None:
+    stage = Stage()
+    young = job("a")._replace(received=1.0 + RECORD_LIFETIME_S)
+    assert young.command.time == 1.0
+    assert stage.claim(young) == ["a"]
+    assert stage.claim(job("b")._replace(received=young.received + 0.01)) == []
+    assert [(one.delivery.message_id, one.code, one.field) for one in stage.batch.parkings] == [("b", refusals.QUARANTINE, "taskid")]
+
+
+def test_a_claim_that_was_written_and_whose_answer_was_lost_is_held() -> None:
+    stage = Stage()
+
+    def lost(claims: Sequence[Claim]) -> list[Claimed]:
+        return [Claimed(False, TaskRecord(one.task_id, states.RUNNING, nonce=one.nonce, fence=7)) for one in claims]
+
+    stage.ports.ledger.claim = lost  # type: ignore[method-assign, assignment]
+    assert stage.claim(job("a")) == ["a"]
+    assert [one.record.fence for one in stage.held if one.record is not None] == [7]
+    assert stage.batch.counts == {}
+
+
+def test_an_unforeseen_answer_of_the_ledger_costs_its_own_message_alone() -> None:
+    stage = Stage()
+    claim = stage.ports.ledger.claim
+
+    def odd(claims: Sequence[Claim]) -> Any:
+        if any(one.task_id == "b" for one in claims):
+            raise KeyError("secret")
+        return claim(claims)
+
+    stage.ports.ledger.claim = odd  # type: ignore[method-assign]
+    assert stage.claim(job("a"), job("b"), job("c")) == ["a", "c"]
+    assert [(one.delivery, one.code) for one in stage.batch.parkings] == [(job("b").delivery, refusals.UNEXPECTED)]
+    assert stage.batch.deferred == {}
+
+
+def test_an_unforeseen_error_after_the_claim_costs_its_own_message_alone() -> None:
+    stage = Stage()
+    stage.end(stage.of_another("b", message_id="b"))
+
+    def breaks(*_: Any) -> None:
+        raise KeyError("secret")
+
+    stage.follows.follow_again = breaks  # type: ignore[attr-defined]
+    assert stage.claim(job("a"), job("b"), job("c")) == ["a", "c"]
+    assert [(one.delivery, one.code) for one in stage.batch.parkings] == [(job("b").delivery, refusals.UNEXPECTED)]
+
+
+def test_a_take_over_without_an_answer_is_deferred() -> None:
+    stage = Stage()
+    stage.of_another(seconds=1.0)
+    advance(stage.ports, 1.001)
+    away(stage, "steal", Unavailable("away"))
+    assert stage.claim(job("a")) == []
+    assert [*stage.batch.deferred] == ["a"]
+    assert stage.cluster.lost == []

@@ -8,13 +8,13 @@ import pytest
 from sedano import memory
 from sedano.engine import deferrals
 from sedano.engine.batch import Batch
-from sedano.engine.deferrals import ANEW_AFTER, HELD, REASON_CHARACTERS
+from sedano.engine.deferrals import HELD, REASON_CHARACTERS
 from sedano.engine.worker.redelivery_credit import Spared
 from sedano.errors import Unavailable
 from sedano.model.deferrals import FIRST_S, HIDDEN_MOST_S, HIDDEN_S, LONGER, WAITED, Waited, patience, waited, written
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import Command
+from sedano.model.messages.message import Command, Event
 from sedano.model.order import KEPT_S
 from sedano.model.queues import SQS, QueueBounds
 from sedano.ports import Delivery, Outgoing, Ports
@@ -84,6 +84,7 @@ def test_a_message_that_was_decided_otherwise_meanwhile_is_not_sent_anew() -> No
 
 def test_a_message_of_another_kind_than_a_command_has_no_tenant() -> None:
     assert deferrals.tenant_of(codec.encode(COMMAND)) == "acme"
+    assert deferrals.tenant_of(codec.encode(Event("e", "shop/sold", "host", 1.0, 1, {}))) is None
     assert deferrals.tenant_of("{") is None
 
 
@@ -110,13 +111,42 @@ def test_what_waits_for_longer_than_that_is_hidden_for_as_long_as_it_waits() -> 
 
 def test_a_message_that_keeps_its_place_is_hidden_twice_as_long_at_each_receipt() -> None:
     ports = world(0.5)
-    for receives in (1, 2, 4):
+    for receives in (1, 2, 4, 400):
         found = batch(ports)
         found.defer(delivery(receives, serial_key="k"))
         assert settled(ports, found) == []
     assert [seconds for _, seconds in asked(ports.queues, "hold")] == [
-        max(patience(receives - 1) * 0.875, 3.0 * receives) for receives in (1, 2, 4)
+        max(patience(receives - 1) * 0.875, 3.0 * receives) for receives in (1, 2, 4, 400)
     ]  # fmt: skip
+    assert patience(399) < 3.0 * 400, "it is received fewer than 900 times in 13 days"
+
+
+def test_a_message_that_keeps_its_place_in_a_queue_that_delays_nothing_is_hidden_as_in_any_other() -> None:
+    ports = world(0.5)
+    ports = replace(ports, queues=Noted(memory.MemoryQueues(ports.clock, [QUEUE], bounds=NO_DELAY)))
+    found = batch(ports)
+    found.defer(delivery(serial_key="k"))
+    settled(ports, found)
+    assert asked(ports.queues, "hold") == [(delivery(serial_key="k"), patience(0) * 0.875)]
+
+
+def test_the_waits_of_a_message_are_counted_by_its_memory_and_its_own_attributes_go_along() -> None:
+    ports, spared = world(0.0), Spared()
+    spared.add([delivery()])
+    spared.add([delivery()])
+    found = batch(ports)
+    one = delivery(1, before=Waited(2, 0))
+    found.defer(one._replace(attributes={**one.attributes, "sedano-slot": "7", "AWSTraceHeader": "x"}))
+    (sent,) = settled(ports, found, spared)
+    assert (sent.delay, sent.attributes) == (int(FIRST_S * 4), {WAITED: written(Waited(3, 0)), "sedano-slot": "7"})
+
+
+@pytest.mark.parametrize(("seconds", "delay"), [(-5.0, 0), (0.0, 0), (0.5, 1)])
+def test_a_wait_that_is_over_is_none(seconds: float, delay: int) -> None:
+    ports = world(0.0)
+    found = batch(ports)
+    found.defer(delivery(), seconds=seconds)
+    assert [one.delay for one in settled(ports, found)] == [delay]
 
 
 def test_a_message_that_waited_for_its_place_nearly_as_long_as_it_is_kept_is_set_aside() -> None:
@@ -126,13 +156,24 @@ def test_a_message_that_waited_for_its_place_nearly_as_long_as_it_is_kept_is_set
     found.defer(old)
     found.defer(other)
     assert settled(ports, found) == []
-    assert [(one.delivery, one.code) for one in found.parkings] == [(old, "stale")]
+    assert [(one.delivery, one.code, one.field) for one in found.parkings] == [(old, "stale", "sent")]
     assert found.given_back == [other]
     assert [one for one, _ in asked(ports.queues, "hold")] == [other]
     assert not deferrals.stale(ports, delivery(age=KEPT_S, serial_key="k"), found)
 
 
-@pytest.mark.parametrize(("receives", "seconds", "hides"), [(1, None, True), (ANEW_AFTER, None, False), (1, 0.0, False), (1, 7.0, True)])
+@pytest.mark.parametrize(("seconds", "days"), [(-10.0, 13), (10.0, 14)])
+def test_what_is_set_aside_as_stale_says_how_long_it_waited(seconds: float, days: int) -> None:
+    ports = world(0.0)
+    found = batch(ports)
+    assert deferrals.stale(ports, delivery(age=13.5 * 86_400.0 + seconds, serial_key="k"), found)
+    detail = f"it waited for {days} days in a queue that keeps order; SQS forgets it after 14"
+    assert [one.detail for one in found.parkings] == [detail]
+
+
+@pytest.mark.parametrize(
+    ("receives", "seconds", "hides"), [(1, None, True), (3, None, True), (4, None, False), (1, 0.0, False), (1, 7.0, True)]
+)
 def test_where_no_message_can_be_delayed_it_is_hidden_at_its_first_receipts_and_what_is_due_is_sent(
     receives: int, seconds: float | None, hides: bool
 ) -> None:
@@ -155,9 +196,19 @@ def test_only_a_wait_with_a_reason_is_reported_with_the_time_until_which_it_last
     (line,) = found.chronicle.lines
     assert (line["type"], line["uuid"], line["name"]) == (HELD, "a", "only")
     assert line["until"] == round(ports.clock.now() + 2 * FIRST_S, 3)
-    assert len(line["reason"]) == REASON_CHARACTERS
+    assert len(line["reason"]) == REASON_CHARACTERS == 300
+    assert (line["clock"], line["timestamp"]) == (1, ports.clock.now())
     telemetry: Any = ports.telemetry
     assert telemetry.counted("MessagesDeferred") == 1
+
+
+def test_a_wait_of_a_message_that_was_not_read_is_counted_and_not_reported() -> None:
+    ports = world(0.0)
+    found = batch(ports)
+    found.defer(delivery(), "not answered")
+    settled(ports, found)
+    telemetry: Any = ports.telemetry
+    assert (telemetry.counted("MessagesDeferred"), found.chronicle.lines) == (1, [])
 
 
 @pytest.mark.parametrize(("receives", "seconds"), [(1, FIRST_S), (2, 2 * FIRST_S), (30, HIDDEN_MOST_S)])

@@ -1,16 +1,19 @@
 """The extension of claims alone: what a worker believes to hold, what a beat extends, and what it leaves alone."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from sedano import memory
 from sedano.engine.batch import Batch, Held, Job
-from sedano.engine.worker.claim_extension import BEATS, GUARD_S, Extending, claim_length
-from sedano.errors import Unavailable
+from sedano.engine.worker.claim_extension import BEATS, GUARD_S, SHORTEST_S, Extending, claim_length, threaded
+from sedano.errors import OptionError, Unavailable
 from sedano.model import states
-from sedano.model.ledger.records import Claim, Outcome, TaskRecord
+from sedano.model.ledger.records import Claim, Claimed, Outcome, TaskRecord
 from tests.unit.engine.gated import advance, asked, batch, job, world
 
 VISIBILITY = 8.0
@@ -34,13 +37,18 @@ class Stage:
         """Extend for that long."""
         self.ports = world(0.5, "ledger")
         self.every: list[float] = []
+        self.stopped = 0
         self.extending = Extending(self.ports, visibility, self.ticker)
         self.batch: Batch = batch(self.ports, 100.0)
 
     def ticker(self, seconds: float, _: Any) -> Any:
         """Note how often it would beat."""
         self.every.append(seconds)
-        return lambda: None
+        return self.stop
+
+    def stop(self) -> None:
+        """Beat no more."""
+        self.stopped += 1
 
     @contextmanager
     def kept(self, *jobs: Job) -> Iterator[None]:
@@ -74,7 +82,7 @@ def test_a_beat_extends_the_claim_and_then_hides_its_message_for_longer() -> Non
     stage = Stage()
     with stage.kept(job("a"), job("b")):
         held = stage.claimed(job("a"))
-        assert stage.every == [LENGTH / BEATS]
+        assert stage.every == [1.0], "six beats in the length of a claim"
         stage.beat()
         assert stage.record(held).expires == stage.ports.clock.now() + LENGTH
         assert asked(stage.ports.queues, "hold") == [(job("a").delivery, VISIBILITY), (job("b").delivery, VISIBILITY)]
@@ -223,3 +231,149 @@ def test_a_worker_that_let_go_extends_nothing_any_more() -> None:
         stage.beat()
     assert stage.hidden() == []
     assert asked(stage.ports.ledger, "extend") == []
+
+
+def test_the_beats_end_with_the_batch_and_nothing_of_it_is_held_any_more() -> None:
+    stage = Stage()
+    with stage.kept(job("a")):
+        held = stage.claimed(job("a"))
+        assert stage.extending.holds(held)
+        assert stage.stopped == 0
+    assert stage.stopped == 1
+    assert not stage.extending.holds(held)
+
+
+def test_a_wall_clock_that_runs_on_while_the_machine_sleeps_ends_a_belief() -> None:
+    stage = Stage()
+    clock = SetBack(memory.START)
+    stage.extending = Extending(replace(stage.ports, clock=clock), VISIBILITY, stage.ticker)
+    with stage.kept(job("b")):
+        clock.advance(1.0)
+        clock.back = 1.5 - LENGTH
+        assert stage.extending.holds(Held(job("b"), None))
+        clock.back = 1.0 - LENGTH
+        assert clock.now() == memory.START + LENGTH
+        assert not stage.extending.holds(Held(job("b"), None))
+
+
+def test_a_claim_that_was_extended_is_believed_until_a_guard_before_its_new_end() -> None:
+    stage = Stage()
+    with stage.kept(job("a"), job("b")):
+        held = stage.claimed(job("a"))
+        stage.beat()
+        advance(stage.ports, LENGTH - GUARD_S - 0.001)
+        assert stage.extending.holds(held)
+        advance(stage.ports, 0.001)
+        assert not stage.extending.holds(held)
+        assert stage.extending.holds(Held(job("b"), None)), "its message is hidden for longer"
+
+
+def test_the_claim_of_a_message_that_was_decided_is_not_asked_for() -> None:
+    stage = Stage()
+    with stage.kept(job("a")):
+        stage.claimed(job("a"))
+        stage.batch.give_back(job("a").delivery)
+        stage.beat()
+    assert asked(stage.ports.ledger, "extend") == []
+
+
+def test_a_message_that_got_its_claim_while_it_was_hidden_is_believed_no_longer_than_the_claim() -> None:
+    stage = Stage()
+    with stage.kept(job("a")):
+        queues: Any = stage.ports.queues
+        hold, held = queues.hold, list[Held]()
+
+        def meanwhile(delivery: Any, seconds: float) -> None:
+            hold(delivery, seconds)
+            held.append(stage.claimed(job("a")))
+
+        queues.hold = meanwhile
+        stage.beat()
+        advance(stage.ports, LENGTH - GUARD_S)
+        assert not stage.extending.holds(held[0])
+
+
+def refused(stage: Stage, meanwhile: Any) -> None:
+    """Have the ledger refuse each extension, because the task was taken over; *meanwhile* is called before its answer."""
+    ledger: Any = stage.ports.ledger
+
+    def extend(wanted: Any) -> list[Claimed]:
+        meanwhile()
+        return [Claimed(False, TaskRecord(one.task_id, states.RUNNING, nonce="theirs", fence=one.fence + 1)) for one in wanted]
+
+    ledger.extend = extend
+
+
+def test_a_claim_that_was_taken_over_while_it_was_believed_is_let_go_with_its_message() -> None:
+    stage = Stage()
+    with stage.kept(job("a")):
+        held = stage.claimed(job("a"))
+        refused(stage, lambda: None)
+        stage.beat()
+        assert not stage.extending.holds(held)
+        stage.beat(0.001)
+    assert stage.hidden() == []
+
+
+def test_a_refusal_that_arrives_after_the_worker_let_go_or_the_body_ended_changes_nothing_else() -> None:
+    stage = Stage()
+    with stage.kept(job("a"), job("b")):
+        held = stage.claimed(job("a"))
+        refused(stage, lambda: stage.extending.ended([held]))
+        stage.beat()
+        assert stage.hidden() == ["b"]
+        stage.beat(0.001)
+        assert stage.hidden() == ["b", "a", "b"], "the message stays in the batch"
+    telemetry: Any = stage.ports.telemetry
+    before = telemetry.messages("warning")
+    with stage.kept(job("a")):
+        stage.claimed(job("a"))
+        refused(stage, stage.extending.let_go)
+        stage.beat()
+    assert telemetry.messages("warning") == [*before, "a claim cannot be extended: the task was taken over"]
+
+
+def test_a_thread_beats_until_it_is_stopped_and_the_beat_under_way_has_ended() -> None:
+    beats, entered, leave = list[str](), threading.Semaphore(0), threading.Semaphore(0)
+
+    def beat() -> None:
+        entered.release()
+        assert leave.acquire(timeout=20)
+        beats.append("beat")
+
+    stop = threaded(0.001, beat)
+    for _ in range(2):
+        assert entered.acquire(timeout=20)
+        leave.release()
+    assert entered.acquire(timeout=20)
+    stopping = threading.Thread(target=lambda: (stop(), beats.append("stopped")))
+    stopping.start()
+    stopping.join(0.05)
+    assert beats == ["beat", "beat"], "it waits for the third"
+    leave.release()
+    stopping.join(20)
+    assert beats == ["beat", "beat", "beat", "stopped"]
+    assert not entered.acquire(timeout=0.05)
+
+
+def test_a_claim_is_shorter_than_the_visibility_by_a_guard_for_either_clock() -> None:
+    assert GUARD_S == 1.0
+    assert claim_length(SHORTEST_S) == SHORTEST_S - 2.0 == 2.0
+    for wrong in (SHORTEST_S - 0.001, float("nan")):
+        with pytest.raises(OptionError, match=r"cannot be extended in time; give the queue 4 s or more"):
+            claim_length(wrong)
+
+
+def test_a_message_that_could_not_be_hidden_is_believed_no_longer() -> None:
+    stage = Stage()
+    with stage.kept(job("b")):
+        queues: Any = stage.ports.queues
+
+        def away(*_: Any) -> None:
+            raise Unavailable("away")
+
+        queues.hold = away
+        stage.beat()
+        assert stage.extending.holds(Held(job("b"), None))
+        advance(stage.ports, LENGTH - LENGTH / BEATS)
+        assert not stage.extending.holds(Held(job("b"), None))

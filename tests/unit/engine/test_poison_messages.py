@@ -65,6 +65,17 @@ def test_a_message_that_was_sent_anew_remembers_its_executions(runs: int) -> Non
     assert opened(unclaimed(2, runs), spares=1) == opened(unclaimed(1, runs))
 
 
+def test_executions_that_a_claimed_message_remembers_do_not_count_since_its_claims_do() -> None:
+    one = job("a")
+    assert opened(one._replace(delivery=one.delivery._replace(attributes={WAITED: written(Waited(1, MAX_EXECUTIONS))}))) is None
+
+
+def test_the_second_receipt_ends_a_message_where_one_is_the_most() -> None:
+    spared: Any = Spares(0)
+    assert Poison(spared, 1).open(unclaimed(1)) is None
+    assert Poison(spared, 1).open(unclaimed(2)) == end(refusals.POISON, f"received 2 times without an end; {CUT_OFF}")
+
+
 def test_what_waits_for_its_turn_may_be_received_for_long() -> None:
     assert opened(unclaimed(MAX_EXECUTIONS + 1, serial_key="k")) is None
     assert opened(unclaimed(1)) is None

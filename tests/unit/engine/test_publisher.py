@@ -13,6 +13,7 @@ from sedano.engine.publisher.sender import PAUSES, Publisher
 from sedano.engine.publisher.spool import Taken
 from sedano.errors import (
     BacklogFull,
+    NotCalled,
     SedanoError,
     SpoolError,
     TooLarge,
@@ -20,7 +21,8 @@ from sedano.errors import (
     UnknownQueue,
 )
 from sedano.model.queues import SQS
-from sedano.ports import Outgoing
+from sedano.ports import Outgoing, deadlines
+from tests.unit.engine.gated import Steady
 
 QUEUE = "commands:default"
 AWAY = Unavailable("away")
@@ -210,6 +212,7 @@ def test_a_queue_that_is_away_is_tried_four_times_with_growing_pauses() -> None:
     line.publish(message("a"))
     assert len(gate.calls) == 1 + len(PAUSES)
     assert sum(PAUSES) / 2 <= clock.monotonic() <= sum(PAUSES)
+    assert PAUSES == (0.1, 0.4, 1.6)
     assert kept.bodies == ["a"]
     assert telemetry.counted("PublishBacklogged") == 1
 
@@ -220,6 +223,31 @@ def test_only_what_was_not_taken_is_tried_again() -> None:
     line, _, _ = publisher(gate)
     assert line.publish_all([message(body) for body in "abc"]) == [None, None, None]
     assert gate.calls == [["a", "b", "c"], ["b"]]
+
+
+@pytest.mark.parametrize(("unit", "part"), [(0.0, 1.0), (0.5, 0.75)])
+def test_jitter_shortens_each_pause_to_half_at_most(unit: float, part: float) -> None:
+    line, clock, _ = publisher(Gate(lambda bodies: [AWAY] * len(bodies)))
+    line._entropy = Steady(unit)
+    assert line.publish_all([message("a")]) == [AWAY]
+    assert clock.monotonic() == pytest.approx(sum(PAUSES) * part)
+
+
+def test_a_pause_that_does_not_fit_into_the_deadline_is_not_begun_and_all_others_are() -> None:
+    for seconds, calls in ((0.1, 1), (0.101, 2), (0.499, 2), (0.501, 3), (60.0, 4)):
+        gate = Gate(lambda bodies: [AWAY] * len(bodies))
+        line, clock, _ = publisher(gate)
+        line._entropy = Steady(0.0)
+        with deadlines.within(seconds, clock.monotonic()):
+            line.publish_all([message("a")])
+        assert (seconds, len(gate.calls)) == (seconds, calls)
+
+
+def test_a_call_that_was_not_made_is_not_repeated() -> None:
+    gate = Gate(lambda bodies: [NotCalled("the breaker is open")] * len(bodies))
+    line, clock, _ = publisher(gate, backlog=Kept())
+    line.publish(message("a"))
+    assert (len(gate.calls), clock.monotonic()) == (1, 0)
 
 
 def test_what_no_retry_can_cure_is_not_tried_again() -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from sedano import Sedano, memory
 from sedano.engine.drafts import Addressed
 from sedano.engine.publisher.sender import Publisher, _Line, _Ticket
-from sedano.errors import BacklogFull, ConfigurationError, OptionError, PublishError, SedanoError, TooLarge
+from sedano.engine.publisher.spool import Taken
+from sedano.errors import BacklogFull, ConfigurationError, OptionError, PublishError, SedanoError, TooLarge, Unavailable
 from sedano.model.queues import SQS
 from sedano.ports import Outgoing, deadlines
 from tests.unit.engine.test_publisher import AWAY, QUEUE, Gate, Kept, message, publisher, waiting
@@ -161,6 +162,129 @@ def test_a_backlog_survives_a_process_that_has_to_end_while_it_sends(act: str) -
     with pytest.raises(SystemExit):
         getattr(line, act)(*more)
     assert kept.bodies == ["a"]
+
+
+class Opened(Kept):
+    """A backlog that notes when it is opened, and of what it was asked for."""
+
+    def __init__(self, *bodies: str, used: bool = True) -> None:
+        """Hold these."""
+        super().__init__(most=1_000)
+        self.extend(message(body) for body in bodies)
+        self.takes, self.used, self.returned = list[int](), used, list[str]()
+
+    def exists(self) -> bool:
+        """Tell whether anything was ever kept."""
+        return self.used
+
+    def take(self, most: int, now: float) -> list[Taken]:
+        """Take some."""
+        self.takes.append(most)
+        return super().take(most, now)
+
+    def give_back(self, taken: Sequence[Any]) -> None:
+        """Put some behind the others."""
+        self.returned += [one.message.outgoing.body for one in taken]
+        super().give_back(taken)
+
+
+def test_a_backlog_that_nothing_was_put_into_is_not_opened() -> None:
+    kept = Opened(used=False)
+    line, _, _ = publisher(Gate(), backlog=kept)
+    line.publish(message("a"))
+    assert line.drain() == 0
+    line.resume()
+    line.publish(message("b"))
+    assert line.close() == []
+    assert kept.takes == []
+
+
+def test_what_an_earlier_process_stored_follows_the_first_publication_that_gets_through_and_not_a_later_one() -> None:
+    gate, kept = Gate(), Opened("old")
+    line, _, _ = publisher(gate, backlog=kept)
+    line.resume()
+    assert gate.calls == []
+    for body in "abc":
+        line.publish(message(body))
+    assert gate.calls == [["a"], ["old"], ["b"], ["c"]]
+    assert kept.takes == [100, 100], "the second time it was empty"
+
+
+def test_a_publisher_without_a_backlog_resumes_drains_and_closes_nothing() -> None:
+    line, _, telemetry = publisher(Gate())
+    line.resume()
+    line.publish(message("a"))
+    assert (line.drain(), line.close(), telemetry.lines) == (0, [], [])
+
+
+def test_a_hundred_stored_messages_follow_one_publication_and_all_go_when_the_backlog_is_drained() -> None:
+    kept = Opened(*(f"m{n}" for n in range(350)))
+    line, _, _ = publisher(Gate(), backlog=kept)
+    line.resume()
+    line.publish(message("a"))
+    assert len(kept) == 250
+    line.publish(message("b"))
+    assert len(kept) == 150
+    assert (line.drain(), len(kept)) == (150, 0)
+
+
+def test_of_what_was_interrupted_close_stores_only_what_was_not_sent() -> None:
+    def answer(bodies: list[str]) -> list[SedanoError | None]:
+        if len(gate.calls) == 1:
+            raise SystemExit(143)
+        return [AWAY if body == "b" else None for body in bodies]
+
+    gate, kept = Gate(answer), Opened()
+    line, _, telemetry = publisher(gate, backlog=kept)
+    with pytest.raises(SystemExit):
+        line.publish_or_keep([message("a"), message("b")])
+    assert line.close() == []
+    assert kept.bodies == ["b"]
+    assert telemetry.counted("PublishBacklogged") == 1
+
+
+def test_nothing_is_drained_after_a_publication_that_was_stored_or_refused_or_of_no_message() -> None:
+    tide, kept = Tide(), Opened("old")
+    line, _, _ = publisher(Gate(lambda bodies: [TooLarge("x") if bodies == ["x"] else answer for answer in tide(bodies)]), backlog=kept)
+    line.resume()
+    line.publish(message("a"))
+    tide.out = False
+    with pytest.raises(TooLarge):
+        line.publish(message("x"))
+    line.publish_or_keep([])
+    assert kept.takes == []
+    line.publish(message("b"))
+    assert kept.takes == [100]
+
+
+def test_a_stored_message_that_still_cannot_be_sent_is_left_to_the_next_sender_who_tries_it_soon() -> None:
+    gate = Gate(lambda bodies: [AWAY if body == "b" else None for body in bodies])
+    kept = Opened("a", "b", "c")
+    line, _, _ = publisher(gate, backlog=kept)
+    line.resume()
+    line.publish(message("x"))
+    assert (kept.returned, kept.bodies) == (["b"], ["b"])
+    line.publish(message("y"))
+    assert kept.takes == [100, 100], "the backlog was not empty"
+
+
+def test_draining_a_backlog_that_cannot_be_used_ends() -> None:
+    kept = Opened("a")
+    kept.broken = "the disk is gone"
+    line, _, telemetry = publisher(Gate(), backlog=kept)
+    assert line.drain() == 0
+    assert telemetry.messages("error") == ["backlog not usable"]
+
+
+def test_the_first_error_of_a_publication_is_raised_and_one_that_went_does_not_hide_it() -> None:
+    def answer(bodies: list[str]) -> list[SedanoError | None]:
+        return [Unavailable(body) if body.startswith("away") else TooLarge(body) if body.startswith("wrong") else None for body in bodies]
+
+    line, _, _ = publisher(Gate(answer))
+    with pytest.raises(PublishError, match="not published: away1; not stored"):
+        line.publish_or_keep([message(body) for body in ("away1", "away2", "fine")])
+    with pytest.raises(TooLarge, match="wrong1"):
+        line.publish_or_keep([message(body) for body in ("wrong1", "wrong2", "fine")])
 
 
 class Slow:

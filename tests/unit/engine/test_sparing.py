@@ -25,3 +25,13 @@ def test_what_was_given_back_least_recently_is_forgotten_first() -> None:
         spared.add([delivery("busy")])
     assert spared.count(delivery("old")) == 0
     assert spared.count(delivery("busy")) == MOST
+
+
+def test_a_thousand_messages_are_remembered_and_not_one_more() -> None:
+    spared = Spared()
+    spared.add([delivery(f"m{n}") for n in range(1_000)])
+    assert {spared.count(delivery(f"m{n}")) for n in range(1_000)} == {1}
+    spared.add([delivery("one more")])
+    assert sum(spared.count(delivery(f"m{n}")) for n in range(1_000)) == 999
+    assert spared.count(delivery("one more")) == 1
+    assert MOST == 1_000

@@ -8,6 +8,7 @@ import pytest
 from sedano import memory
 from sedano.engine.batch import Batch, Job
 from sedano.engine.gate import Gate
+from sedano.engine.redelivery import FOREIGN_HOLD_S, FOREIGN_RECEIVES, unknown
 from sedano.engine.registry import Registry, TaskSpec
 from sedano.engine.schedules.instance_limits import OCCURRENCE
 from sedano.engine.worker.intake import UNKNOWN, Intake
@@ -15,10 +16,10 @@ from sedano.model import refusals
 from sedano.model.ledger.recent_ids import Window
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import MAX_AHEAD_US, LamportClock
-from sedano.model.messages.message import Command, Event
+from sedano.model.messages.message import MAP, MAP_ASYNC, Command, Event
 from sedano.model.tasks.parameters import Parameters
 from sedano.ports import Delivery
-from tests.unit.engine.gated import QUEUE, batch, world
+from tests.unit.engine.gated import QUEUE, advance, batch, world
 
 NOW = memory.START
 CLOCK = int(NOW * 1_000_000)
@@ -137,3 +138,49 @@ def test_a_budget_from_outside_is_cut_to_what_the_stage_grants() -> None:
     body = codec.encode(command._replace(lineage=command.lineage._replace(budget=8)))
     (job,) = stage.open(delivery("a")._replace(body=body))
     assert job.command.lineage.budget == 7
+
+
+def test_a_budget_and_a_time_that_are_fine_stay_as_they_are() -> None:
+    stage = Stage()
+    stage.step = stage.step._replace(ports=replace(stage.ports, most_budget=7))
+    command = Command("a", "a", "only", "host", 5.0, CLOCK)
+    for budget, left in ((6, 6), (7, 7), (8, 7)):
+        stage.window = Window()
+        body = codec.encode(command._replace(id=f"m{budget}", lineage=command.lineage._replace(budget=budget)))
+        (job,) = stage.open(delivery("a", sent=NOW)._replace(body=body))
+        assert (job.command.lineage.budget, job.command.time) == (left, 5.0)
+    telemetry: Any = stage.ports.telemetry
+    (line,) = [line for line in telemetry.lines if line.fields.get("task_id") is not None or line.fields.get("message_id") is not None]
+    assert "a" in line.fields.values()
+
+
+def test_an_unknown_task_is_reported_as_waiting_while_another_version_may_know_it() -> None:
+    for receives in (1, FOREIGN_RECEIVES - 1, FOREIGN_RECEIVES):
+        stage = Stage()
+        assert stage.open(delivery("a", "nothing")._replace(receives=receives)) == []
+        why = unknown("task", "nothing", stage.registry.tasks)
+        lines = [(line["type"], line["uuid"], line["name"], line["reason"], line["until"]) for line in stage.batch.chronicle.lines]
+        held = ("task-held", "a", "nothing", why, round(stage.ports.clock.now() + FOREIGN_HOLD_S, 3))
+        assert lines == ([held] if receives < FOREIGN_RECEIVES else [])
+        assert [one.detail for one in stage.batch.parkings] == ([] if receives < FOREIGN_RECEIVES else [why])
+
+
+def test_the_wait_of_an_unknown_task_is_reported_to_the_millisecond() -> None:
+    stage = Stage()
+    advance(stage.ports, 0.1236)
+    stage.open(delivery("a", "nothing"))
+    assert [line["until"] for line in stage.batch.chronicle.lines] == [round(stage.ports.clock.now() + FOREIGN_HOLD_S, 3)]
+
+
+def test_the_built_in_tasks_of_maps_are_known_everywhere() -> None:
+    stage = Stage()
+    found = stage.open(delivery("a", MAP), delivery("b", MAP_ASYNC))
+    assert [(job.task.name, job.task.is_async) for job in found] == [(MAP, False), (MAP_ASYNC, True)]
+
+
+def test_a_task_that_knows_no_order_is_refused_by_a_queue_that_keeps_it() -> None:
+    stage = Stage()
+    stage.registry.tasks["loose"] = TaskSpec("loose", print, Parameters(lambda *_, **__: None), delivery="at_least_once")
+    in_order = [delivery(name, task)._replace(serial_key="k") for name, task in (("a", "loose"), ("b", "only"))]
+    assert [job.command.task_id for job in stage.open(*in_order, delivery("c", "loose"))] == ["b", "c"]
+    assert stage.parked() == [("q-a", refusals.ORDER, "subject")]

@@ -91,7 +91,7 @@ class _Line:
     def hand_on(self, batch: Sequence[_Ticket]) -> None:
         """Let the first thread of *batch* that still waits send it; free the lane when no thread waits. Under the lock."""
         staying = [ticket for ticket in batch if not ticket.gone]
-        if not staying and self.waiting:
+        if not staying:
             staying = [self.waiting.popleft() for _ in range(min(self.most, len(self.waiting)))]
         self.free += not staying
         if staying:
@@ -202,21 +202,24 @@ class Publisher:
         except BaseException:
             self._leave(line, ticket)
             raise
-        if not came and not self._leave(line, ticket):
-            ticket.error = ticket.error or Unavailable(_LATE)
+        if not came:
+            self._leave(line, ticket)
 
-    def _leave(self, line: _Line, ticket: _Ticket) -> bool:
-        """Take *ticket* out of the line, and hand on the batch that it leads; return whether it was sent meanwhile."""
+    def _leave(self, line: _Line, ticket: _Ticket) -> None:
+        """Take *ticket* out of the line, and hand on the batch that it leads; it is late, unless it has its answer by now.
+
+        Under the lock, so that an answer that arrives afterwards counts: its thread may still read it.
+        """
         with line.lock:
             ticket.gone = True
             if ticket in line.waiting:
                 line.waiting.remove(ticket)
-                return False
-            if ticket.batch:
-                others, ticket.batch = ticket.batch[1:], []
+            elif ticket.batch:
+                others, ticket.batch = ticket.batch, []
                 line.hand_on(others)
-                return False
-            return ticket.turn.acquire(blocking=False)
+            elif ticket.turn.acquire(blocking=False):
+                return
+            ticket.error = Unavailable(_LATE)
 
     def _lead(self, queue: str, line: _Line, batch: list[_Ticket]) -> None:
         """Send *batch*, whose first ticket is this thread's own; hand the lane to the next batch; wake the others.
@@ -273,7 +276,6 @@ class Publisher:
         """Send some of the stored messages; return how many were sent. A fault of the backlog fails no publication that got through."""
         try:
             some = backlog.take(DRAINED, self._clock.now())
-            self._stored = bool(some)
             answers = self.publish_all([one.message for one in some])
             sent = [one for one, error in zip(some, answers, strict=True) if error is None]
             backlog.done(sent)

@@ -139,8 +139,6 @@ class Extending:
 
     def ended(self, held: Sequence[Held]) -> None:
         """Extend the claims of *held* no more; their messages stay invisible until the batch is over."""
-        if self.length is None:
-            return
         with self._lock:
             for one in held:
                 kept = self._kept.get(one.job.delivery.message_id)
@@ -181,8 +179,7 @@ class Extending:
             if not batch.is_decided(one.delivery) and not self._over.is_set():
                 until = self._from_now(self.length)
                 self._ports.queues.hold(one.delivery, self._visibility)
-                if one.record is None:
-                    self._lasts(key, None, until)
+                self._lasts(key, None, until)
 
     def _extend(self, kept: dict[str, HeldMessage], now: float, length: float) -> None:
         """Extend the claims of *kept* to *length* seconds from *now*; leave out of it those that are not known to be extended."""

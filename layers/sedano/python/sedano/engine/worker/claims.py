@@ -82,7 +82,7 @@ class Claiming(NamedTuple):
 
     def _in_place(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError) -> tuple[Job, Claim, ClaimAnswer | SedanoError]:
         """Go on with the try of the record, where a message keeps its place in an order and so carries all tries of its task."""
-        record = None if job.delivery.serial_key is None or isinstance(answer, SedanoError) or answer.granted else answer.record
+        record = None if job.delivery.serial_key is None or isinstance(answer, SedanoError) else answer.record
         if record is None or not _goes_on(claim, record):
             return job, claim, answer
         job = job._replace(command=job.command._replace(attempt=record.attempt, section=record.section))
