@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import re
 import signal
 import sys
 import threading
@@ -20,6 +21,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -172,12 +174,21 @@ class Judges:
         killers = self._killers[f"{mutant.module} {mutant.place}"]
         order = sorted((item for item in items if item.nodeid in named), key=self._promise)
         order.sort(key=lambda item: killers.index(item.nodeid) if item.nodeid in killers else len(killers))
+        if not (mutant.line or mutant.written):
+            near = self._near(mutant, path)
+            order.sort(key=lambda item: item.nodeid not in near)
         left, chosen = MOST_S if late else EARLY_S, []
         for item in order:
             left -= self._seconds[item.nodeid]
             if left > 0 or not chosen:
                 chosen.append(item)
         return chosen
+
+    def _near(self, mutant: Mutant, path: str) -> set[str]:
+        """Return the tests that run a line of the module at *path* that names the constant which *mutant* changes."""
+        name = re.compile(rf"\b{mutant.place}\b")
+        lines = enumerate(Path(path).read_text().splitlines(), 1)
+        return set().union(*(self._ran.get((path, number), set()) for number, line in lines if name.search(line)))
 
     def _promise(self, item: pytest.Item) -> float:
         """Return the seconds that a kill by *item* is likely to take: its own time, less if it killed others before."""

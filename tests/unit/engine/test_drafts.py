@@ -1,19 +1,25 @@
 """Drafts become messages: stamped with clock, lineage and a fresh id; what is long travels by claim check."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 
 from sedano import memory
-from sedano.engine.drafts import CommandDraft, Composer
+from sedano.engine.drafts import Addressed, CommandDraft, Composer, _short, weight_of
+from sedano.engine.lineage_marks import granted
+from sedano.engine.outbox import restored, stored
 from sedano.errors import Unserialisable
+from sedano.model import states
+from sedano.model.ledger import dedup_keys
+from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage
-from sedano.model.messages.message import Command, Event
-from sedano.model.queues import CLAIM_CHECK_BYTES
-from sedano.ports import EVENTS, Blobs
+from sedano.model.messages.message import BlobRef, Command, Event
+from sedano.model.queues import CLAIM_CHECK_BYTES, SQS
+from sedano.ports import EVENTS, Blobs, Outgoing
 from tests.unit import generated
 
 STAMPS = {"id", "source", "time", "clock", "lineage"}
@@ -97,3 +103,84 @@ def test_a_few_scalars_are_not_encoded_twice() -> None:
     assert compose.check(("x" * 70_000,), {}) is not None
     assert compose.check((), {"long": "x" * 70_000}) is not None
     assert isinstance(blobs, memory.MemoryBlobs)
+
+
+def test_what_drafts_cost_their_publisher_is_their_weight_without_those_of_an_ancestry_of_their_own() -> None:
+    draft, event = CommandDraft("default", Command("", "t", "add")), Event("e", "shop.Sold")
+    assert weight_of([draft, draft._replace(weight=5), event]) == 7
+    assert weight_of([draft._replace(weight=5, lineage=Lineage()), event]) == 1
+    assert weight_of([]) == 0
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_the_payload_of_a_key_is_named_as_its_worker_will_read_the_arguments(over: int) -> None:
+    compose, _ = composer()
+    text = "x" * (CLAIM_CHECK_BYTES - len(codec.encode_data(("",), {})) + over)
+    draft = CommandDraft("default", Command("", "t", "add", args=(text,)))
+    found = command(draft)
+    assert (found.data_ref is not None) == bool(over)
+    assert compose.payload(draft) == dedup_keys.payload("t", found.args, found.kwargs, found.data_ref)
+
+
+def test_arguments_that_a_queue_of_short_messages_cannot_carry_travel_by_claim_check() -> None:
+    ports = memory.ports()
+    bounds = SQS._replace(max_bytes=400)
+    ports = replace(ports, queues=memory.MemoryQueues(ports.clock, [], bounds=bounds))
+    compose = Composer("shop@host", LamportClock(lambda: 1), ports)
+    assert compose.check(("x" * 200,), {}) is not None
+    assert compose.check(("x",), {}) is None
+
+
+def test_a_draft_that_descends_from_another_task_says_so_and_keeps_its_claim_check() -> None:
+    own = Lineage("r-2", "p-2", 1, 5)
+    ref = BlobRef("0" * 64, 9)
+    found = command(CommandDraft("default", Command("", "t", "add", data_ref=ref), lineage=own), Lineage("r-1", "p-1", 3, 50))
+    assert (found.lineage, found.data_ref) == (own, ref)
+
+
+def test_a_budget_above_the_ceiling_is_marked_for_the_task_or_the_event_that_has_it() -> None:
+    ports = replace(memory.ports(), most_budget=100)
+    compose = Composer("shop@host", LamportClock(lambda: 1), ports)
+    for draft, own_id, name in (
+        (CommandDraft("default", Command("", "t", "add")), "t", "add"),
+        (Event("e", "shop.Sold"), "e", "shop.Sold"),
+    ):
+        lineage = codec.decode(compose.compose(draft, Lineage(budget=500)).outgoing.body).lineage
+        assert lineage.mark
+        assert granted(ports, lineage, own_id, name) == lineage
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_an_event_that_its_queue_can_carry_travels_whole_and_at_once(over: int) -> None:
+    compose, _ = composer()
+    frame = len(compose.compose(Event("e", "shop.Sold", data={"what": ""})).outgoing.body)
+    sent = compose.compose(Event("e", "shop.Sold", data={"what": "x" * (CLAIM_CHECK_BYTES - frame + over)}))
+    found = codec.decode(sent.outgoing.body)
+    assert isinstance(found, Event)
+    assert ((found.data_ref is not None), bool(found.data), sent.outgoing.delay) == (bool(over), not over, 0)
+
+
+class Word(str):
+    """A text of a type of its own, which may be encoded otherwise."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("args", "short"),
+    [
+        ((), True), ((1,) * 7, True), ((1,) * 8, False), (("x" * 999,), True), (("x" * 1_000,), False), ((1, 2.0, True, None, "a"), True),
+        ((1, [2]), False), ((Word("a"),), False), (("a", Word("b")), False),
+    ],
+)  # fmt: skip
+def test_a_few_scalars_and_short_texts_are_known_to_be_short(args: Any, short: bool) -> None:
+    assert _short(args) is short
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_an_outbox_is_kept_inline_up_to_a_length_and_comes_back_as_it_was(over: int) -> None:
+    blobs = memory.ports().blobs
+    messages = [Addressed("q", Outgoing("x" * 60, 5, "acme")), Addressed("q.fifo", Outgoing("y" * (40 + over), serial_key="k"))]
+    posted, ref = stored(messages, blobs, 100)
+    assert (len(posted), ref is not None) == ((0, True) if over else (2, False))
+    assert restored(TaskRecord("t", states.SUCCESS, outbox=posted, outbox_ref=ref), blobs) == messages

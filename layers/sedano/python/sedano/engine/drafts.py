@@ -103,7 +103,7 @@ class Composer:
 
     def _command(self, draft: CommandDraft, lineage: Lineage, message_id: str) -> Addressed:
         asked = draft.command
-        ref = asked.data_ref or self.check(asked.args, asked.kwargs)
+        ref = self.check(asked.args, asked.kwargs)
         lineage = marked(self._ports, draft.lineage or lineage, asked.task_id, asked.task)
         command = asked.stamped(message_id, self.source, self._ports.clock.now(), self._lamport.forward(), lineage)
         if ref is not None:
