@@ -6,10 +6,11 @@ Streams) shows each accepted write with what stood there before and after, so a 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from sedano.model import states
@@ -18,6 +19,8 @@ TASK = "TASK#"
 NAMELESS = {"S": ""}
 """The name of a task that was revoked before a worker met it."""
 AT_ONCE = 1000
+_OWNER = re.compile(r"\.(\d+)\.[0-9a-f]{8}(\.\d+)?$")
+"""The end of a worker's name: its process id and eight random digits; the number of a lane follows in a process of `sedano worker`."""
 Image = Mapping[str, Mapping[str, Any]]
 Claims = Mapping[int, frozenset[str]]
 """Tasks that are held, by the moment (epoch ms) at which their claims lapse: all claims of one invocation lapse together."""
@@ -32,6 +35,11 @@ class Held:
     expires: int
     owner: str = ""
     """The name of the worker that claimed it last."""
+
+    @property
+    def process(self) -> int | None:
+        """The process of `sedano worker` that claimed it last; None: a function did."""
+        return process_of(self.owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,13 @@ def switch_on(dynamodb: Any, table: str) -> str:
     view = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
     name: str = dynamodb.update_table(TableName=table, StreamSpecification=view)["TableDescription"]["LatestStreamArn"]
     return name
+
+
+class Changes(Protocol):
+    """What shows the changes that were added since the last look."""
+
+    def follow(self) -> list[Change]:
+        """Return them."""
 
 
 class ChangeLog:
@@ -96,28 +111,41 @@ class ChangeLog:
 class Holders:
     """Which tasks are held at this moment, as the change log tells."""
 
-    def __init__(self, log: ChangeLog) -> None:
+    def __init__(self, log: Changes) -> None:
         """Follow *log*."""
         self._log = log
-        self._lapses: dict[str, int] = {}
-        self._owners: dict[str, str] = {}
+        self._held: dict[str, Held] = {}
 
     def at_work(self, now: float) -> set[int]:
-        """Return the process ids of the workers that hold claims at *now* (epoch s), by the look of the last `claims`."""
-        held = [owner for task, owner in self._owners.items() if self._lapses.get(task, 0) > now * 1000]
-        return {int(owner.split(".")[-2]) for owner in held}
+        """Return the process ids of the functions that hold claims at *now* (epoch s), by the look of the last `claims`."""
+        held = [one.owner for one in self._held.values() if one.process is None and one.expires > now * 1000]
+        return {int(found[1]) for found in map(_OWNER.search, held) if found}
+
+    def processes_at_work(self, now: float) -> set[int]:
+        """Look, and return the ids of the processes of `sedano worker` that hold claims at *now* (epoch s)."""
+        self._look()
+        return {one.process for one in self._held.values() if one.process is not None and one.expires > now * 1000}
 
     def claims(self) -> Claims:
-        """Return the tasks that are held now, by the moment (epoch ms) at which their claims lapse."""
-        for change in self._log.follow():
-            self._lapses.pop(change.task_id, None)
-            self._owners.pop(change.task_id, None)
-            if change.after.state == states.RUNNING:
-                self._lapses[change.task_id], self._owners[change.task_id] = change.after.expires, change.after.owner
+        """Look, and return the tasks that functions hold now, by the moment (epoch ms) at which their claims lapse."""
+        self._look()
         held: dict[int, set[str]] = defaultdict(set)
-        for task, lapse in self._lapses.items():
-            held[lapse].add(task)
+        for task, one in self._held.items():
+            if one.process is None:
+                held[one.expires].add(task)
         return {lapse: frozenset(tasks) for lapse, tasks in held.items()}
+
+    def _look(self) -> None:
+        for change in self._log.follow():
+            self._held.pop(change.task_id, None)
+            if change.after.state == states.RUNNING:
+                self._held[change.task_id] = change.after
+
+
+def process_of(owner: str) -> int | None:
+    """Return the process of `sedano worker` that the worker called *owner* is a lane of; None: it is a function."""
+    found = _OWNER.search(owner)
+    return int(found[1]) if found and found[2] else None
 
 
 def abandoned(before: Claims, after: Claims) -> set[int]:

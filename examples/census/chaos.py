@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from examples.census.changes import Claims, abandoned
+from examples.census.processes import Processes
 from sedano.local import Endpoint
 
 DELAYS_S = (0, 0, 1, 3, 6)
@@ -32,16 +33,19 @@ PAUSE_S = 0.25
 NOTHING_NEW_S = 1.5
 LOOK_S = 0.1
 STILL_S = 0.8
+LANDED_S, BETWEEN_PROCESSES_S = 0.2, 3.0
+"""Until the requests of stopped processes have landed; between two kills of processes."""
 MOST_TRIES = 16
 WORKER = "WorkerFunction"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much of it: duplicates by queue URL, and kills that must hit a worker at work."""
+    """How much of it: duplicates by queue URL, and kills that must hit a worker at work, of functions and of processes."""
 
     duplicates: Mapping[str, int]
     kills: int
+    process_kills: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,11 @@ class Kill:
 
 @dataclass(slots=True)
 class Done:
-    """What was done so far: when each message was sent again, by queue URL, and the kills."""
+    """What was done so far: when each message was sent again, by queue URL, and the kills of functions and of processes."""
 
     duplicates: dict[str, list[float]] = field(default_factory=dict)
     kills: list[Kill] = field(default_factory=list)
+    process_kills: list[Kill] = field(default_factory=list)
 
     @property
     def injected(self) -> int:
@@ -68,27 +73,31 @@ class Done:
     @property
     def hits(self) -> int:
         """How many kills hit a worker at work."""
-        return sum(kill.hit for kill in self.kills)
+        return sum(kill.hit for kill in (*self.kills, *self.process_kills))
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What the killer sees: the claims that are held, and the process ids of the workers that hold claims at a moment (epoch s)."""
+    """What the killers see: the claims that functions hold, and the process ids of the functions, and of the processes of `sedano worker`,
+    that hold claims at a moment (epoch s).
+    """
 
     claims: Callable[[], Claims]
     at_work: Callable[[float], Collection[int]]
+    processes_at_work: Callable[[float], Collection[int]]
 
 
 class Chaos:
     """Does what *plan* says to the stage on *endpoint*, from the first task that ended to the end of the `with` statement."""
 
-    def __init__(self, endpoint: Endpoint, sqs: Any, sight: Sight, plan: Plan, seed: int) -> None:
+    def __init__(self, endpoint: Endpoint, processes: Processes, sqs: Any, sight: Sight, plan: Plan, seed: int) -> None:
         """Do nothing yet; *seed* decides which worker is killed and how late a copy comes."""
         self.done = Done()
+        self._processes = processes
         self._endpoint, self._sqs, self._sight, self._plan = endpoint, sqs, sight, plan
         self._random = random.Random(seed)
         self._stop = Event()
-        self._threads = ThreadPoolExecutor(2, "chaos")
+        self._threads = ThreadPoolExecutor(3, "chaos")
         self._work: list[Future[None]] = []
 
     def __enter__(self) -> Self:
@@ -101,7 +110,7 @@ class Chaos:
     def begin(self) -> None:
         """Begin, if it has not begun yet; call it when the first task has ended, for then there is something to hit."""
         if not self._work:
-            self._work = [self._threads.submit(work) for work in (self._double, self._kill)]
+            self._work = [self._threads.submit(work) for work in (self._double, self._kill, self._kill_processes)]
 
     def stop(self) -> None:
         """Stop; what went wrong in chaos itself is raised here."""
@@ -140,12 +149,15 @@ class Chaos:
 
     def _kill(self) -> None:
         known: set[int] = set()
-        while self.done.hits < self._plan.kills and len(self.done.kills) < MOST_TRIES and not self._stop.wait(LOOK_S):
+        while self._may_kill() and not self._stop.wait(LOOK_S):
             running = {process.pid for process in self._endpoint.functions() if WORKER in process.function}
             fresh = any(lapse > time.time() * 1000 and lapse not in known for lapse in self._sight.claims())
             workers = sorted(running.intersection(self._sight.at_work(time.time())))
             if fresh and workers:
                 self.done.kills.append(self._kill_one(self._random.choice(workers), known))
+
+    def _may_kill(self) -> bool:
+        return sum(kill.hit for kill in self.done.kills) < self._plan.kills and len(self.done.kills) < MOST_TRIES
 
     def _kill_one(self, pid: int, known: set[int]) -> Kill:
         """Kill one worker and see whether it leaves claims behind; *known* are those that others left."""
@@ -157,6 +169,21 @@ class Chaos:
         left = abandoned(held, self._sight.claims()) - known
         known |= left
         return Kill(at, pid, bool(left))
+
+    def _kill_processes(self) -> None:
+        """Kill processes of `sedano worker` while they hold claims; another one begins in the place of each.
+
+        They are stopped first, so that none finishes its tasks between the look at its claims and its end.
+        """
+        while len(self.done.process_kills) < self._plan.process_kills and not self._stop.wait(LOOK_S):
+            with self._processes.stopped():
+                self._stop.wait(LANDED_S)
+                busy = sorted(self._processes.pids.intersection(self._sight.processes_at_work(time.time())))
+                if busy:
+                    self.done.process_kills.append(Kill(time.time(), busy[0], True))
+                    self._processes.replace(busy[0])
+            if busy:
+                self._stop.wait(BETWEEN_PROCESSES_S)
 
 
 def identity(body: str) -> str:

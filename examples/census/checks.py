@@ -26,6 +26,8 @@ from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import LAUNCH
 
 SUBSCRIBED = (count_imports.name, flag_long_functions.name)
+BY_PROCESSES = flag_long_functions.name
+"""The task whose queue processes serve."""
 FIRST_PUBLICATION = 1
 
 
@@ -48,12 +50,13 @@ class Expected:
     tasks: Mapping[str, str]
     totals: Totals
     kills: int = 0
+    process_kills: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What was found. *ledger*: name and state by task id; *told*: the clocks of a task's terminal events; *left*: messages by
-    queue; *kills*: those that left claims behind.
+    queue; *kills*: those of functions that left claims behind; *process_kills*: the processes that were killed while they held claims.
     """
 
     ledger: Mapping[str, tuple[str, str]]
@@ -65,11 +68,12 @@ class Evidence:
     spark_mismatches: int
     duplicates: int
     kills: int
+    process_kills: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the evidence comes to."""
+    """What the evidence comes to. *strayed*: ends of tasks in a process that Lambda serves, or the other way round."""
 
     tasks: int
     effects: int
@@ -78,6 +82,10 @@ class Findings:
     chord_body_runs: int
     events_delivered: int
     kills: int
+    process_kills: int
+    served_by_lambda: int
+    served_by_processes: int
+    strayed: int
 
 
 def expected_ids(members: Sequence[str], body: str) -> dict[str, str]:
@@ -97,6 +105,8 @@ def findings(expected: Expected, evidence: Evidence) -> Findings:
     launches = [task for task, (name, _) in evidence.ledger.items() if name == LAUNCH]
     wanted = {*expected.tasks, *launches}
     ended = {task for task, (_, state) in evidence.ledger.items() if state in states.TERMINAL}
+    by_processes = [change for change in evidence.changes if change.is_end and change.after.process is not None]
+    strayed = [change for change in evidence.changes if change.is_end and (change.name == BY_PROCESSES) == (change.after.process is None)]
     delivered = Counter(task_name for task, task_name in expected.tasks.items() if task in ended)
     return Findings(
         tasks=len(expected.tasks) + max(1, len(launches)),
@@ -106,12 +116,22 @@ def findings(expected: Expected, evidence: Evidence) -> Findings:
         chord_body_runs=sum(count for task, count in ends.items() if names[task] == summarise.name),
         events_delivered=min(delivered[name] for name in SUBSCRIBED),
         kills=min(evidence.kills, _invocations_cut(evidence.changes)),
+        process_kills=len(evidence.process_kills & _processes_cut(evidence.changes)),
+        served_by_lambda=sum(ends.values()) - len(by_processes),
+        served_by_processes=len(by_processes),
+        strayed=len(strayed),
     )
 
 
 def _invocations_cut(changes: Sequence[Change]) -> int:
     """Count the invocations whose tasks had to be taken over: all claims of one invocation lapse at the same millisecond."""
-    return len({change.before.expires for change in changes if change.is_steal and change.before})
+    return len({change.before.expires for change in changes if change.is_steal and change.before and change.before.process is None})
+
+
+def _processes_cut(changes: Sequence[Change]) -> frozenset[int]:
+    """Return the processes whose tasks had to be taken over."""
+    found = (change.before.process for change in changes if change.is_steal and change.before)
+    return frozenset(process for process in found if process is not None)
 
 
 def _doubles(ends: Mapping[str, int], evidence: Evidence) -> int:
@@ -136,5 +156,7 @@ def complaints(expected: Expected, evidence: Evidence, found: Findings) -> list[
         f"Spark knows {evidence.spark_tasks} tasks of {found.tasks}": evidence.spark_tasks != found.tasks,
         f"the census says {evidence.totals}, the files say {expected.totals}": evidence.totals != expected.totals,
         "no kill hit a worker with tasks in its hands, so this run proves nothing about kills": 0 == found.kills < expected.kills,
+        "no kill hit a process with tasks in its hands, which proves nothing": 0 == found.process_kills < expected.process_kills,
+        f"{found.strayed} tasks ended in a process that Lambda serves, or in Lambda that processes serve": found.strayed,
     }
     return [words for words, is_wrong in wrong.items() if is_wrong]

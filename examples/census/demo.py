@@ -25,9 +25,10 @@ from examples.census import tasks
 from examples.census.facts import Facts, facts
 from examples.census.flow import SchedulerError
 from examples.census.history import HistoryError
+from examples.census.processes import Processes
 from examples.census.progress import Progress
 from examples.census.report import page
-from examples.census.run import Census
+from examples.census.run import Around, Census
 from examples.census.services import Services
 from examples.census.sources import SourceFile, SourcesError, choose, site_packages
 from examples.census.words import account
@@ -71,10 +72,14 @@ def _run(files: Sequence[SourceFile], options: argparse.Namespace, progress: Pro
     shutil.rmtree(build, ignore_errors=True)
     code = _application(build / "code")
     progress.phase("synthesising the stacks and creating them on a local AWS endpoint")
-    with local_stage(app=APP, code=code, directory=build / "stage") as stage, Services() as services:
+    with (
+        local_stage(app=APP, code=code, directory=build / "stage", served_by=f"{tasks.FLAGS}=process") as stage,
+        Services() as services,
+        Processes(APP, code, stage.environment, build / "processes.log") as processes,
+    ):
         os.environ.update({**stage.environment, "SEDANO_SPOOL": str(build / "spool")})
         try:
-            material = Census(stage, services, files, build, progress).material(options.sources)
+            material = Census(Around(stage, services, processes), files, build, progress).material(options.sources)
         finally:
             tasks.app.close()
             tasks.app.attach(None)

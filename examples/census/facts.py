@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from examples.census.bill import Item, Used, bill
+from examples.census.changes import process_of
 from examples.census.chaos import Done
 from examples.census.checks import Evidence, Expected, Findings, complaints, findings
 from examples.census.flow_checks import FlowEvidence, FlowFindings, flow_complaints, flow_findings
@@ -37,13 +38,18 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`build/demo/summary.json`, key for key."""
+    """`build/demo/summary.json`, key for key. *aws_calls_per_task*: of all functions, for each task that Lambda ran; processes do not
+    report theirs.
+    """
 
     files: int
     tasks: int
     effects: int
     duplicates_injected: int
     kills: int
+    process_kills: int
+    served_by_lambda: int
+    served_by_processes: int
     lost: int
     double_effects: int
     chord_body_runs: int
@@ -66,6 +72,11 @@ class Body:
     name: str
     started: float
     ended: float
+
+    @property
+    def is_of_process(self) -> bool:
+        """Whether a process of `sedano worker` ran it."""
+        return process_of(self.host) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +101,8 @@ class Facts:
 
     @property
     def dollars_a_million(self) -> float:
-        """What a million such tasks would cost."""
-        return 1_000_000 * sum(item.dollars for item in self.bill) / max(1, self.summary.tasks)
+        """What a million such tasks would cost, by the bill of the functions and the tasks that they ran."""
+        return 1_000_000 * sum(item.dollars for item in self.bill) / max(1, self.summary.served_by_lambda)
 
 
 def facts(material: Material, seconds: float) -> Facts:
@@ -122,6 +133,9 @@ def _summary(material: Material, found: Findings, flow: FlowFindings, seconds: f
         effects=found.effects,
         duplicates_injected=evidence.duplicates,
         kills=found.kills,
+        process_kills=found.process_kills,
+        served_by_lambda=found.served_by_lambda,
+        served_by_processes=found.served_by_processes,
         lost=found.lost,
         double_effects=found.double_effects,
         chord_body_runs=found.chord_body_runs,
@@ -131,7 +145,7 @@ def _summary(material: Material, found: Findings, flow: FlowFindings, seconds: f
         ticks=flow.ticks,
         rate_used=round(flow.used, 2),
         circuit_trips=flow.trips,
-        aws_calls_per_task=round(sum(material.spark["calls"].values()) / found.tasks, 2),
+        aws_calls_per_task=round(sum(material.spark["calls"].values()) / max(1, found.served_by_lambda), 2),
         seconds=round(seconds, 1),
     )
 

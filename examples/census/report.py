@@ -37,14 +37,17 @@ def _head(facts: Facts) -> str:
     title = f"{known.files} files, {known.tasks} tasks, {known.effects} effects"
     figures = [
         ("files counted", known.files, ""), ("tasks", known.tasks, ""), ("messages delivered twice", known.duplicates_injected, ""),
-        ("workers killed at work", known.kills, ""), ("lost", known.lost, "bad" if known.lost else "good"),
+        ("ended in Lambda", known.served_by_lambda, ""), ("ended in processes", known.served_by_processes, ""),
+        ("functions killed at work", known.kills, ""), ("processes killed at work", known.process_kills, ""),
+        ("lost", known.lost, "bad" if known.lost else "good"),
         ("effects doubled", known.double_effects, "bad" if known.double_effects else "good"),
         ("seconds in all", f"{known.seconds:.0f}", ""),
     ]  # fmt: skip
     told = (
         f"A census of the Python sources in {facts.material.directory}: one chord, one task a file, {facts.large} of the texts over "
-        "60 KB and sent by claim check. Every file also announced an event, to which two tasks subscribe. While it ran, messages were "
-        "delivered a second time and worker processes were killed in the middle of their work."
+        "60 KB and sent by claim check. Every file also announced an event, to which two tasks subscribe: one of Lambda's, and one whose "
+        "queue processes of `sedano worker` serve. While it ran, messages were delivered a second time, and functions and processes were "
+        "killed in the middle of their work."
     )
     return f'<h1>{text(title)}</h1>{verdict}<p class="soft">{text(told)}</p>{tiles(figures)}'
 
@@ -53,7 +56,11 @@ def _story(facts: Facts) -> Iterator[str]:
     yield section("Timeline", ROWS + (GAP if facts.stolen else ""), timeline(facts))
     queues = facts.material.queues
     sent = [(f"a message of the {queues[url]} queue was sent again", len(t)) for url, t in facts.material.done.duplicates.items()]
-    done = [*sent, ("a worker process was killed in the middle of an invocation", facts.material.done.hits)]
+    cut = facts.material.done
+    done = [
+        *sent, ("a function was killed in the middle of an invocation", sum(kill.hit for kill in cut.kills)),
+        ("a process of `sedano worker` was killed while it held tasks, and replaced", len(cut.process_kills)),
+    ]  # fmt: skip
     became = [(words, facts.absorbed[how]) for how, words in ABSORBED.items() if facts.absorbed.get(how)]
     became += [("a claim whose holder had died was taken over, under a higher fencing token", facts.stolen)] if facts.stolen else []
     became += [("a late outcome was refused by the ledger", facts.refused)] if facts.refused else []
@@ -85,6 +92,16 @@ def _checks(facts: Facts) -> str:
             f"{known.kills} kills cut invocations short",
             "the change log: claims left, then taken over",
         ),
+        (
+            known.process_kills >= facts.material.expected.process_kills,
+            f"{known.process_kills} killed processes left tasks behind, which others ended",
+            "the change log: claims under their names, then taken over",
+        ),
+        (
+            not facts.found.strayed,
+            f"{known.served_by_processes} tasks of one queue ended in processes, and {known.served_by_lambda} of the others in Lambda",
+            "the change log: the name of the worker in each end",
+        ),
     ]
     return table(["", "what holds", "according to"], [(right[bool(holds)], text(what), text(source)) for holds, what, source in rows])
 
@@ -110,9 +127,9 @@ def _measured(facts: Facts) -> Iterator[str]:
 def _costs(facts: Facts) -> Iterator[str]:
     waits = "Waiting is from publication to start; every task of the chord is published at once, and two cores do the work."
     yield section("Latencies by task", f"{waits} Told by Spark.", _latencies(facts.material.spark["latency_by_task"]))
-    tasks = facts.summary.tasks
+    tasks = max(1, facts.summary.served_by_lambda)
     calls = sorted(facts.material.spark["calls"].items(), key=lambda call: -call[1])
-    note = f"{facts.summary.aws_calls_per_task} calls a task by all functions, in batches of ten; a claim and a record are two of them."
+    note = f"{facts.summary.aws_calls_per_task} calls by all functions for each task of Lambda, in tens, claim and record included."
     made = section("AWS calls", note, table(["call", "calls#", "a task#"], [(_code(c), text(n), f"{n / tasks:.2f}") for c, n in calls]))
     price = f"${facts.dollars_a_million:.2f} a million tasks at list prices (us-east-1): all functions, with this machine's run times."
     lines = [(text(i.name), text(round(i.amount)), f"{1e6 * i.dollars / tasks:.3f}") for i in facts.bill]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from examples.census import tasks
 from examples.census.changes import ChangeLog, Holders, switch_on
@@ -17,6 +17,7 @@ from examples.census.facts import Material
 from examples.census.flow import ROUNDS_AT_ONCE, STORES, Flow
 from examples.census.flow_checks import FlowEvidence, Ticking, due, ticks_of, withdrawn_of
 from examples.census.history import Line, download, ends_told, spark
+from examples.census.processes import Processes
 from examples.census.progress import Progress
 from examples.census.services import Services
 from examples.census.sources import SourceFile
@@ -48,11 +49,20 @@ class Clients:
         return cls(*(session.client(name, endpoint_url=stage.endpoint.url) for name in ("dynamodb", "dynamodbstreams", "sqs", "s3")))
 
 
+class Around(NamedTuple):
+    """The things that a run needs: the stage, the services that tasks call, and the processes that serve one of its queues."""
+
+    stage: LocalStage
+    services: Services
+    processes: Processes
+
+
 class Census:
     """One run, from its publication to what it left behind."""
 
-    def __init__(self, stage: LocalStage, services: Services, files: Sequence[SourceFile], build: Path, progress: Progress) -> None:
-        """Count *files* on *stage*, and call *services*; what is brought home goes below *build*."""
+    def __init__(self, around: Around, files: Sequence[SourceFile], build: Path, progress: Progress) -> None:
+        """Count *files* on the stage, and call the services; what is brought home goes below *build*."""
+        stage, services, self._processes = around
         self._stage, self._files, self._build, self._progress = stage, files, build, progress
         self._clients = Clients.of(stage)
         self._changes = switch_on(self._clients.dynamodb, stage.environment["SEDANO_LEDGER_TABLE"])
@@ -69,7 +79,7 @@ class Census:
         self._progress.phase(f"publishing one chord over {len(self._files)} files")
         result = self._publish()
         header = [member.id for member in result.parent or ()]
-        expected = Expected(expected_ids(header, result.id), counted(self._files), most_kills(len(self._files)))
+        expected = Expected(expected_ids(header, result.id), counted(self._files), *[most_kills(len(self._files))] * 2)
         self._progress.phase("the workers count, while messages are delivered twice and workers are killed")
         done = self._disturb(expected)
         ticking, ended = self._rest(), time.time()
@@ -83,7 +93,9 @@ class Census:
         changes = [change for change in self._log.changes if change.task_id not in flow.withdrawn]
         left, mismatches = settled(self._depths, SECONDS_TO_SETTLE), told["mismatches"] + told["missing"]
         ends = {task: clocks for task, clocks in ends_told(lines).items() if task not in flow.withdrawn}
-        evidence = Evidence(ledger, changes, ends, left, totals, told["tasks"] - len(flow.met), mismatches, done.injected, done.hits)
+        hits, killed = sum(kill.hit for kill in done.kills), frozenset(kill.pid for kill in done.process_kills)
+        known = told["tasks"] - len(flow.met)
+        evidence = Evidence(ledger, changes, ends, left, totals, known, mismatches, done.injected, hits, killed)
         expected = replace(expected, tasks={**expected.tasks, **self._flow.expected, **dict.fromkeys(flow.ticks, tasks.tick.name)})
         return Material(str(directory), self._files, expected, evidence, flow, done, lines, told, census, self.queues, began, ended)
 
@@ -99,7 +111,7 @@ class Census:
 
     def _disturb(self, expected: Expected) -> Done:
         planned = plan(self.queues, len(self._files))
-        with Chaos(self._stage.endpoint, self._clients.sqs, self._sight(), planned, SEED) as chaos:
+        with Chaos(self._stage.endpoint, self._processes, self._clients.sqs, self._sight(), planned, SEED) as chaos:
 
             def told(look: Look) -> None:
                 if look.ended:
@@ -122,8 +134,8 @@ class Census:
         return ticking
 
     def _sight(self) -> Sight:
-        holders = Holders(ChangeLog(self._clients.streams, self._changes))
-        return Sight(holders.claims, holders.at_work)
+        functions, processes = (Holders(ChangeLog(self._clients.streams, self._changes)) for _ in range(2))
+        return Sight(functions.claims, functions.at_work, processes.processes_at_work)
 
     def _waiting(self) -> int:
         found = self._depths()
@@ -154,13 +166,13 @@ def plan(queues: Mapping[str, str], files: int) -> Plan:
 
     What is looked at to be doubled counts as received, which a rate answers with a new slot: so its queue and the others are left alone.
     """
-    messages = {"commands": 3 * files, "events": files, "records": files // 3}
+    messages = {"commands": 2 * files, tasks.FLAGS: files, "events": files, "records": files // 3}
     duplicates = {url: round(SHARE_TWICE * messages[kind]) for url, kind in queues.items() if kind in messages}
-    return Plan(duplicates, most_kills(files) + (files >= FILES_A_KILL))
+    return Plan(duplicates, most_kills(files) + (files >= FILES_A_KILL), most_kills(files))
 
 
 def most_kills(files: int) -> int:
-    """Return how many kills must hit a worker at work; a run of a few files is over before one could."""
+    """Return how many kills must hit a function at work, and a process; a run of a few files is over before one could."""
     return min(MOST_KILLS, files // FILES_A_KILL)
 
 

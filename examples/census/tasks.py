@@ -6,7 +6,8 @@
 measured, and its result is the census. A file that cannot be parsed is a finding like any other: nothing here raises over its input.
 
 Beside that `tick` comes round by itself, `look_up` asks an index that allows so many calls a second, and `store` needs an archive that
-breaks down now and then: on queues of their own, so that they do not wait behind the files.
+breaks down now and then: on queues of their own, so that they do not wait behind the files. The queue of `flag_long_functions` is served by
+processes (`sedano worker`), all others by Lambda.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from typing import Any
 
 from sedano import Breaker, DomainEvent, Sedano, every
 
-app = Sedano("census", queues=("default", "clock", "services"))
+FLAGS = "flags"
+"""The queue that processes of `sedano worker` serve; Lambda serves the others."""
+
+app = Sedano("census", queues=("default", "clock", "services", FLAGS))
 
 LONG_FUNCTION = 60
 """Lines from which on a function is flagged."""
@@ -71,7 +75,7 @@ def count_imports(path: str, lines: int, imports: list[str], longest_name: str, 
 
 
 @FileMeasured.subscribe
-@app.task
+@app.task(queue=FLAGS)
 def flag_long_functions(path: str, lines: int, imports: list[str], longest_name: str, longest_lines: int) -> dict[str, Any]:
     """Say whether a file holds a function that is too long to be read at a glance."""
     return {"path": path, "name": longest_name, "lines": longest_lines, "flagged": longest_lines >= LONG_FUNCTION}

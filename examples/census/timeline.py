@@ -31,15 +31,17 @@ def timeline(facts: Facts) -> str:
     """Return the picture with its legend."""
     material = facts.material
     axis = Axis(material.began, max(1.0, material.ended - material.began))
-    kills = {kill.pid: kill.at for kill in material.done.kills if kill.hit}
+    cut = material.done
+    kills = {kill.pid: kill.at for kill in (*cut.kills, *cut.process_kills) if kill.hit}
     rows = _rows(facts.bodies, kills)
+    processes = {kill.pid for kill in cut.process_kills} | {body.pid for body in facts.bodies if body.is_of_process}
     steals = [line["timestamp"] for line in material.lines if line["type"] == STOLEN]
     copies = [at for times in material.done.duplicates.values() for at in times]
     lanes = [("sent twice", copies, "var(--b)"), ("taken over", steals, "var(--bad)")]
     height = TOP + ROW * (len(rows) + len(lanes)) + 34
     drawn = [*grid(axis, height), *_invocations(axis, rows, facts)]
     for number, (pid, bodies) in enumerate(rows.items()):
-        drawn += _row(axis, number, pid, bodies, kills.get(pid))
+        drawn += _row(axis, number, f"{'process' if pid in processes else 'function'} {pid}", bodies, kills.get(pid))
     for number, (name, times, colour) in enumerate(lanes, len(rows)):
         drawn += lane(axis, number, name, times, colour)
     words = [*((colour, name) for name, colour in COLOURS.items()), (OTHER, "any other"), ("var(--back)", "an invocation"),
@@ -76,13 +78,13 @@ def _invocations(axis: Axis, rows: Mapping[int, Sequence[Body]], facts: Facts) -
             yield f'<rect x="{begin:.1f}" y="{y}" width="{max(1, end - begin):.1f}" height="{ROW - 6}" rx="2" fill="var(--back)"/>'
 
 
-def _row(axis: Axis, number: int, pid: int, bodies: Sequence[Body], killed: float | None) -> Iterator[str]:
+def _row(axis: Axis, number: int, name: str, bodies: Sequence[Body], killed: float | None) -> Iterator[str]:
     y = TOP + ROW * number
-    yield f'<text x="{LEFT - 10}" y="{y + 16}" text-anchor="end">worker {pid}</text>'
+    yield f'<text x="{LEFT - 10}" y="{y + 16}" text-anchor="end">{name}</text>'
     for body in bodies:
-        begin, name = axis.x(body.started), body.name.rpartition(".")[2]
+        begin, task = axis.x(body.started), body.name.rpartition(".")[2]
         width = max(0.8, axis.x(body.ended) - begin)
-        fill = COLOURS.get(name, OTHER)
+        fill = COLOURS.get(task, OTHER)
         yield f'<rect x="{begin:.1f}" y="{y + 6}" width="{width:.1f}" height="{ROW - 12}" fill="{fill}"/>'
     if killed is not None:
         x, middle = axis.x(killed), y + ROW / 2

@@ -20,15 +20,16 @@ def _happened(told: Facts) -> list[str]:
         f"{known.files} Python files ({told.large} of them over 60 KB), {census.get('lines', 0):,} lines, counted by {known.tasks} tasks.",
         f"{known.events_delivered} events reached both of their subscribers; the chord's body ran {known.chord_body_runs} time(s).",
         f"{known.duplicates_injected} messages were delivered twice; repeats that workers met were absorbed: {absorbed}.",
-        f"{_killed(known.kills)}; {told.stolen} tasks were taken over by others.",
+        f"{known.served_by_lambda} tasks ended in Lambda functions, {known.served_by_processes} in processes of `sedano worker`.",
+        f"{_killed(known.kills, 'function')}, {_killed(known.process_kills, 'process', 'processes')}; {told.stolen} tasks were taken over.",
         *_flowed(told),
-        f"{known.aws_calls_per_task} AWS calls a task by all functions, or ${told.dollars_a_million:.2f} a million tasks.",
+        f"{known.aws_calls_per_task} AWS calls by all functions for a task of Lambda's, or ${told.dollars_a_million:.2f} a million tasks.",
         f"It took {known.seconds:.0f} seconds.",
     ]
 
 
-def _killed(kills: int) -> str:
-    return "1 worker was killed with tasks in its hands" if kills == 1 else f"{kills} workers were killed with tasks in their hands"
+def _killed(kills: int, one: str, many: str = "functions") -> str:
+    return f"1 {one} was killed with tasks in its hands" if kills == 1 else f"{kills} {many} were killed with tasks in their hands"
 
 
 def _flowed(told: Facts) -> list[str]:

@@ -7,7 +7,7 @@ import sedano.testing
 from examples.census import tasks
 from examples.census.changes import Change, Held
 from examples.census.chaos import Done, Kill
-from examples.census.checks import Evidence, Expected, Totals, expected_ids
+from examples.census.checks import BY_PROCESSES, Evidence, Expected, Totals, expected_ids
 from examples.census.facts import Material
 from examples.census.flow_checks import HELD, TRIPPED, FlowEvidence
 from examples.census.history import ends_told
@@ -23,13 +23,16 @@ BROKEN = SourceFile("shop/<broken>.py", 10, "def sell(:\n")
 UNREADABLE = SourceFile("shop/latin.py", 4, "", "is not UTF-8: byte 0xe9 at 3")
 FILES = (SOUND, BROKEN, UNREADABLE)
 QUEUE = "http://127.0.0.1/0/commands"
+FUNCTION, PROCESS = "host.1.0123abcd", "host.77.01234567.3"
+"""The names of a function, and of a lane of a process of `sedano worker`."""
 LATENCIES = {f"{kind}_{figure}": 0.5 for kind in ("wait_seconds", "run_seconds") for figure in ("p50", "p90", "max")}
 
 
 def end(task_id: str, name: str) -> list[Change]:
     """The two writes of a task that ends well: claim and record."""
-    held = Held(states.RUNNING, "nonce", 7_000)
-    return [Change(task_id, name, None, held), Change(task_id, name, held, Held(states.SUCCESS, "nonce", 7_000))]
+    owner = PROCESS if name == BY_PROCESSES else FUNCTION
+    held = Held(states.RUNNING, "nonce", 7_000, owner)
+    return [Change(task_id, name, None, held), Change(task_id, name, held, Held(states.SUCCESS, "nonce", 7_000, owner))]
 
 
 def flow_evidence(began: float = 1_800_000_000.0) -> FlowEvidence:
@@ -62,13 +65,13 @@ def material() -> Material:
     ledger = {task: (record.name, record.state) for task, record in found.items()}
     changes = [change for task, (name, _) in ledger.items() for change in end(task, name)]
     totals = Totals(census["files"], census["lines"], census["characters"])
-    evidence = Evidence(ledger, changes, ends_told(lines), {"commands": 0}, totals, len(ledger), 0, 2, 1)
+    evidence = Evidence(ledger, changes, ends_told(lines), {"commands": 0}, totals, len(ledger), 0, 2, 1, frozenset({77}))
     spark = {
         "tasks": len(ledger), "calls": {"dynamodb.UpdateItem": 20, "sqs.SendMessageBatch": 2}, "invocations": 4, "duration_ms": 900.0,
         "events": len(lines), "lines": len(lines), "cold": 1, "latency_by_task": [{"name": tasks.measure.name, "tasks": 3, **LATENCIES}],
     }  # fmt: skip
     began = min(line["timestamp"] for line in lines)
-    done = Done({QUEUE: [began, began + 0.1]}, [Kill(began + 0.2, 1, True)])
+    done = Done({QUEUE: [began, began + 0.1]}, [Kill(began + 0.2, 1, True)], [Kill(began + 0.3, 77, True)])
     return Material(
         "shop", FILES, expected, evidence, flow_evidence(began), done, lines, spark, census, {QUEUE: "commands"}, began, began + 1
     )

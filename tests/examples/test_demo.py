@@ -14,6 +14,7 @@ import pytest
 
 from examples.census.demo import INTERRUPTED, ROOT
 from examples.census.flow import LOOK_UPS, STORES
+from examples.census.processes import COUNT
 from tests.ctrl_c import HEARS_CTRL_C
 
 DEMO = [sys.executable, "-m", "examples.census.demo"]
@@ -91,7 +92,8 @@ def test_a_small_census_runs_through_everything_and_nothing_is_lost_or_doubled(t
     assert summary["circuit_trips"] >= 1
     assert f"A periodic task ran {summary['ticks']} times, once for each moment" in told
     assert (summary["lost"], summary["double_effects"], summary["spark_mismatches"], summary["chord_body_runs"]) == (0, 0, 0, 1)
-    assert summary["events_delivered"] == 20
+    assert summary["events_delivered"] == summary["served_by_processes"] == 20, "one subscriber's queue is served by processes"
+    assert summary["served_by_lambda"] == tasks - 20
     assert f"{tasks} effects for {tasks} tasks" in told
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     assert not [command for _, command in processes().values() if str(tmp_path) in command]
@@ -110,6 +112,7 @@ def test_ctrl_c_ends_it_and_all_that_it_started(tmp_path: Path) -> None:
             said += line
         started = started_by(running.pid)
         assert any("ministack" in command for command in started.values())
+        assert sum("sedano worker" in command for command in started.values()) == COUNT
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()
     assert running.returncode == INTERRUPTED, rest

@@ -13,7 +13,8 @@ from examples.census.words import account
 from tests.examples.runs import material
 
 KEYS = [
-    "files", "tasks", "effects", "duplicates_injected", "kills", "lost", "double_effects", "chord_body_runs", "events_delivered",
+    "files", "tasks", "effects", "duplicates_injected", "kills", "process_kills", "served_by_lambda", "served_by_processes", "lost",
+    "double_effects", "chord_body_runs", "events_delivered",
     "spark_tasks", "spark_mismatches", "ticks", "rate_used", "circuit_trips", "aws_calls_per_task", "seconds",
 ]  # fmt: skip
 
@@ -49,7 +50,8 @@ class Balanced(HTMLParser):
 def test_the_summary_has_exactly_its_keys() -> None:
     summary = json.loads(json.dumps(asdict(told().summary)))
     assert list(summary) == KEYS
-    assert (summary["files"], summary["tasks"], summary["aws_calls_per_task"], summary["seconds"]) == (3, 11, 2.0, 42.0)
+    assert (summary["files"], summary["tasks"], summary["aws_calls_per_task"], summary["seconds"]) == (3, 11, 2.75, 42.0)
+    assert (summary["served_by_lambda"], summary["served_by_processes"]) == (8, 3)
 
 
 def test_the_page_is_well_formed_and_needs_no_network() -> None:
@@ -74,7 +76,8 @@ def test_a_files_name_never_becomes_markup() -> None:
 def test_the_timeline_marks_each_body_and_each_kill() -> None:
     picture = page(told()).split("<svg")[1].split("</svg>")[0]
     assert picture.count('fill="var(--a)"') == 3
-    assert picture.count("<title>killed</title>") == 1
+    assert picture.count("<title>killed</title>") == 2
+    assert "process 77" in picture
 
 
 def test_what_is_wrong_is_said_on_the_page_and_in_words() -> None:
@@ -88,6 +91,7 @@ def test_the_account_says_where_the_report_lies() -> None:
     said = account(told(), Path("build/summary.json"), Path("build/report.html"))
     assert "build/report.html" in said
     assert "11 effects for 11 tasks" in said
+    assert "8 tasks ended in Lambda functions, 3 in processes of `sedano worker`" in said
 
 
 def test_time_and_flow_are_told_on_the_page_and_in_words() -> None:

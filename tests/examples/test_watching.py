@@ -2,7 +2,7 @@
 
 import io
 
-from examples.census.changes import Change, Held, abandoned, change_of
+from examples.census.changes import Change, Held, Holders, abandoned, change_of
 from examples.census.chaos import identity
 from examples.census.progress import Progress
 from examples.census.run import most_kills, plan
@@ -69,7 +69,32 @@ def test_what_lies_in_the_queues_is_told_when_it_does_not_go_away() -> None:
 
 
 def test_a_tenth_of_the_messages_is_sent_twice_and_three_kills_must_hit() -> None:
-    planned = plan({"c": "commands", "i": "index", "e": "events", "r": "records"}, 300)
-    assert planned.duplicates == {"c": 90, "e": 30, "r": 10}
-    assert planned.kills > most_kills(300) == 3
-    assert plan({}, 10).kills == most_kills(10) == 0
+    planned = plan({"c": "commands", "f": "flags", "i": "index", "e": "events", "r": "records"}, 300)
+    assert planned.duplicates == {"c": 60, "f": 30, "e": 30, "r": 10}
+    assert planned.kills > most_kills(300) == planned.process_kills == 3
+    assert plan({}, 10).kills == plan({}, 10).process_kills == most_kills(10) == 0
+
+
+class Log:
+    """A change log that shows what is added to it."""
+
+    def __init__(self) -> None:
+        """Empty."""
+        self.added: list[Change] = []
+
+    def follow(self) -> list[Change]:
+        """Return what was added since the last time."""
+        fresh, self.added = self.added, []
+        return fresh
+
+
+def test_functions_and_processes_are_seen_apart_by_the_names_under_which_they_hold_claims() -> None:
+    log = Log()
+    seen = Holders(log)
+    names = {"a": "10.0.0.7.12.0123abcd", "b": "host.77.12345678.3", "c": "host.78.01234567.0"}
+    log.added = [Change(task, "t", None, Held("RUNNING", "n", 7_000, owner)) for task, owner in names.items()]
+    assert seen.processes_at_work(6.0) == {77, 78}
+    assert (seen.claims(), seen.at_work(6.0)) == ({7_000: frozenset("a")}, {12})
+    log.added = [Change("b", "t", None, Held("SUCCESS", "n", 7_000, names["b"]))]
+    assert seen.processes_at_work(6.0) == {78}
+    assert seen.processes_at_work(7.1) == set(), "a claim that lapsed is held by nobody"

@@ -1,0 +1,97 @@
+"""The processes of `sedano worker` that serve one queue of the census: they are killed and replaced while the run lasts.
+
+A process that loses the demo drains and ends, and so does each one when the `with` statement ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from examples.census.tasks import FLAGS
+from sedano.host.supervised import VARIABLE
+
+COUNT, LANES = 2, 4
+VISIBILITY_S = 10
+"""After how many seconds the tasks of a killed process run in another one."""
+DRAIN_S, ENDED_S = 5, 10.0
+OPTIONS = (
+    "-Q", FLAGS, "-c", str(LANES), "--visibility", str(VISIBILITY_S), "--drain", str(DRAIN_S), "--log", "json",
+)  # fmt: skip
+
+
+class Process(NamedTuple):
+    """One process, and the pipe on which it reports to its parent; nobody reads it, and the process does not mind."""
+
+    running: subprocess.Popen[bytes]
+    news: int
+
+
+class Processes:
+    """Runs `COUNT` processes of *app* (module:attribute, found in *code*) on the stage of *environment*; they write to the file *log*."""
+
+    def __init__(self, app: str, code: Path, environment: Mapping[str, str], log: Path) -> None:
+        """Start nothing yet."""
+        self._words = [sys.executable, "-m", "sedano", "worker", app, *OPTIONS]
+        self._code, self._environment, self._log = code, environment, log
+        self._processes: dict[int, Process] = {}
+
+    def __enter__(self) -> Self:
+        for _ in range(COUNT):
+            self._start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for one in self._processes.values():
+            one.running.terminate()
+        for one in self._processes.values():
+            try:
+                one.running.wait(DRAIN_S + ENDED_S)
+            except subprocess.TimeoutExpired:
+                one.running.kill()
+                one.running.wait()
+            os.close(one.news)
+
+    @property
+    def pids(self) -> set[int]:
+        """The process ids of those that run."""
+        return set(self._processes)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop all processes until the `with` statement ends, but for those that are started there."""
+        stopped = [*self._processes.values()]
+        for one in stopped:
+            one.running.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for one in stopped:
+                one.running.send_signal(signal.SIGCONT)
+
+    def replace(self, pid: int) -> None:
+        """Kill the process *pid*, and start another one in its place."""
+        one = self._processes.pop(pid)
+        one.running.kill()
+        one.running.wait()
+        os.close(one.news)
+        self._start()
+
+    def _start(self) -> None:
+        """Start one, in a session of its own: Ctrl-C in a terminal reaches the demo alone. It looks whether its parent lives."""
+        news, theirs = os.pipe()
+        named = {**os.environ, **self._environment, VARIABLE: f"{os.getpid()}:{theirs}"}
+        with self._log.open("ab") as log:
+            running = subprocess.Popen(
+                self._words, cwd=self._code, env=named, pass_fds=(theirs,), stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        os.close(theirs)
+        self._processes[running.pid] = Process(running, news)
