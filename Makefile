@@ -59,9 +59,9 @@ prove: setup-all ## coordination at release size: millions of schedules, whole s
 	@$(RUN) -m tests.simulation.prove --scale $(SCALE) $(if $(MINUTES),--minutes $(MINUTES))
 	@SEDANO_PROVE=$(SCALE) $(RUN) -m pytest tests/pipeline/test_commit.py
 
-bench: setup-all ## the numbers the design is held to, with the peers measured in the same run
+bench: setup-all ## the numbers the design is held to, with the peers measured in the same run (FULL=1: long ones at full size)
 	@$(SETUP) bench
-	@$(RUN) -m benchmarks
+	@$(RUN) -m benchmarks $(if $(FULL),--full)
 
 fuzz: setup ## hostile messages, files and texts for every reader and engine (MINUTES=10 SEED=n TARGET=worker)
 	@$(RUN) -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES)) --seed $(SEED) $(foreach target,$(TARGET),--target $(target))

@@ -1,4 +1,4 @@
-"""`make bench`: measure everything, print it, write it to build/bench: task_path.json, canvas.json, flow.json, first_steps.json.
+"""`make bench`: measure everything, print it, write it to build/bench: task_path.json, canvas.json, flow.json, and so on.
 
 Nothing here fails because a machine is slow or busy: CPU is told beside the peers'. Counts and bytes are held by tests (tests/unit/bench)
 at small sizes, and those of the canvas here at the sizes of its promises: the command fails when one is missed.
@@ -6,9 +6,10 @@ at small sizes, and those of the canvas here at the sizes of its promises: the c
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks import (
@@ -27,6 +28,7 @@ from benchmarks import (
     one_file,
     publishing,
     report,
+    restarts,
     sizes,
     waiting,
 )
@@ -63,8 +65,8 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def measurements(progress: Progress) -> dict[str, dict[str, Callable[[], Section]]]:
-    """Return what is measured, by the file that it is written to and its title."""
+def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable[[], Section]]]:
+    """Return what is measured, by the file that it is written to and its title; *full*: what is long at the size of its promises."""
     return {
         "task_path.json": {
             "AWS calls a task": calls.section,
@@ -83,6 +85,7 @@ def measurements(progress: Progress) -> dict[str, dict[str, Callable[[], Section
             "calls of a canvas": canvas.section_of_calls,
             "a canvas beside Celery's": canvas_beside.section,
         },
+        "restarts.json": {"restarts of workers": lambda: restarts.section(restarts.FULL if full else restarts.SMALL)},
         "flow.json": {
             "rate limits": flow.section_of_rates,
             "fairness": flow.section_of_fairness,
@@ -93,10 +96,13 @@ def measurements(progress: Progress) -> dict[str, dict[str, Callable[[], Section
     }
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Measure everything."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure everything.")
+    parser.add_argument("--full", action="store_true", help="the restarts of workers at the size of their promises: some ten minutes more")
+    full = parser.parse_args(given).full
     began, progress = time.monotonic(), Progress()
-    files = measurements(progress)
+    files = measurements(progress, full)
     steps = {title: measure for some in files.values() for title, measure in some.items()}
     found: dict[str, Section] = {}
     for number, (title, measure) in enumerate(steps.items(), 1):

@@ -1,10 +1,12 @@
-"""A queue on loopback that takes messages and counts calls: the other end of the publishers that are compared.
+"""SQS and DynamoDB on loopback that count calls: the other end of the publishers and of the workers that are compared.
 
-Just enough of SQS's JSON protocol over HTTP/1.1: SendMessage and SendMessageBatch are answered as SQS answers them, everything else so that
-Celery finds its queue empty. What arrives is counted and dropped. It runs in a process of its own, so that its work is nobody's CPU time;
-its address is the only line it prints.
+Just enough of the JSON protocols over HTTP/1.1. A queue takes messages and drops them. With `--keep` it gives them out again: a receive
+waits as long as it asks for, a message that was given out is gone, unless it is held for 0 seconds. DynamoDB accepts each write and has
+no item. It runs in a process of its own, so that its work is nobody's CPU time; its address is the only line it prints.
 
-    GET /counts     calls and messages since the last time
+    GET /counts            calls and messages since the last time
+    GET /until/NAME/N      the same counts, which stay, when NAME (a call, or `deleted`) has N
+    POST /fill             {"url": "…", "bodies": ["…"]}: messages that no client had to send
 """
 
 from __future__ import annotations
@@ -12,62 +14,170 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Mapping
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
+
+from benchmarks.answers import RECORD
 
 HOST = "127.0.0.1"
 LONGEST_LINE = 1 << 16
+NO_ITEMS: Mapping[str, Mapping[str, Any]] = {
+    "Query": {"Items": [], "Count": 0}, "Scan": {"Items": [], "Count": 0}, "BatchGetItem": {"Responses": {}, "UnprocessedKeys": {}},
+}  # fmt: skip
 
 
-class Queue:
-    """Counts what it is sent."""
+class Endpoint:
+    """Counts what it is asked, and with *keep* gives out the messages that it took."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep: bool = False) -> None:
         """Start at nothing."""
         self.counts: Counter[str] = Counter()
+        self._keep = keep
+        self._waiting: dict[str, deque[str]] = {}
+        self._given: dict[str, str] = {}
+        self._changed = asyncio.Condition()
 
-    def answer(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def answer(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answer one call."""
         self.counts[operation] += 1
-        if operation == "SendMessageBatch":
-            self.counts["messages"] += len(request["Entries"])
-            return {"Successful": [{"Id": e["Id"], **_taken(e["MessageBody"])} for e in request["Entries"]], "Failed": []}
-        if operation == "SendMessage":
-            self.counts["messages"] += 1
-            return _taken(request["MessageBody"])
-        url = f"http://{HOST}/000000000000/{request.get('QueueName') or request.get('QueueNamePrefix') or 'bench'}"
-        return {"QueueUrl": url, "QueueUrls": [url], "Attributes": {"ApproximateNumberOfMessages": "0"}}
+        known = _OPERATIONS.get(operation)
+        found: Mapping[str, Any] = await self._received(request) if operation == "ReceiveMessage" else known(self, request) if known else {}
+        async with self._changed:
+            self._changed.notify_all()
+        return found
 
     def taken_counts(self) -> Counter[str]:
         """Return the counts and begin anew."""
         taken, self.counts = self.counts, Counter()
         return taken
 
+    async def until(self, name: str, number: int) -> Counter[str]:
+        """Return the counts when *name* has *number*."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.counts[name] >= number)
+        return self.counts
 
-def _taken(body: str) -> dict[str, str]:
-    return {"MessageId": str(uuid4()), "MD5OfMessageBody": hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()}
+    async def fill(self, url: str, bodies: list[str]) -> None:
+        """Put messages into a queue."""
+        async with self._changed:
+            self._waiting.setdefault(url, deque()).extend(bodies)
+            self._changed.notify_all()
+
+    def put(self, url: str, body: str) -> dict[str, str]:
+        """Take a message, and return what confirms it."""
+        self.counts["messages"] += 1
+        if self._keep:
+            self._waiting.setdefault(url, deque()).append(body)
+        return {"MessageId": str(uuid4()), "MD5OfMessageBody": hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()}
+
+    def hold(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Give out again a message that is held for 0 seconds."""
+        if not request["VisibilityTimeout"]:
+            self.counts["given back"] += 1
+            self._waiting.setdefault(request["QueueUrl"], deque()).append(self._given.pop(request["ReceiptHandle"]))
+        return {}
+
+    def delete(self, receipts: list[str]) -> None:
+        """Forget messages that were given out."""
+        self.counts["deleted"] += len(receipts)
+        for receipt in receipts:
+            self._given.pop(receipt, None)
+
+    async def _received(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return messages; wait for the first one as long as the request says."""
+        url = request["QueueUrl"]
+        if not self._keep:
+            return {}
+        async with self._changed:
+            try:
+                await asyncio.wait_for(self._changed.wait_for(lambda: self._waiting.get(url)), request.get("WaitTimeSeconds", 0))
+            except TimeoutError:
+                return {}
+            waiting = self._waiting[url]
+            bodies = [waiting.popleft() for _ in range(min(len(waiting), request.get("MaxNumberOfMessages", 1)))]
+        return {"Messages": [self._message(body) for body in bodies]}
+
+    def _message(self, body: str) -> Mapping[str, Any]:
+        name = str(uuid4())
+        self._given[name] = body
+        sent = {"ApproximateReceiveCount": "1", "SentTimestamp": "1800000000000"}
+        digest = hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()
+        return {"MessageId": name, "ReceiptHandle": name, "Body": body, "MD5OfBody": digest, "Attributes": sent}
 
 
-async def serve_one(queue: Queue, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def _sent_batch(endpoint: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    done = [{"Id": entry["Id"], **endpoint.put(request["QueueUrl"], entry["MessageBody"])} for entry in request["Entries"]]
+    return {"Successful": done, "Failed": []}
+
+
+def _deleted_batch(endpoint: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    endpoint.delete([entry["ReceiptHandle"] for entry in request["Entries"]])
+    return {"Successful": [{"Id": entry["Id"]} for entry in request["Entries"]], "Failed": []}
+
+
+def _deleted(endpoint: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    endpoint.delete([request["ReceiptHandle"]])
+    return {}
+
+
+def _updated(_: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"Attributes": RECORD} if request.get("ReturnValues") == "ALL_NEW" else {}
+
+
+def _nothing(found: Mapping[str, Any], _: Endpoint, __: Mapping[str, Any]) -> Mapping[str, Any]:
+    return found
+
+
+def _described(_: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return of a queue that it is there and empty, so that Celery finds it."""
+    url = f"http://{HOST}/000000000000/{request.get('QueueName') or request.get('QueueNamePrefix') or 'bench'}"
+    return {"QueueUrl": url, "QueueUrls": [url], "Attributes": {"ApproximateNumberOfMessages": "0"}}
+
+
+_OPERATIONS: Mapping[str, Callable[[Endpoint, Mapping[str, Any]], Mapping[str, Any]]] = {
+    "SendMessage": lambda endpoint, request: endpoint.put(request["QueueUrl"], request["MessageBody"]),
+    "SendMessageBatch": _sent_batch,
+    "DeleteMessage": _deleted,
+    "DeleteMessageBatch": _deleted_batch,
+    "ChangeMessageVisibility": lambda endpoint, request: endpoint.hold(request),
+    "UpdateItem": _updated,
+    **dict.fromkeys(("GetQueueUrl", "GetQueueAttributes", "ListQueues", "CreateQueue"), _described),
+    **{name: partial(_nothing, found) for name, found in NO_ITEMS.items()},
+}
+
+
+async def serve_one(endpoint: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer the requests of one connection until it ends."""
     try:
         while request := await reader.readline():
             headers = await _headers(reader)
             body = await reader.readexactly(int(headers.get("content-length", 0)))
-            if request.startswith(b"GET"):
-                answer: Mapping[str, Any] = queue.taken_counts()
-            else:
-                answer = queue.answer(headers.get("x-amz-target", "").rpartition(".")[2], json.loads(body or b"{}"))
-            text = json.dumps(answer).encode()
-            head = f"HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {len(text)}\r\n\r\n"
-            writer.write(head.encode() + text)
+            text = json.dumps(await _asked(endpoint, request.decode("latin-1").split(), headers, json.loads(body or b"{}"))).encode()
+            head = "HTTP/1.1 200 OK\r\nx-amzn-requestid: bench\r\ncontent-type: application/x-amz-json-1.0\r\n"
+            writer.write(f"{head}content-length: {len(text)}\r\n\r\n".encode() + text)
             await writer.drain()
     except (ConnectionError, asyncio.IncompleteReadError):
         return
     finally:
         writer.close()
+
+
+async def _asked(endpoint: Endpoint, words: list[str], headers: Mapping[str, str], asked: Any) -> Mapping[str, Any]:
+    """Answer one request: of the one that measures, or of a client."""
+    if words[1].startswith("/until/"):
+        name, _, number = unquote(words[1].removeprefix("/until/")).rpartition("/")
+        return await endpoint.until(name, int(number))
+    if words[1] == "/fill":
+        await endpoint.fill(asked["url"], asked["bodies"])
+        return {}
+    if words[0] == "GET":
+        return endpoint.taken_counts()
+    return await endpoint.answer(headers.get("x-amz-target", "").rpartition(".")[2], asked)
 
 
 async def _headers(reader: asyncio.StreamReader) -> dict[str, str]:
@@ -80,8 +190,8 @@ async def _headers(reader: asyncio.StreamReader) -> dict[str, str]:
 
 async def serve() -> None:
     """Serve on a free port until the process is ended."""
-    queue = Queue()
-    server = await asyncio.start_server(lambda r, w: serve_one(queue, r, w), HOST, 0, limit=LONGEST_LINE)
+    endpoint = Endpoint(keep="--keep" in sys.argv[1:])
+    server = await asyncio.start_server(lambda r, w: serve_one(endpoint, r, w), HOST, 0, limit=LONGEST_LINE)
     print(f"http://{HOST}:{server.sockets[0].getsockname()[1]}", flush=True)
     await server.serve_forever()
 

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from benchmarks.contest import contest, ratio
 from benchmarks.report import Entry, Section, Target
 
+ROOT = Path(__file__).resolve().parent.parent
 TASKS = 1_000
 ROUNDS = 9
 HAND = "boto3 by hand, tens"
@@ -42,9 +44,9 @@ def deployed(url: str) -> dict[str, str]:
 
 
 @contextmanager
-def endpoint() -> Iterator[str]:
-    """Run the endpoint for the length of the block and give its address."""
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.endpoint"], stdout=subprocess.PIPE, text=True)
+def endpoint(*options: str) -> Iterator[str]:
+    """Run the endpoint with *options* for the length of the block and give its address."""
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.endpoint", *options], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         if process.stdout is None:
             raise AssertionError("the endpoint has no output")

@@ -13,7 +13,7 @@ from tests.stories.worked_project import SECONDS, WorkedProject, until
 
 VISIBILITY_S = 6
 LONGER_S = VISIBILITY_S + 3.0
-OPTIONS = ("work_tasks:app", "-Q", "default", "-c", "3", "--visibility", str(VISIBILITY_S))
+OPTIONS = ("work_tasks:app", "-Q", "default", "-c", "3", "--drain", "5", "--visibility", str(VISIBILITY_S))
 
 
 @pytest.fixture

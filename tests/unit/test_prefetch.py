@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.prefetch import AHEAD, asks
+from sedano.model.prefetch import AHEAD, GIVE_BACK_S, LEAST_POLL_S, asks, poll_within, share
 
 AT_ONCE = 10
 
@@ -27,3 +27,22 @@ def test_a_receiver_asks_when_a_body_could_begin_and_not_otherwise(concurrency: 
     asked = asks(concurrency, held, 0, AT_ONCE)
     assert (asked > 0) == (held < concurrency)
     assert asked <= max(0, concurrency - held)
+
+
+@given(st.integers(1, 200), st.integers(1, 10))
+def test_receivers_that_wait_on_empty_queues_leave_something_to_the_others(concurrency: int, receivers: int) -> None:
+    most = share(concurrency, receivers, AT_ONCE)
+    assert 1 <= most <= AT_ONCE
+    asked = 0
+    for _ in range(receivers):
+        own = asks(concurrency, 0, asked, most)
+        assert own > 0, "no receiver waits for the end of a poll of another one"
+        asked += own
+
+
+@given(st.floats(0, 120), st.integers(1, 20))
+def test_a_poll_ends_within_the_drain(drain: float, longest: int) -> None:
+    seconds = poll_within(drain, longest)
+    assert min(LEAST_POLL_S, longest) <= seconds <= longest
+    assert seconds <= max(LEAST_POLL_S, drain - GIVE_BACK_S)
+    assert poll_within(25, 20) == 20, "by default a poll is as long as SQS lets it be"

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from sedano.aws.client.session import Session
+from sedano.aws.client.session import READ_TIMEOUT_S, Session
 from sedano.aws.client.store_date import NotedClient
 from sedano.aws.control import DynamoControl
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.members import DynamoMembers
-from sedano.aws.queues import SqsQueues
+from sedano.aws.queues import LONG_POLL_S, SqsQueues
 from sedano.aws.settings import DeploymentSettings, from_environment
 from sedano.errors import ConfigurationError
 from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowRuns, Leases, Memos, Ports, ScheduleStore, Telemetry, Timers
@@ -50,17 +50,18 @@ def connect() -> Ports:
 def ports_of(settings: DeploymentSettings, service: str, session: Session | None = None, visibility: int | None = None) -> Ports:
     """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
 
-    A received message stays invisible for *visibility* seconds; None: for as long as its queue says. Clients that the component surely
-    needs are made now, the others when they are first used.
+    A received message stays invisible for *visibility* seconds, and another client receives, in polls as long as SQS lets them be; None:
+    for as long as its queue says. Clients that the component surely needs are made now, the others when they are first used.
     """
     session, needed, own = session or Session(), NEEDED.get(service, ()), SystemClock()
     client = _clients(session, needed, patience() if service == "client" else None)
     (sqs, dynamodb, s3), telemetry = map(client, ("sqs", "dynamodb", "s3")), _telemetry(service, settings, session)
     dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
     noted, entropy = NotedClient(dynamodb, own), SystemEntropy()
+    receiver = None if visibility is None else session.single("sqs", LONG_POLL_S + READ_TIMEOUT_S)
     return Ports(
         ledger=DynamoLedger(dynamodb, settings.ledger_table),
-        queues=SqsQueues(sqs, settings.queues, visibility=visibility),
+        queues=SqsQueues(sqs, settings.queues, visibility=visibility, receiver=receiver),
         blobs=_when_used(lambda: _blobs(s3, settings)),
         events=_when_used(lambda: _events(s3, settings)),
         rollups=_when_used(lambda: _rollups(dynamodb, settings)),

@@ -23,8 +23,8 @@ from sedano.errors import ConfigurationError, NotAccepted, SedanoError, Unavaila
 from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, SQS, batches, is_fifo, misplaced, objection, unknown_queue, weigh
 from sedano.ports import Delivery, Outgoing
 
-POLL_S = 5
-"""The longest single poll: below the read timeout of the session's clients."""
+POLL_S, LONG_POLL_S = 5, 20
+"""The longest single poll: below the read timeout of the session's clients; and by a client that waits longer, the most that SQS allows."""
 _GONE = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
 _LAPSED = frozenset({"AWS.SimpleQueueService.MessageNotInflight", "MessageNotInflight", "ReceiptHandleIsInvalid"})
 _TOO_LONG = "InvalidParameterValue"
@@ -39,16 +39,19 @@ class SqsQueues:
         urls: each queue's URL by its key, such as `commands:default`.
         monotonic: seconds that never run backwards; measures how long `receive` has waited.
         visibility: whole seconds for which a received message stays invisible; None: for as long as its queue says.
+        receiver: another client, whose read timeout exceeds `LONG_POLL_S`: messages are received by it, in polls of that length.
     """
 
     bounds = SQS
 
     def __init__(
-        self, client: Any, urls: Mapping[str, str], monotonic: Callable[[], float] = time.monotonic, visibility: int | None = None
+        self, client: Any, urls: Mapping[str, str], monotonic: Callable[[], float] = time.monotonic, visibility: int | None = None,
+        receiver: Any = None,
     ) -> None:  # fmt: skip
         """Use the queues at *urls*; no call is made yet."""
         self._hidden = {} if visibility is None else {"VisibilityTimeout": visibility}
         self._client = client
+        self._receiver, self._longest = (client, POLL_S) if receiver is None else (receiver, LONG_POLL_S)
         self._urls = dict(urls)
         self._monotonic = monotonic
 
@@ -100,7 +103,7 @@ class SqsQueues:
         until = self._monotonic() + wait
         while True:
             left = until - self._monotonic()
-            found = self._poll(queue, min(most, MAX_ENTRIES), max(0, min(POLL_S, round(left))))
+            found = self._poll(queue, min(most, MAX_ENTRIES), max(0, min(self._longest, round(left))))
             if found or self._monotonic() >= until - 0.5:
                 return found
 
@@ -197,7 +200,7 @@ class SqsQueues:
         answer = self._call(
             "ReceiveMessage",
             queue,
-            self._client.receive_message,
+            self._receiver.receive_message,
             MaxNumberOfMessages=most,
             WaitTimeSeconds=wait,
             MessageSystemAttributeNames=["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],

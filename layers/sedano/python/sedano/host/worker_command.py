@@ -19,7 +19,7 @@ from sedano.api import dev_server
 from sedano.api.connector import AWS, DEPLOYMENT, brought
 from sedano.app import Sedano
 from sedano.aws.deployment import ports_of
-from sedano.aws.queues import POLL_S
+from sedano.aws.queues import LONG_POLL_S
 from sedano.aws.settings import from_environment
 from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.worker.pipeline import Listener
@@ -35,6 +35,7 @@ from sedano.host.supervised import ALIVE, ALIVE_S, LEAVING, READY, Supervised, s
 from sedano.host.worker_process import LaneSettings, WorkerProcess
 from sedano.host.worker_supervisor import Fleet, WorkerSupervisor
 from sedano.model.beats import ProbeAnswer, health
+from sedano.model.prefetch import poll_within
 from sedano.model.restarts import spread
 from sedano.model.worker_advice import advice
 from sedano.ports import Ports, Telemetry, command_queue
@@ -184,7 +185,7 @@ def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
     settings = ProcessSettings(
         seconds=options.timeout, visibility=options.visibility, queues=queues, alone=found.alone, listener=options.listener
     )  # fmt: skip
-    poll = FILE_POLL_S if found.near else min(POLL_S, max(1.0, options.drain / 3))
+    poll = FILE_POLL_S if found.near else poll_within(options.drain, LONG_POLL_S)
     most_tasks = spread(options.most_tasks, ports.entropy.unit()) if options.most_tasks else 0
     lanes = LaneSettings(options.concurrency, options.drain, poll, most_tasks, options.most_memory * 2**20)
     return WorkerProcess(app, ports, settings, lanes)

@@ -10,7 +10,8 @@ The end, in this order, after `stop`:
 
 1. nothing more is received, and no further body begins;
 2. messages whose bodies have not begun go back to their queues at once;
-3. an answer that a receiver still waits for goes back at once too: SQS hides the messages of a request that is given up;
+3. an answer that a receiver still waits for goes back at once too: SQS hides the messages of a request that is given up, so the process
+   waits for its open requests (`sedano.model.prefetch`);
 4. bodies that run may end, and are recorded and acknowledged, until a second before the drain is over;
 5. async bodies that still run are cancelled, their claims are released, and their messages go back;
 6. `def` bodies that still run are cut: their claims are let go under their fencing tokens, and their messages go back. Another process runs
@@ -35,6 +36,7 @@ from sedano.errors import BootFailed, SedanoError
 from sedano.host.acknowledging import Acknowledging
 from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
 from sedano.host.waiting_room import WAKE_S, Unit, WaitingRoom
+from sedano.model.prefetch import share
 from sedano.ports import Delivery, Ports, Telemetry, command_queue
 
 CUT_S = 1.0
@@ -84,7 +86,8 @@ class WorkerProcess(EngineProcess):
         """
         super().__init__(app, ports, settings)
         self._own, self._visibility = lanes, settings.visibility or settings.seconds
-        self._room = WaitingRoom(lanes.concurrency, ports.queues.bounds.max_batch)
+        at_once = share(lanes.concurrency, len(settings.queues or app.queues), ports.queues.bounds.max_batch)
+        self._room = WaitingRoom(lanes.concurrency, at_once)
         self._acknowledging = Acknowledging(ports)
         self._loop_of_bodies: Any = None
         if self._run_loop is not None:
@@ -166,6 +169,7 @@ class WorkerProcess(EngineProcess):
         """End as the head of this module says."""
         now, log = self._ports.clock.monotonic, self._ports.telemetry.log
         until, left = now() + self._own.drain, self._room.close()
+        polled = now() + self._own.poll
         log("info", "the worker stops", running=len(self.running()), given_back=len(left), drain=self._own.drain)
         self._give_back(left)
         _ended(lanes, until - CUT_S, now)
@@ -175,7 +179,7 @@ class WorkerProcess(EngineProcess):
         if cut := self.running():
             log("warning", "bodies did not end in the time of the drain; their messages go back", running=len(cut))
             self._cut(cut)
-        _ended(receivers, max(until, now() + self._own.poll), now)
+        _ended(receivers, max(until, polled), now)
 
     def _cut(self, deliveries: Sequence[Delivery]) -> None:
         """Let other processes run what still runs here: at once where a claim is let go, else when it has ended."""
