@@ -26,7 +26,7 @@ NOT_CODE_AT_TOP = ("build", "dist", "venv")
 #: What of the library runs on desks, or in processes on hosts, and never in a function.
 FOR_DESKS = (
     "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/sqlite",
-    "sedano/testing", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py",
+    "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py",
     *(f"sedano/host/{name}.py" for name in (
         "acknowledging", "engine_process", "health_door", "one_file", "pulses", "service_manager", "stop_signals", "supervised",
         "waiting_room", "worker_command", "worker_process", "worker_supervisor",
