@@ -41,6 +41,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     "model": {
         "beats": "whether the loops of a process move, and what it answers to a probe",
         "boot": "the order of boot steps, and when a failed one is tried again",
+        "bulk": "the progress of a change of many tasks",
         "boxes": "the plan of a boxed task and the lines of its program",
         "configuration": "the fields, layers and versions of an app's configuration",
         "effects": "the rule of a user's own writes beside a record",
@@ -67,6 +68,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     },
     "engine": {
         "boot": "the boot steps and the services of one process",
+        "bulk": "changes of many tasks, page by page, and their progress",
         "boxes": "the processes of boxed tasks and their calls",
         "body_sections": "`with retry():` and its like in a body",
         "configuration": "the version that holds in one process",

@@ -39,10 +39,14 @@ class Made(NamedTuple):
 
 
 class FoundTasks(NamedTuple):
-    """The *ids* of the tasks that a search found for a change, and the *sentence* about them."""
+    """The *ids* of the tasks that a search found for a change, and the *sentence* about them.
+
+    *change*: the id of the task that makes the change, where one does; a preview has drawn it.
+    """
 
     ids: tuple[str, ...]
     sentence: str
+    change: str = ""
 
 
 class ChangePlan(NamedTuple):

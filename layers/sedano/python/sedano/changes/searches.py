@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sedano.app import Sedano
+from sedano.changes.bulk import bulk, is_bulk
 from sedano.changes.plan import ChangePlan, FoundTasks, hindered
 from sedano.changes.retries import retry
 from sedano.changes.revocations import revoke
+from sedano.model.bulk import RETRY, REVOKE
 
 NAMED = 3
 """So many of the reasons why tasks cannot run again are part of the plan."""
 
 
-def retry_found(app: Sedano, query: str, ids: Sequence[str], sentence: str) -> ChangePlan:
-    """Return the plan to run the tasks *ids* again, which the search *query* found; *sentence* says what it found.
+def retry_found(app: Sedano, query: str, found: FoundTasks) -> ChangePlan:
+    """Return the plan to run the tasks again that the search *query* found; of more than a hundred, to let a task of the stage do it.
 
     Raises:
         Unavailable: a store did not answer.
     """
-    if not ids:
-        return hindered("retry", _what(query), f"{query}: no task to run again; {sentence}")
-    return _shortened(retry(app, ids), query, FoundTasks(tuple(ids), sentence))
+    if not found.ids:
+        return hindered("retry", _what(query), f"{query}: no task to run again; {found.sentence}")
+    return bulk(app, RETRY, query, found) if is_bulk(found) else _shortened(retry(app, found.ids), query, found)
 
 
-def revoke_found(app: Sedano, query: str, ids: Sequence[str], sentence: str, *, terminate: bool = False) -> ChangePlan:
-    """Return the plan to revoke the tasks *ids*, which the search *query* found; *terminate*: a running one ends at its next check.
+def revoke_found(app: Sedano, query: str, found: FoundTasks, *, terminate: bool = False) -> ChangePlan:
+    """Return the plan to revoke the tasks that the search *query* found; of more than a hundred, to let a task of the stage do it.
+
+    *terminate*: a running one ends at its next check.
 
     Raises:
         Unavailable: a store did not answer.
     """
-    if not ids:
-        return hindered("revoke", _what(query), f"{query}: no task that could be revoked; {sentence}")
-    return _shortened(revoke(app, ids, terminate=terminate), query, FoundTasks(tuple(ids), sentence))
+    if not found.ids:
+        return hindered("revoke", _what(query), f"{query}: no task that could be revoked; {found.sentence}")
+    if is_bulk(found):
+        return bulk(app, REVOKE, query, found, terminate=terminate)
+    return _shortened(revoke(app, found.ids, terminate=terminate), query, found)
 
 
 def _what(query: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sedano.app import Sedano
 from sedano.changes import broadcasts, deployments, limits, locks, pauses, revocations, triggers
+from sedano.changes.plan import FoundTasks
 from sedano.changes.searches import revoke_found
 from sedano.cli.consent import Consent, made, note, refusal
 from sedano.cli.exits import Exit
@@ -25,7 +26,9 @@ def revoke(app: Sedano, ids: Sequence[str], terminate: bool, consent: Consent) -
 def revoke_search(app: Sedano, query: str, days: int, most: int, terminate: bool, consent: Consent) -> Exit:
     """Revoke the tasks that *query* finds in the history of the last *days* and that have not ended, at most so many."""
     found = to_revoke(app, query, days, most)
-    return made(app, revoke_found(app, query, found.ids, found.sentence, terminate=terminate), consent)
+    done = made(app, revoke_found(app, query, FoundTasks(found.ids, found.sentence), terminate=terminate), consent)
+    app.close()
+    return done
 
 
 def revoke_by_header(app: Sedano, header: str, value: str, restore: bool, consent: Consent) -> Exit:

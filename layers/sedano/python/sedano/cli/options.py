@@ -104,7 +104,7 @@ def refuse_stage(verb: str) -> None:
 def by_search(command: F) -> F:
     """Let a change take a search of the event history in the place of ids: ``query``, ``days`` and ``most``."""
     for option in (
-        click.option("--limit", "most", type=whole(1), default=1_000, metavar="N", help="--query: at most N tasks; default: 1000."),
+        click.option("--limit", "most", type=whole(1), default=20_000, metavar="N", help="--query: at most N tasks; default: 20000."),
         click.option("--days", type=whole(1), default=2, metavar="N", help="--query: search N days, today included; default: 2."),
         click.option("--query", metavar="QUERY", help="The tasks that `sedano list QUERY` finds."),
     ):

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sedano.app import Sedano
 from sedano.changes import retries
+from sedano.changes.plan import FoundTasks
 from sedano.changes.searches import retry_found
 from sedano.cli.consent import Consent, made
 from sedano.cli.exits import Exit
@@ -61,7 +62,7 @@ def _json(option: str, text: str | None, kind: type[T]) -> T | None:
 def retry_search(app: Sedano, query: str, days: int, most: int, consent: Consent) -> Exit:
     """Run again the failed tasks that *query* finds in the history of the last *days*, at most so many."""
     found = to_retry(app, query, days, most)
-    done = made(app, retry_found(app, query, found.ids, found.sentence), consent)
+    done = made(app, retry_found(app, query, FoundTasks(found.ids, found.sentence)), consent)
     app.close()
     return done
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sedano.model.messages.strict_json import load
 
-CIRCUIT, HEALTH, BUDGET, PAUSE, DEPLOYMENT = "circuit", "health", "budget", "pause", "deployment"
+CIRCUIT, HEALTH, BUDGET, PAUSE, DEPLOYMENT, BULK = "circuit", "health", "budget", "pause", "deployment", "bulk"
 """The subjects of memos: the first part of their names."""
 
 

@@ -16,7 +16,7 @@ from sedano.views.cluster import first_day, timelines
 from sedano.views.reader import Reader
 from sedano.views.task_query import TaskQuery, parse
 
-MOST = 1_000
+MOST = 20_000
 """So many tasks, the latest first, are part of one change."""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
+from sedano.engine import bulk
 from sedano.engine.cluster.explanation import Explanation, explain
 from sedano.engine.reruns import arguments_of
 from sedano.model import states
@@ -25,6 +26,7 @@ from sedano.result.waits import must_be_id
 from sedano.views.cluster import first_day, read_state
 from sedano.views.reader import About, Reader
 from sedano.views.tasks import TaskRow, row
+from sedano.workflow.names import BULK
 
 HIDDEN = "(hidden)"
 """The text that a redacted view shows for arguments, a result, an error's message and the code lines of a traceback."""
@@ -72,8 +74,10 @@ def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False, quic
     error = record.error if record is not None else None
     found = tracebacks.frames(error.traceback) if error is not None else ()
     name = record.name if record is not None else _said(own, "name")
+    far = bulk.progress(reader.ports, task_id) if record is not None and record.name == BULK else None
     return TaskView(
-        id=task_id, name=name, state=str(why.state), sentence=_sentence(why, error, redact),
+        id=task_id, name=name, state=str(why.state),
+        sentence=_sentence(why, error, redact) + (f" {far.sentence}" if far is not None else ""),
         evidence=why.evidence if not redact else {}, record=plain(record, redact=redact),
         frames=tuple(one._replace(code=HIDDEN) for one in found) if redact else found, attempts=_attempts(own, task_id, redact=redact),
         root=_said(own, "root_id"), parent=_said(own, "parent_id"), children=_children(history, task_id, redact=redact), since=since,

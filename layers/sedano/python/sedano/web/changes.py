@@ -248,7 +248,7 @@ def _of_search(app: Sedano, change: Change) -> ChangePlan:
 
 
 def _of_found(app: Sedano, change: Change, found: FoundTasks) -> ChangePlan:
-    return (retry_found if change.verb == "retry" else revoke_found)(app, change.name, found.ids, found.sentence)
+    return (retry_found if change.verb == "retry" else revoke_found)(app, change.name, found)
 
 
 def _arguments(text: str) -> tuple[list[Any], dict[str, Any]]:

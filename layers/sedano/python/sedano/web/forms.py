@@ -103,7 +103,7 @@ def effects(change: Change, made: Made) -> Markup:
 
 def _effect(one: Effect) -> Iterable[object]:
     """Return an effect, with a link to the task that it published."""
-    new = one.facts.get("rerun") or (one.facts.get("id") if "schedule" in one.facts else None)
+    new = one.facts.get("rerun") or one.facts.get("bulk") or (one.facts.get("id") if "schedule" in one.facts else None)
     link = el("a", "look", href=address(ScreenQuery("task", id=str(new))), aria_label=f"look at {new}") if new else NOTHING
     return one.text, " ", link
 

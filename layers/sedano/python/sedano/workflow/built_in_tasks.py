@@ -1,4 +1,4 @@
-"""The part of workflows in every worker: the names of two built-in tasks, and the loading of their code with the first command.
+"""The tasks that are in every worker: those that direct workflows, and bulk changes. Their code is loaded with the first command.
 
 A client may start a workflow from a file that the workers' app does not name; so they all know how to direct one.
 """
@@ -10,11 +10,11 @@ from typing import Any
 
 from sedano.engine.registry import TaskSpec
 from sedano.model.tasks.parameters import Parameters
-from sedano.workflow.names import COLLECT, PATIENT, PATROL, WORKFLOW, WorkflowApp
+from sedano.workflow.names import BULK, COLLECT, PATIENT, PATROL, WORKFLOW, WorkflowApp
 
 
 def enlist(app: WorkflowApp) -> None:
-    """Make *app* one whose workers direct flow runs, unless it is already."""
+    """Make *app* one whose workers direct flow runs and make bulk changes, unless it is already."""
     if WORKFLOW in app.registry.tasks:
         return
 
@@ -28,11 +28,21 @@ def enlist(app: WorkflowApp) -> None:
 
         Directing(app).patrol(run_id, number, turn)
 
+    def change(verb: str, ids: Sequence[str], what: str, reason: str, by: str, terminate: bool = False) -> dict[str, Any]:
+        from sedano.engine.bulk import BulkChange, BulkRequest
+        from sedano.engine.context import current
+
+        here, outlet = current(), app.outlet
+        made = BulkChange(outlet.ports, outlet.lamport, here.id, here.deadline, here.check)
+        end = made.run(BulkRequest(verb=verb, ids=ids, what=what, reason=reason, by=by, terminate=terminate))
+        return {"changed": end.changed, "left": end.left, "reasons": list(end.reasons)}
+
     queue = app.queues[0]
     app.registry.tasks[WORKFLOW] = TaskSpec(
         WORKFLOW, direct, Parameters(direct), delivery="at_least_once", retry=PATIENT, ignore_result=True, queue=queue
     )
     app.registry.tasks[PATROL] = TaskSpec(PATROL, patrol, Parameters(patrol), retry=PATIENT, ignore_result=True, queue=queue)
+    app.registry.tasks[BULK] = TaskSpec(BULK, change, Parameters(change), retry=PATIENT, queue=queue)
     app.registry.tasks[COLLECT] = TaskSpec(COLLECT, collect, Parameters(collect), queue=queue)
 
 

@@ -9,6 +9,8 @@ from sedano.engine.registry import Registry
 from sedano.model.retry import MAX_EXECUTIONS, Retry
 
 WORKFLOW, COLLECT, PATROL = "sedano.workflow", "sedano.workflow.collect", "sedano.workflow.patrol"
+BULK = "sedano.bulk"
+"""The task that makes a change of many tasks (`sedano.engine.bulk`)."""
 PATIENT = Retry(max_retries=MAX_EXECUTIONS - 1)
 
 
