@@ -9,10 +9,12 @@ EMPTY = ControlRecord()
 FIRST = ControlRecord(
     1_767_225_600_000_001, "a" * 32, {"tenant=acmé#1": 1_767_225_600, "task=shop.add": 1}, frozenset({"bulk"}),
     {"shop.add": "10/s"}, "1767225660 n", "1767225600000001 a",
+    {"default": 8, "é": 10_000},
 )  # fmt: skip
 SECOND = ControlRecord(
     FIRST.clock + 1, "b" * 32, {}, frozenset({"default"}),
     {"shop.add": "5/s", "é": ""}, "1767225720 m", "1767225720000002 b",
+    {"default": 9},
 )  # fmt: skip
 """All of it is another than in the first, so that a part that is not written is seen."""
 

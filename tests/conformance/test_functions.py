@@ -15,6 +15,7 @@ from sedano.model.boxes import read_payload
 from sedano.ports.functions import CalledFunctions
 from tests.conformance.worlds import session_of
 from tests.plugins.resources import Resources
+from tests.unit.test_answers import Planted
 
 CODE = """
 import os, time
@@ -27,6 +28,7 @@ def handler(event, context=None):
     return {"id": event["id"], "ok": [event["args"], event["kwargs"], event["fence"]]}
 """
 NAME = "sedano-conformance-resize"
+ARN = "arn:aws:lambda:eu-central-1:123456789012:function:resize"
 
 
 def request(*args: Any, **kwargs: Any) -> bytes:
@@ -82,6 +84,18 @@ def test_a_function_that_does_not_exist_is_a_missing_box(functions: CalledFuncti
     for name in ("unknown", "gone"):
         with pytest.raises(BoxMissing, match=name):
             functions.call(name, request(), 30)
+
+
+def test_a_function_that_the_role_may_not_invoke_is_a_missing_box_that_names_the_grant() -> None:
+    said = f"User: arn:aws:sts::123456789012:assumed-role/worker/i is not authorized to perform: lambda:InvokeFunction on resource: {ARN} "
+    refused = json.dumps({"Message": f"{said}because no identity-based policy allows the lambda:InvokeFunction action"}).encode()
+    headers = {"x-amzn-ErrorType": "AccessDeniedException", "Content-Type": "application/json"}
+    client = Planted((refused, headers), status=403).client("lambda")
+    with pytest.raises(BoxMissing) as missing:
+        LambdaFunctions(lambda seconds: client, {"resize": ARN}).call("resize", request(), 30)
+    assert str(missing.value) == (
+        f"function 'resize': the worker may not call {ARN}: lambda:InvokeFunction is missing; name it in functions="
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("functions", [pytest.param("ministack", marks=pytest.mark.ministack)], indirect=True)

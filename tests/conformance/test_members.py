@@ -4,7 +4,9 @@
 from sedano.ports import MemberRecord
 from tests.conformance.worlds import World
 
-MEMBER = MemberRecord("host.1#a/b.ä", 1_767_225_600_000_001, "ACTIVE", 3, 1_767_225_600.125, ("task-1", "ä#2"), '{"id":"pong"}')
+MEMBER = MemberRecord(
+    "host.1#a/b.ä", 1_767_225_600_000_001, "ACTIVE", 3, 1_767_225_600.125, ("task-1", "ä#2"), '{"id":"pong"}', '{"host":"lambda"}'
+)  # fmt: skip
 
 
 def test_a_heartbeat_is_read_back(world: World) -> None:
@@ -14,7 +16,7 @@ def test_a_heartbeat_is_read_back(world: World) -> None:
 
 def test_a_newer_heartbeat_replaces_an_older_one(world: World) -> None:
     world.members.beat(MEMBER)
-    newer = MEMBER._replace(clock=MEMBER.clock + 1, state="IDLE", in_flight=0)
+    newer = MEMBER._replace(clock=MEMBER.clock + 1, state="IDLE", in_flight=0, report='{"condition":"draining"}')
     world.members.beat(newer)
     assert world.members.read() == [newer]
 

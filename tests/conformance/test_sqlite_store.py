@@ -112,7 +112,8 @@ def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Pat
         database.execute("DROP INDEX task_failed")
         for column in ("failed_day", "failed", "error", "place"):
             database.execute(f"ALTER TABLE task DROP COLUMN {column}")
-        database.execute("ALTER TABLE member DROP COLUMN answers")
+        for column in ("answers", "report"):
+            database.execute(f"ALTER TABLE member DROP COLUMN {column}")
         for table in ("effect", "rollup"):
             database.execute(f"DROP TABLE {table}")
         database.execute("PRAGMA user_version = 1")
@@ -137,6 +138,7 @@ def test_a_file_of_the_layout_in_which_effects_made_their_own_table_is_changed_a
         database.execute("DROP TABLE rollup")
         if not had_effects:
             database.execute("DROP TABLE effect")
+        database.execute("ALTER TABLE member DROP COLUMN report")
         database.execute("PRAGMA user_version = 3")
     second = ports_at(path)[0].effects
     assert second.read("orders", key) == ({**key, "n": 1} if had_effects else None)

@@ -120,7 +120,7 @@ def stand(larder: Larder, ports: Ports) -> None:
 
 VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "queues": (queues.queues, {"dynamodb.GetItem": 2, "lambda.GetEventSourceMapping": 1, "sqs.GetQueueAttributes": 1}, 2),
-    "workers": (workers.workers, {"dynamodb.GetItem": 1, "dynamodb.Query": 1}, 1.5),
+    "workers": (workers.workers, {"dynamodb.GetItem": 2, "dynamodb.Query": 1}, 2.5),
     "circuits": (circuits.circuits, {"dynamodb.GetItem": 1}, 1),
     "locks": (lambda app: locks.locks(app, ["nightly", "other"]), {"dynamodb.BatchGetItem": 1}, 4),
     "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3}, 5),

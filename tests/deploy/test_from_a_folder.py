@@ -27,6 +27,7 @@ SETTINGS = '[tool.sedano.stage.dev]\nmemory = 256\n\n[tool.sedano]\nignore = ["d
 LOCAL = ("--set", "local=true")
 """Leaves out the services that the endpoint does not know."""
 CALL = "from shop.tasks import greet; print(greet.delay('Ada').get(timeout=120))"
+MARK = "from shop.tasks import app; from sedano.engine.deployments import last; print(last(app.outlet.ports).at)"
 INSTALLED = (
     "aws_lambda_powertools", "boto3", "botocore", "click", "dateutil", "jmespath", "s3transfer", "six", "typing_extensions", "urllib3",
     "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "py", "pygments",
@@ -169,17 +170,26 @@ def _reloaded(folder: Folder, dev: DevAtHome) -> None:
 def _changed(folder: Folder, endpoint: Endpoint, outputs: dict[str, str]) -> None:
     """A change of one line is shown, refused by its user, and deployed."""
     folder.edit("shop/tasks.py", "Hello", "Good day")
+    first = _mark(folder, outputs)
+    assert first > 0, "the first deployment was marked"
     assert "sedano-dev-core   ~" in folder.sedano("deploy", *LOCAL, "--dry-run").stderr
     assert _change_sets(endpoint) == set(), "after a dry run too"
     assert folder.answers("n", "deploy", *LOCAL) == 5
     assert _change_sets(endpoint) == set(), "after a no the change sets are gone"
     assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Hello, Ada!"
+    assert _mark(folder, outputs) == first, "neither a dry run nor a no is a deployment"
     changed = folder.sedano("deploy", *LOCAL, "--yes", "--json", "--no-trial")
+    assert _mark(folder, outputs) > first
     (stack,) = [one for one in json.loads(changed.stdout)["stacks"] if one["changes"]]
     assert stack["stack"] == "sedano-dev-core"
     assert len(stack["changes"]) <= MOST_CHANGES
     assert folder.python_says("-c", CALL, **outputs).stdout.strip() == "Good day, Ada!"
     assert "worker" in {line.split()[1] for line in folder.sedano("logs", "--since", "1h").stdout.splitlines()}
+
+
+def _mark(folder: Folder, outputs: dict[str, str]) -> float:
+    """When the last deployment was, as the stage keeps it (epoch s)."""
+    return float(folder.python_says("-c", MARK, **outputs).stdout)
 
 
 def _diagnosed(folder: Folder, endpoint: Endpoint, outputs: dict[str, str]) -> None:

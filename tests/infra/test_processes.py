@@ -77,6 +77,22 @@ def test_no_kind_of_resource_of_a_process_is_without_a_rule(served: Templates) -
     assert {one["Type"].removeprefix("AWS::") for one in served.resources.values()} <= judged | PARTS | elsewhere
 
 
+def test_where_processes_serve_every_queue_lambda_receives_no_command_and_each_queue_has_its_policy(tmp_path: Path) -> None:
+    everywhere = ",".join(f"{queue}=process" for queue in ("default", "bulk", "orders.fifo"))
+    context = {**stage_context(APP, CODE), "local": "false", "stage": "prod", "served_by": everywhere}
+    made = read(synthesise(context, tmp_path / "cdk.out", judged=True))
+    assert {function for _, function in made.sources()} == {"router", "recorder"}, "events and records stay with their functions"
+    assert not made.may("worker", "sqs:ReceiveMessage")
+    policies = {name for name in made.outputs if name.startswith("WorkerPolicyArn")}
+    assert policies == {"WorkerPolicyArnDefault", "WorkerPolicyArnBulk", "WorkerPolicyArnOrdersFifo"}
+    assert {target(made.outputs[name]) for name in policies} == set(made.of_type("IAM::ManagedPolicy"))
+    assert not made.of_type("ECS::Service")
+    everything = EVERYWHERE | IN_PRODUCTION | {rules.is_attached_with_what_the_worker_may: ("IAM::ManagedPolicy",)}
+    (idle,) = [complaint for rule, kinds in everything.items() for complaint in broken(made, rule, kinds)]
+    assert idle.startswith("WorkerFunction"), "it stays, so that Lambda can serve a queue again, and nothing invokes it"
+    assert "is fed by no queue" in idle
+
+
 def test_the_command_of_a_task_is_the_one_that_the_settings_ask_for(served: Templates) -> None:
     (task,) = served.of_type("ECS::TaskDefinition").values()
     (container,) = task["ContainerDefinitions"]

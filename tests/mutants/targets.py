@@ -149,6 +149,7 @@ TARGETS: Sequence[Target] = (
             *stories("canvas_large", "canvas_whole", "canvas_results", "canvas_bad_input", "canvas_edges"),
         ),
     ),
+    Target("scale", ("model.cluster.scale", "model.cluster.worker_report"), unit("scale", "worker_report")),
     Target(
         "cluster-rules",
         ("model.cluster.control_record", "model.cluster.inbox", "model.cluster.members", "model.health", "model.memos"),
@@ -280,7 +281,7 @@ TARGETS: Sequence[Target] = (
     Target("election-steps", ("engine.elections", "canvas.election"), (*stories("elections", "preferences"), *unit("engine/electing"))),
     Target(
         "cluster-steps",
-        (*each("engine.cluster", "control controller explanation inbox membership"), "engine.health"),
+        (*each("engine.cluster", "control controller explanation inbox log_levels membership"), "engine.health"),
         (
             *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages", "pause_causes"),
             *stories("inbox_lanes", "operations", "built_in_checks"),

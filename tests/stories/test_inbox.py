@@ -187,9 +187,9 @@ def test_a_health_check_is_run_at_once_and_its_state_reaches_the_circuits() -> N
         assert "health changed" in world.telemetry.messages()
 
 
-@pytest.mark.parametrize("verb", ["drain", "pause", "resume", "retry_boot", "reload"])
+@pytest.mark.parametrize("verb", ["drain", "pause", "resume", "retry_boot", "reload", "concurrency 4", "terminate t-1"])
 def test_a_worker_that_is_no_process_of_its_own_answers_that_it_cannot(floor: Floor, verb: str) -> None:
-    asked = floor.control.broadcast(verb)
+    asked = floor.control.broadcast(*verb.split())
     floor.look()
     assert floor.control.answers(asked) == {"worker.2": "unsupported"}
     floor.shop.add.delay(1, 1)

@@ -69,6 +69,7 @@ RUNS: dict[str, tuple[list[str], int]] = {
     "throughput": ([], YES),
     "redrive": (["--all", "--yes"], REFUSED), "release": (["till", "--token", "TOKEN", "--yes"], YES), "result": (["bad"], Exit.FAILED),
     "resume": (["default", "--kind", "queue", "--yes"], REFUSED), "retry": (["bad", "--yes"], YES), "revoke": (["late", "--yes"], YES),
+    "scale": (["default", "8", "--yes"], YES),
     "schedules": ([], YES), "show": (["good"], YES), "spool list": ([], YES), "tail": ([], YES), "trace": (["good"], YES),
     "trigger": (["kiosk.nightly", "--yes"], YES), "version": ([], YES), "workers": ([], YES), "workflow check": ([SELL], YES),
     "workflow draw": ([SELL, "--svg"], YES), "workflow start": ([SELL], YES), "workflow list": ([], YES),

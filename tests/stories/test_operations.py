@@ -77,6 +77,7 @@ MUTATIONS: list[tuple[list[str], str]] = [
     (["pause", "ops.send"], "sedano pause: pause 1 task: ops.send until"),
     (["pause", "acme", "--kind", "tenant", "--for", "2h"], "sedano pause: pause 1 tenant: acme for 7200 s; running"),
     (["pause", "ops.tidy", "--kind", "schedule"], "sedano pause: pause 1 schedule: ops.tidy until"),
+    (["scale", "mail", "8"], "sedano scale: scale 1 queue, mail: 8 bodies at once; as started until now\nsedano scale: no worker"),
     (["limit", "ops.send", "--rate", "10/m"], "sedano limit: limits of 1 task, ops.send: rate 10/m; workers"),
     (["broadcast", "stats", "--wait", "1"], "sedano broadcast: send stats to all workers (0 active): answers with the counts"),
     (["broadcast", "drain", "--to", "here.1", "--wait", "1"], "sedano broadcast: send drain to the worker here.1: receives nothing more"),
@@ -90,7 +91,8 @@ def state(world: testing.World) -> Any:
     control = world.ports.control.read()
     waiting = [len(world.queues.peek(queue)) for queue in (command_queue("mail"), command_queue("default"), PARKED)]
     paused = [one.paused for one in app.schedules.list()]
-    return control.paused, control.revoked, dict(control.limits), control.asked, waiting, paused, world.ports.ledger.read(["t-1", "t-2"])
+    kept = control.paused, control.revoked, dict(control.limits), dict(control.wished), control.asked
+    return kept, waiting, paused, world.ports.ledger.read(["t-1", "t-2"])
 
 
 @pytest.mark.parametrize(("arguments", "plan"), MUTATIONS, ids=[" ".join(arguments[:2]) for arguments, _ in MUTATIONS])

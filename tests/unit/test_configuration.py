@@ -147,9 +147,9 @@ def test_all_problems_are_listed_at_once_each_with_what_to_write() -> None:
         merged(Mail, fields_of(Mail), read)
     assert str(refused.value).splitlines() == [
         "configuration Mail is refused as a whole:",
-        "  pol (toml:shop.toml): no field has this name; there is such a field as pool; write pool in shop.toml",
+        "  pol (toml:shop.toml): no field has this name; did you mean pool? Write pool in shop.toml",
         "  pool (toml:shop.toml): 'many' is not valid; expected a whole number, such as 10; correct pool in shop.toml",
-        "  sendr (env:SHOP_): no field has this name; there is such a field as sender; write the variable SHOP_SENDER",
+        "  sendr (env:SHOP_): no field has this name; did you mean sender? Write the variable SHOP_SENDER",
         "  sender: no layer gives it, and it has no default; write the variable SHOP_SENDER, or give the field a default",
     ]
 

@@ -30,9 +30,15 @@ def test_a_command_holds_from_its_whole_second_for_the_seconds_that_were_asked()
 @pytest.mark.parametrize(
     ("verb", "argument", "seconds", "words"),
     [
-        ("shutdown", "", 60, "verb: 'shutdown' is none of ping, stats, stacks, check_health, reload, drain, pause, resume, retry_boot"),
+        ("shutdown", "", 60, "verb: 'shutdown' is none of ping, stats, stacks, check_health, reload, log, expired, drain, pause, "),
         ("ping", "x", 60, "argument: ping takes none"),
         ("check_health", "", 60, "argument: check_health takes the name of the health check"),
+        ("concurrency", "", 60, "argument: concurrency takes a number from 1 to 1000"),
+        *(("concurrency", one, 60, f"argument: '{one}' is not valid; concurrency takes a number from 1 to 1000")
+          for one in ("0", "-1", "08", "1001", "9999", "four", "4 ", "٤")),
+        *(("log", one, 60, f"argument: '{one}' is not valid; log takes a level and seconds, such as debug or debug 600")
+          for one in ("loud", "DEBUG", "debug 0", "debug 3601", "debug 60s", "debug  60", "debug 60 ")),
+        ("terminate", "", 60, "argument: terminate takes the id of the task"),
         ("ping", "", 0, "seconds: 0 is not between 1 and 900"),
         ("ping", "", 901, "seconds: 901 is not between 1 and 900"),
         ("check_health", "x" * 950, 60, "argument: it has 950 characters; the body may have 1000 bytes"),
@@ -140,3 +146,16 @@ def test_no_two_refusals_have_one_code_and_the_audience_of_a_worker_is_never_tha
     codes = [*REFUSALS, *inbox.REFUSALS]
     assert len({*codes}) == len(codes)
     assert inbox.audience(None) == "workers" != inbox.audience("workers")
+
+
+@pytest.mark.parametrize("number", [1, 9, 10, 99, 100, 999, 1_000])
+def test_a_process_may_be_asked_for_any_number_of_lanes_up_to_a_thousand(number: int) -> None:
+    assert inbox.asking("m", "concurrency", str(number), NOW, 60).argument == str(number)
+
+
+@pytest.mark.parametrize(("argument", "meant"), [
+    ("debug", ("debug", 300)), ("info 1", ("info", 1)), ("warning 999", ("warning", 999)), ("error 2999", ("error", 2_999)),
+    ("error 3599", ("error", 3_599)), ("error 3600", ("error", 3_600)),
+])
+def test_a_log_level_holds_for_five_minutes_unless_the_command_says_for_how_long(argument: str, meant: tuple[str, int]) -> None:
+    assert inbox.log_level(inbox.asking("m", "log", argument, NOW, 60).argument) == meant

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from sedano.engine.cluster.control import Controlling, keep_stage_value
-from sedano.engine.registry import Registry
+from sedano.api.control_part import ControlPart
+from sedano.engine.cluster.control import keep_stage_value
 from sedano.errors import OptionError
 from sedano.model.cluster.control_record import with_config
 from sedano.model.configuration.fields import fields_of
 from sedano.model.configuration.layers import STAGE
-from sedano.ports import Ports
 
 
-class ConfigurationControl:
+class ConfigurationControl(ControlPart):
     """Announces new versions of the configuration, and sets values of the layer `stage:`."""
-
-    @property
-    def _ports(self) -> Ports:
-        """The ports of the app."""
-        raise NotImplementedError
-
-    @property
-    def _registry(self) -> Registry:
-        """The declarations of the app."""
-        raise NotImplementedError
-
-    @property
-    def _controlling(self) -> Controlling:
-        """The writer of the control record of the app's deployment."""
-        raise NotImplementedError
 
     def reload(self) -> None:
         """Let all workers read the layers of the configuration again (`app.configure`), those that start later too.
@@ -48,7 +32,8 @@ class ConfigurationControl:
             value: its value as a text; None takes it away, so that the layers below count again.
 
         Raises:
-            OptionError: the app has no layer ``stage:``, no such field, the field is secret, or it cannot have that value.
+            OptionError: the app has no layer ``stage:``, no field has this path, the field is secret, or the value does not fit its
+                type.
             Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
         """
         found = self._registry.configuration

@@ -22,6 +22,7 @@ from sedano.api.elections import about
 from sedano.api.inbox import InboxControl
 from sedano.api.inspection import Inspect, Inspects
 from sedano.api.run_time_limits import LimitControl
+from sedano.api.scale_control import ScaleControl
 from sedano.canvas import Sig
 from sedano.canvas.election import elect
 from sedano.engine import reruns
@@ -48,7 +49,7 @@ NEAR = 0.8
 """The similarity, up to 1, from which one name counts as a misspelling of another: `tenent`, `tenants` and `rootid` do, `team` does not."""
 
 
-class Control(LimitControl, InboxControl, ConfigurationControl, Hinting):
+class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hinting):
     """The control panel of one app."""
 
     def __init__(self, app: Inspects) -> None:
@@ -297,6 +298,10 @@ class Control(LimitControl, InboxControl, ConfigurationControl, Hinting):
     @property
     def _registry(self) -> Registry:
         return self._app.registry
+
+    @property
+    def _queue_names(self) -> Sequence[str]:
+        return self._app.queues
 
     @property
     def _controlling(self) -> Controlling:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
+from sedano.api.control_part import ControlPart
 from sedano.engine.cluster import inbox as engine
-from sedano.engine.cluster.control import Controlling
 from sedano.model.cluster import inbox as rule
-from sedano.ports import Ports
 
 
-class InboxControl:
+class InboxControl(ControlPart):
     """The part of `app.control` for commands to workers."""
-
-    @property
-    def _ports(self) -> Ports:
-        """The ports of the app."""
-        raise NotImplementedError
-
-    @property
-    def _controlling(self) -> Controlling:
-        """The writer of the control record of the app's deployment."""
-        raise NotImplementedError
 
     def broadcast(self, verb: str, argument: str = "", *, to: str | None = None, seconds: int = 60) -> str:
         """Ask all workers, or one, to do something now; each worker that gets it while it holds obeys it once.
@@ -28,10 +17,12 @@ class InboxControl:
         worker that starts later is not asked.
 
         Args:
-            verb: ``ping``, ``stats``, ``stacks`` (log the stack of each thread), ``check_health``, ``reload`` (the
-                configuration); for a worker that is a process also ``retry_boot``,
-                ``drain``, ``pause`` and ``resume``. Others answer that as ``unsupported``.
-            argument: for ``check_health`` the name of the check; no other verb takes one.
+            verb: ``ping``, ``stats``, ``stacks`` (log the stack of each thread), ``expired`` (running tasks whose claims expired),
+                ``check_health``, ``log``, ``reload`` (the configuration); for a worker that is a process also ``retry_boot``, ``drain``,
+                ``pause``, ``resume``, ``concurrency`` and ``terminate``. Others answer that as ``unsupported``.
+            argument: for ``check_health`` the name of the check; for ``log`` a level and seconds (``debug 600``; 300 without); for
+                ``concurrency`` how many bodies run at once; for ``terminate`` the id of a task that was revoked with ``terminate=True``.
+                No other verb takes one.
             to: the name of one worker, as `members` lists it; None: all of them.
             seconds: for how long it holds, from 1 to 900.
 

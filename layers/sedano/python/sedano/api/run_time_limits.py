@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from sedano.api.control_part import ControlPart
 from sedano.api.declaration import declared
-from sedano.engine.cluster.control import Controlling
-from sedano.engine.registry import DELAY, Registry, TaskSpec, require_of
+from sedano.engine.registry import DELAY, TaskSpec, require_of
 from sedano.errors import MessageRefused, OptionError
 from sedano.model.cluster.control_record import with_limits
 from sedano.model.limits import rate as rates
@@ -15,27 +14,11 @@ from sedano.model.limits import task_limits as limiting
 from sedano.model.limits.rate import RateText
 from sedano.model.limits.task_limits import UNLIMITED, LimitChange, Range
 from sedano.model.queues import is_fifo
-from sedano.ports import Ports
 from sedano.ports.absent import require
 
 
-class LimitControl(ABC):
+class LimitControl(ControlPart):
     """Changes limits in the control record. They hold until they are changed again, also across deployments."""
-
-    @property
-    @abstractmethod
-    def _controlling(self) -> Controlling:
-        """The writer of the control record."""
-
-    @property
-    @abstractmethod
-    def _registry(self) -> Registry:
-        """The tasks of the app."""
-
-    @property
-    @abstractmethod
-    def _ports(self) -> Ports:
-        """The ports of the deployment."""
 
     def rate_limit(self, task: str, rate: RateText | Sequence[RateText] | None, burst: int | Sequence[int] = 1) -> Mapping[str, str]:
         """Change how often *task* may start, until `restore_limits` (Celery's `control.rate_limit`).

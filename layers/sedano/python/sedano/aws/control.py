@@ -40,6 +40,7 @@ class DynamoControl:
             ":lims": {"M": {task: {"S": text} for task, text in sorted(record.limits.items())}},
             ":asked": {"S": record.asked},
             ":config": {"S": record.config},
+            ":wished": {"M": {queue: {"N": str(number)} for queue, number in sorted(record.wished.items())}},
             ":paused": {"L": [{"S": queue} for queue in sorted(record.paused)]},
         }
         if seen.nonce:
@@ -54,8 +55,9 @@ class DynamoControl:
 def _record(item: Item) -> ControlRecord:
     revoked = {found: int(since["N"]) for found, since in item["revoked"]["M"].items()}
     limits = {task: text["S"] for task, text in item["lims"]["M"].items()} if "lims" in item else {}
+    wished = {queue: int(number["N"]) for queue, number in item["wished"]["M"].items()} if "wished" in item else {}
     paused = frozenset(queue["S"] for queue in item["paused"]["L"])
     return ControlRecord(
         clock=int(item["clk"]["N"]), nonce=item["nc"]["S"], revoked=revoked, paused=paused, limits=limits,
-        asked=item.get("asked", _NOTHING_SAID)["S"], config=item.get("config", _NOTHING_SAID)["S"],
+        asked=item.get("asked", _NOTHING_SAID)["S"], config=item.get("config", _NOTHING_SAID)["S"], wished=wished,
     )  # fmt: skip

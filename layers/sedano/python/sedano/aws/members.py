@@ -49,6 +49,7 @@ class DynamoMembers:
             ":seen": {"N": str(round(member.seen * 1000))},
             ":took": {"L": [{"S": task_id} for task_id in member.tasks]},
             ":answers": {"S": member.answers},
+            ":report": {"S": member.report},
             ":ttl": {"N": str(int(member.seen) + MEMBER_LIFETIME_S)},
         }
         self._table.update(BEAT, keys.member(member.name), {**values, ":name": {"S": member.name}})
@@ -75,5 +76,5 @@ def _member(item: Mapping[str, Mapping[str, Any]]) -> MemberRecord:
     return MemberRecord(
         name=item["nm"]["S"], clock=int(item["clk"]["N"]), state=item["st"]["S"], in_flight=int(item["inflight"]["N"]),
         seen=int(item["seen"]["N"]) / 1000, tasks=tuple(task_id["S"] for task_id in item["took"]["L"]) if "took" in item else (),
-        answers=item["answ"]["S"] if "answ" in item else "",
+        answers=item["answ"]["S"] if "answ" in item else "", report=item["rep"]["S"] if "rep" in item else "",
     )  # fmt: skip

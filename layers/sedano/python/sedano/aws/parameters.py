@@ -45,7 +45,8 @@ class AwsParameters:
             return str(answer["Configuration"].read().decode("utf-8"))
         except AWS_ERRORS as error:
             if code_of(error) == "ResourceNotFoundException":
-                raise ConfigurationError(f"appconfig:{name}: there is no such application, environment or profile; create it") from error
+                instead = "create it in AppConfig, or correct the layer"
+                raise ConfigurationError(f"appconfig:{name}: this account and Region do not have that profile; {instead}") from error
             raise fault(error, f"appconfigdata.GetLatestConfiguration of {name}") from error
         except UnicodeDecodeError as error:
             raise ConfigurationError(f"appconfig:{name}: its text is not UTF-8; deploy a JSON object") from error

@@ -26,9 +26,16 @@ from sedano.views.stage_changes import changes
 from sedano.views.task_query import parse
 from sedano.views.tasks import tasks
 from sedano.views.throughput_panels import sentence
+from sedano.views.worker_panels import served_by
 
 SPANS = frozenset({"waited", "ran"})
 """Fields that are seconds; every other number with a fraction is a moment (epoch s)."""
+
+
+WORKERS = (
+    "WORKER", "STATE", "SEEN", "HOST", "QUEUES", "CONDITION", "LANES", "PREFETCH", "BEAT", "CODE", "LIBRARY", "CONFIG", "HINDRANCE",
+    "HOLDS",
+)  # fmt: skip
 
 
 class Record(Protocol):
@@ -56,14 +63,29 @@ def queues(app: Sedano, tenants: bool, as_json: bool) -> None:
 
 
 def workers(app: Sedano, as_json: bool) -> None:
-    """Print the workers of the last three days."""
+    """Print what runs where: the workers of the last three days; to a person also which hosts serve each queue."""
     view = of_workers.workers(app)
     if as_json:
-        items = [{"worker": one.name, "state": one.state, "seen": Instant(one.seen), "holds": one.holds} for one in view.rows]
-        document("workers", items, reads=plain(view.about.reads))
+        served = {one.queue: dict(one.served_by) for one in view.queues}
+        scaled = {one.queue: one.wished for one in view.queues if one.wished is not None}
+        document("workers", [_worker(one) for one in view.rows], served_by=served, scaled=scaled, reads=plain(view.about.reads))
         return
-    rows = [(one.name, one.state, Instant(one.seen), " ".join(one.holds)) for one in view.rows]
-    _list("workers", ("WORKER", "STATE", "SEEN", "HOLDS"), rows, view.about.at)
+    rows = [
+        (
+            one.name, one.state, Instant(one.seen), one.report.host, " ".join(one.report.queues), one.report.condition, one.report.lanes,
+            one.report.prefetch, Seconds(one.report.beat) if one.report.beat else None, one.report.code, one.report.library,
+            one.report.config, "; ".join(one.hindrances), " ".join(one.holds),
+        )
+        for one in view.rows
+    ]  # fmt: skip
+    _list("workers", WORKERS, rows, view.about.at)
+    for one in view.queues if view.rows else ():
+        say(f"queue {one.queue}: {served_by(one.served_by)}{'' if one.wished is None else f', scaled to {one.wished}'}", err=True)
+
+
+def _worker(one: of_workers.WorkerRow) -> dict[str, Any]:
+    report = one.report._asdict() | {"steps": [step._asdict() for step in one.report.steps]}
+    return {"worker": one.name, "state": one.state, "seen": Instant(one.seen), "holds": one.holds, **report}
 
 
 def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:

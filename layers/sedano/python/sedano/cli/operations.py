@@ -1,11 +1,11 @@
-"""The work of `sedano revoke`, `broadcast`, `pause`, `resume`, `limit`, `release`, `trigger` and `purge`."""
+"""The work of `sedano revoke`, `broadcast`, `pause`, `resume`, `limit`, `scale`, `release`, `trigger` and `purge`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sedano.app import Sedano
-from sedano.changes import broadcasts, deployments, limits, locks, pauses, revocations, triggers
+from sedano.changes import broadcasts, deployments, limits, locks, pauses, revocations, scales, triggers
 from sedano.changes.plan import FoundTasks
 from sedano.changes.searches import revoke_found
 from sedano.cli.consent import Consent, made, note, refusal
@@ -54,6 +54,11 @@ def resume(app: Sedano, name: str, kind: str | None, consent: Consent) -> Exit:
 def limit(app: Sedano, name: str, rate: str | None, concurrency: str | None, restore: bool, consent: Consent) -> Exit:
     """Change how often and how many at a time a task runs; print its changed limits."""
     return made(app, limits.limit(app, name, rate, concurrency, restore=restore), consent)
+
+
+def scale(app: Sedano, name: str, number: int | None, consent: Consent) -> Exit:
+    """Let a queue have so many bodies at once; None takes that back."""
+    return made(app, scales.scale(app, name, number), consent)
 
 
 def release(app: Sedano, name: str, token: int, consent: Consent) -> Exit:

@@ -317,6 +317,14 @@ def revoke() -> Command:
 
 
 @verb
+def scale() -> Command:
+    """Change how many bodies of a queue run at once, on all hosts together."""
+    from sedano.cli.verbs.scale import command
+
+    return command
+
+
+@verb
 def schedules() -> Command:
     """Show periodic tasks and their next moments."""
     from sedano.cli.verbs.schedules import command
@@ -414,7 +422,7 @@ def worker() -> Command:
 
 @verb
 def workers() -> Command:
-    """Show the workers and the tasks that they hold."""
+    """Show what runs where: workers, their queues, versions and state."""
     from sedano.cli.verbs.workers import command
 
     return command

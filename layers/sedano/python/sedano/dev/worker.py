@@ -30,6 +30,7 @@ from sedano.engine.batch import Judged, Ran
 from sedano.errors import SedanoError
 from sedano.host import one_file
 from sedano.host.engine_process import EngineProcess, ProcessSettings
+from sedano.model.cluster.worker_report import DEV
 
 VISIBILITY_S = 10.0
 """For how long a received message is hidden unless its worker extends that: the tasks of a killed worker run again so much later."""
@@ -157,7 +158,7 @@ def _engine(app: Sedano, ports: Any, given: Given, channel: Channel, console: Co
         show(console, report(ran, judged))
         tally.note(ran, judged)
 
-    settings = ProcessSettings(seconds=given.timeout, visibility=VISIBILITY_S, deadline=deadlines, listener=heard)
+    settings = ProcessSettings(seconds=given.timeout, visibility=VISIBILITY_S, deadline=deadlines, listener=heard, kind=DEV)
     return EngineProcess(app, ports, settings), deadlines
 
 

@@ -70,6 +70,7 @@ class Boot:
         self._registry, self._ports = registry, ports
         self._order = boot.ordered(declared.step for declared in registry.boot.values())
         self._standings: dict[str, StepProgress] = {}
+        self._reasons: dict[str, str] = {}
         self._running: dict[str, Generator[Any, Any, Any] | None] = {}
         self._late: dict[str, BoundedCall] = {}
         self._services: Services | None = None
@@ -131,6 +132,10 @@ class Boot:
         """Return the state of each step by its name: waiting, started, failed, given up or blocked."""
         return boot.states(self._order, self._standings)
 
+    def unstarted(self) -> dict[str, tuple[str, str]]:
+        """Return the steps that have not started, by their names: the state of each, and the reason of its last failure ("": none)."""
+        return {name: (state, self._reasons.get(name, "")) for name, state in self.states().items() if state != STARTED}
+
     @property
     def is_degraded(self) -> bool:
         """Whether a step has not started."""
@@ -176,6 +181,7 @@ class Boot:
 
     def _tell(self, step: BootStep, after: StepProgress, error: BaseException) -> None:
         self._ports.telemetry.count("BootStepsFailed", step=step.name)
+        self._reasons[step.name] = _reason(error)
         blocked = sorted(name for name, state in self.states().items() if state == boot.BLOCKED)
         given_up = after.state == boot.GIVEN_UP
         words = "a boot step failed and is not tried again" if given_up else "a boot step failed; it is tried again later"
@@ -200,8 +206,12 @@ class Boot:
             self._log("error", "a boot step failed while it was stopped; the others are stopped", name, call.error)
 
     def _log(self, level: str, words: str, name: str, error: BaseException | None = None, **fields: Any) -> None:
-        why: Mapping[str, Any] = {} if error is None else {"error": f"{type(error).__name__}: {error}"}
+        why: Mapping[str, Any] = {} if error is None else {"error": _reason(error)}
         self._ports.telemetry.log(level, words, step=name, **why, **fields)
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _begun(answer: Any) -> Generator[Any, Any, Any] | None:

@@ -22,7 +22,7 @@ from sedano.errors import SedanoError, Unavailable
 from sedano.model.cluster.control_record import was_announced_before
 from sedano.model.configuration.fields import ConfigField
 from sedano.model.configuration.layers import Layer
-from sedano.model.configuration.snapshots import ConfigRow, ConfigSnapshot, changed, merged, must_wait, rows
+from sedano.model.configuration.snapshots import ConfigRow, ConfigSnapshot, changed, digest, merged, must_wait, rows
 from sedano.ports import Ports
 
 C = TypeVar("C")
@@ -72,6 +72,11 @@ class Configuration(Generic[C]):
     def newest(self) -> Any:
         """The newest version, with which a body begins; None before the first was read."""
         return None if self._snapshot is None else self._snapshot.value
+
+    @property
+    def version(self) -> str:
+        """A short text for the newest version, equal in all workers that have equal values; "" before the first was read."""
+        return "" if self._snapshot is None else digest(self._fields, self._snapshot)
 
     @property
     def is_waiting(self) -> bool:

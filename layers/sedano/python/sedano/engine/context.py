@@ -43,13 +43,13 @@ class TaskContext:
     *added*: what it adds to the chord that it is a member of. *before*: attempts of the task that it replaces. *token*: the fencing token
     of a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0.
     *over*: the body has ended; leases taken for it are void from then on. *again*: begins its time limits anew, for a map's next
-    call. *tables*: what its effects may write to (`effects`); *recorded*: its success leaves a record. *snapshot*: see `config`; None in an
-    app without a configuration.
+    call. *cancel*: cancels an async body that runs. *revoked*: the body was ended because its task is revoked. *tables*: what its effects
+    may write to (`effects`); *recorded*: its success leaves a record. *snapshot*: see `config`; None in an app without a configuration.
     """
 
     __slots__ = (
-        "_effects", "_span", "added", "again", "before", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over", "permit",
-        "published", "recorded", "sections", "snapshot", "tables", "token", "vote",
+        "_effects", "_span", "added", "again", "before", "cancel", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over",
+        "permit", "published", "recorded", "revoked", "sections", "snapshot", "tables", "token", "vote",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +68,8 @@ class TaskContext:
         self._effects: TableWrites | None = None
         self.tables, self.recorded = NO_TABLES, True
         self.again: Callable[[], None] | None = None
+        self.cancel: Callable[[], object] | None = None
+        self.revoked = False
         self.snapshot: Any = None
 
     def check(self) -> None:

@@ -32,8 +32,11 @@ from sedano.engine.worker.pipeline import Listener, Worker
 from sedano.engine.worker.time_limit_warning import Overtime
 from sedano.engine.worker_events import Host
 from sedano.host.pulses import Pulse, Pulses
+from sedano.host.worker_reports import Hindrances, Reporter
 from sedano.model.beats import Allowances
 from sedano.model.cluster.inbox import DRAIN, PAUSE, RESUME, RETRY_BOOT, Receiving, after
+from sedano.model.cluster.scale import Server
+from sedano.model.cluster.worker_report import PROCESS
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.ports.absent import has
 from sedano.workflow.built_in_tasks import enlist
@@ -61,7 +64,7 @@ class ProcessSettings(NamedTuple):
     queues hide a received message, which is extended while bodies run; None: they hide it for longer than *seconds*. *deadline* is called
     with the moment (epoch s) at which the batch under way is over, and with None when it is done. *listener*: see `Worker`. *queues*: the
     command queues that it serves; None: all of the app. *alone*: it also does the work of a stage's other functions (events, records, the
-    minute). *allowed*: after how long without a turn a loop counts as stuck.
+    minute). *allowed*: after how long without a turn a loop counts as stuck. *kind*: of host, in the reports of its workers.
     """
 
     seconds: float = 60.0
@@ -72,6 +75,7 @@ class ProcessSettings(NamedTuple):
     queues: Sequence[str] | None = None
     alone: bool = True
     allowed: Allowances = Allowances()
+    kind: str = PROCESS
 
 
 class Consumer(NamedTuple):
@@ -132,6 +136,7 @@ class EngineProcess:
         self._is_stopped, self._stopping = False, threading.Event()
         self._name, self._run_loop = f"{socket.gethostname()}.{os.getpid()}.{ports.entropy.uuid()[:8]}", app.run_loop()
         host, self.boot = Host(self._name, os.getpid()), Boot(app.registry, ports)
+        self._reporter = Reporter(app, self.boot, settings.kind, os.environ)
         self.worker = self._employed(host, (app.worker or WorkerSettings())._replace(lanes=0))
         self._overtime = Overtime(self.worker.running, ports.clock, ports.telemetry)
         self._receiving = Receiving()
@@ -167,12 +172,17 @@ class EngineProcess:
                 threading.Thread(target=self._minutes, name="sedano-minutes", daemon=True),
             ]
         for worker in self._workers():
-            receiving = {verb: self._pausing(verb) for verb in (PAUSE, RESUME)}
-            worker.commands.host.update({DRAIN: self.stop, RETRY_BOOT: self.boot.hasten, **receiving})
+            self._prepare(worker)
         if has(self._ports.control) and has(self._ports.memos):
             self._threads.append(threading.Thread(target=self._inbox, name="sedano-inbox", daemon=True))
         for thread in self._threads:
             thread.start()
+
+    def _prepare(self, worker: Worker) -> None:
+        """Let *worker* report what this process is, and obey the verbs that mean the whole process."""
+        worker.membership.report = self._report
+        receiving = {verb: self._pausing(verb) for verb in (PAUSE, RESUME)}
+        worker.commands.host.update({DRAIN: self.stop, RETRY_BOOT: self.boot.hasten, **receiving})
 
     def end(self) -> None:
         """Stop the boot steps, wait for what works beside the bodies, and leave the cluster. Nothing is received any more."""
@@ -320,6 +330,16 @@ class EngineProcess:
             self._configuration.look(first.membership.control.config)
         for worker in (first, *others):
             worker.commands.obey()
+            worker.membership.report_change()
+
+    def _report(self) -> str:
+        """Return what the workers of this process report of it."""
+        me = Server(self._name, tuple(self._settings.queues or self._app.queues), 1)
+        return self._reporter.of_process(me, 1, self._hindrances())
+
+    def _hindrances(self) -> Hindrances:
+        """Return what keeps this process from receiving or running tasks."""
+        return Hindrances(draining=self._is_stopped, paused=self._receiving.paused, stuck=tuple(self.pulses.stuck))
 
     def _minutes(self) -> None:
         while not self._is_stopped:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sedano.aws.client.session import Session
@@ -13,6 +13,7 @@ from sedano.aws.deployment import COMPONENT, connect
 from sedano.aws.log_lines import write_lines
 from sedano.aws.settings import DeploymentSettings, from_environment
 from sedano.engine.worker_events import Host
+from sedano.model.queues import queue_of
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports
 
 if TYPE_CHECKING:
@@ -51,10 +52,13 @@ def worker() -> Handler:
     built = Worker(app.registry, ports, _host(ports), app.worker or WorkerSettings(), app.run_loop())
     keys = {url.rpartition("/")[2]: key for key, url in settings.queues.items()}
     overtime, boot = Overtime(built.running, ports.clock, ports.telemetry), _booted(app, ports)
+    served = set[str]()
+    built.membership.report = _reporting(app, boot, served)
 
     def work(deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
         if boot is not None:
             boot.look()
+        served.update(queue_of(delivery.queue) for delivery in deliveries)
         overtime.begin(deadline - ports.clock.now())
         try:
             return built.work(deliveries, deadline)
@@ -178,6 +182,17 @@ def _booted(app: Sedano, ports: Ports) -> Boot | None:
     finally:
         ports.telemetry.flush()
     return boot
+
+
+def _reporting(app: Sedano, boot: Boot | None, served: Collection[str]) -> Callable[[], str]:
+    """Return what writes the report of a worker that has received from the queues *served*; it is loaded with the first heartbeat."""
+
+    def report() -> str:
+        from sedano.host.worker_reports import Reporter, host_kind
+
+        return Reporter(app, boot, host_kind(os.environ), os.environ).of_function(served)
+
+    return report
 
 
 def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, DeploymentSettings, Ports]:

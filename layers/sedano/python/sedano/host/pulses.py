@@ -39,6 +39,8 @@ class Pulses:
     def __init__(self, allowed: Allowances) -> None:
         """Begin with none."""
         self.allowed = allowed
+        self.stuck: list[str] = []
+        """The loops that were stuck at the last look."""
         self._loops: dict[str, Pulse] = {}
         self._watched: dict[str, LoopAge] = {}
         self._lock = threading.Lock()
@@ -61,7 +63,8 @@ class Pulses:
             loops = dict(self._loops)
         beats = {name: pulse.last._replace(allowed=None) if pulse.is_busy() else pulse.last for name, pulse in loops.items()}
         self._watched = {name: watched(self._watched.get(name), beat, step) for name, beat in beats.items()}
-        return stuck(self._watched)
+        self.stuck = stuck(self._watched)
+        return self.stuck
 
     def place(self, name: str) -> list[str]:
         """Return where the loop called *name* is: its innermost calls, without values."""

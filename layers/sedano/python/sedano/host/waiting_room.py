@@ -6,8 +6,8 @@ A lane takes a *unit*: one message, or, of a queue that keeps order, the message
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sedano.model.prefetch import asks
 from sedano.ports import Delivery
@@ -19,6 +19,10 @@ WAKE_S = 5.0
 
 def _nothing() -> None:
     """Show nothing."""
+
+
+def _always() -> bool:
+    return True
 
 
 def units(deliveries: Iterable[Delivery]) -> list[Unit]:
@@ -38,27 +42,37 @@ class WaitingRoom:
         self._concurrency, self._at_once = concurrency, at_once
         self._waiting: deque[Unit] = deque()
         self._held = self._asked = 0
+        self._most: Mapping[str, int] = {}
+        self._of_queue = Counter[str]()
         self._is_open = True
         lock = threading.Lock()
         self._filled, self._freed = threading.Condition(lock), threading.Condition(lock)
 
-    def ask(self, beat: Callable[[], None] = _nothing) -> int:
-        """Wait until a body could begin, and return for how many messages to ask; 0: the process stops. *beat* is called while it waits."""
+    def ask(self, beat: Callable[[], None] = _nothing, queue: str = "") -> int:
+        """Wait until a body of *queue* could begin, and return for how many messages to ask; 0: the process stops. *beat* is called while
+        it waits.
+        """
         with self._freed:
             while self._is_open:
-                if found := asks(self._concurrency, self._held, self._asked, self._at_once):
+                found = asks(self._concurrency, self._held, self._asked, self._at_once)
+                if queue in self._most:
+                    found = min(found, max(0, self._most[queue] - self._of_queue[queue]))
+                if found:
                     self._asked += found
+                    self._of_queue[queue] += found
                     return found
                 beat()
                 self._freed.wait(WAKE_S)
         return 0
 
-    def arrived(self, asked: int, deliveries: Sequence[Delivery]) -> Sequence[Delivery]:
-        """Take the answer to a request for *asked* messages; return those that must go back, because the process stops."""
+    def arrived(self, asked: int, deliveries: Sequence[Delivery], queue: str = "") -> Sequence[Delivery]:
+        """Take the answer of *queue* to a request for *asked* messages; return those that must go back, because the process stops."""
         with self._filled:
             self._asked -= asked
+            self._of_queue[queue] -= asked
             if not self._is_open:
                 return deliveries
+            self._of_queue[queue] += len(deliveries)
             self._held += len(deliveries)
             new = units(deliveries)
             self._waiting.extend(new)
@@ -66,18 +80,28 @@ class WaitingRoom:
             self._freed.notify_all()
         return ()
 
-    def take(self, beat: Callable[[], None] = _nothing) -> Unit | None:
-        """Wait for a unit, and return it; None: the process stops. *beat* is called while it waits."""
+    def resize(self, concurrency: int, at_once: int, most: Mapping[str, int] | None = None) -> None:
+        """Receive for so many lanes from now on, *at_once* messages at most; lanes that wait look again whether they stay. *most*: bodies
+        at once of some queues, by the queue's key; None leaves that as it is.
+        """
         with self._filled:
-            while self._is_open and not self._waiting:
+            self._concurrency, self._at_once, self._most = concurrency, at_once, self._most if most is None else most
+            self._filled.notify_all()
+            self._freed.notify_all()
+
+    def take(self, beat: Callable[[], None] = _nothing, stays: Callable[[], bool] = _always) -> Unit | None:
+        """Wait for a unit, and return it; None: the process stops, or the lane does not stay. *beat* is called while it waits."""
+        with self._filled:
+            while self._is_open and not self._waiting and stays():
                 beat()
                 self._filled.wait(WAKE_S)
-            return self._waiting.popleft() if self._waiting else None
+            return self._waiting.popleft() if self._waiting and stays() else None
 
-    def done(self, unit: Unit) -> None:
-        """Note that *unit*, which a lane took, is finished or has gone back."""
+    def done(self, unit: Unit, queue: str = "") -> None:
+        """Note that *unit* of *queue*, which a lane took, is finished or has gone back."""
         with self._freed:
             self._held -= len(unit)
+            self._of_queue[queue] -= len(unit)
             self._freed.notify_all()
 
     def waiting(self) -> list[Delivery]:

@@ -33,6 +33,7 @@ from sedano.host.service_manager import STOPPING, ServiceManager
 from sedano.host.stop_signals import StopSignals
 from sedano.host.supervised import ALIVE, ALIVE_S, LEAVING, READY, Supervised, supervised
 from sedano.host.worker_process import LaneSettings, WorkerProcess
+from sedano.host.worker_reports import host_kind
 from sedano.host.worker_supervisor import Fleet, WorkerSupervisor
 from sedano.model.beats import ProbeAnswer, health
 from sedano.model.prefetch import poll_within
@@ -183,7 +184,8 @@ def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
     for words in advice(os.getuid(), options.concurrency, blocking):
         ports.telemetry.log("warning", words)
     settings = ProcessSettings(
-        seconds=options.timeout, visibility=options.visibility, queues=queues, alone=found.alone, listener=options.listener
+        seconds=options.timeout, visibility=options.visibility, queues=queues, alone=found.alone, listener=options.listener,
+        kind=host_kind(os.environ),
     )  # fmt: skip
     poll = FILE_POLL_S if found.near else poll_within(options.drain, LONG_POLL_S)
     most_tasks = spread(options.most_tasks, ports.entropy.unit()) if options.most_tasks else 0

@@ -20,12 +20,11 @@ The end, in this order, after `stop`:
 
 from __future__ import annotations
 
+import itertools
 import os
-import resource
-import sys
 import threading
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
@@ -35,7 +34,13 @@ from sedano.engine.worker_events import Host
 from sedano.errors import BootFailed, SedanoError
 from sedano.host.acknowledging import Acknowledging
 from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
+from sedano.host.process_memory import used_memory
+from sedano.host.scaling import Scaling
 from sedano.host.waiting_room import WAKE_S, Unit, WaitingRoom
+from sedano.host.worker_lane import Lane
+from sedano.model import states
+from sedano.model.cluster.inbox import CONCURRENCY, TERMINATE
+from sedano.model.ledger.records import TERMINATE as ASKED_TO_END
 from sedano.model.prefetch import share
 from sedano.ports import Delivery, Ports, Telemetry, command_queue
 
@@ -64,13 +69,6 @@ class LaneSettings(NamedTuple):
     most_memory: int = 0
 
 
-class Lane(NamedTuple):
-    """A worker, and the unit that it works on (a list of one, or empty)."""
-
-    worker: Worker
-    units: list[Unit]
-
-
 class WorkerProcess(EngineProcess):
     """Runs an app's tasks until it is stopped. *broken*: what ended a lane; such a process cannot go on, and has stopped.
 
@@ -86,8 +84,7 @@ class WorkerProcess(EngineProcess):
         """
         super().__init__(app, ports, settings)
         self._own, self._visibility = lanes, settings.visibility or settings.seconds
-        at_once = share(lanes.concurrency, len(settings.queues or app.queues), ports.queues.bounds.max_batch)
-        self._room = WaitingRoom(lanes.concurrency, at_once)
+        self._room = WaitingRoom(lanes.concurrency, self._at_once(lanes.concurrency))
         self._acknowledging = Acknowledging(ports)
         self._loop_of_bodies: Any = None
         if self._run_loop is not None:
@@ -95,12 +92,14 @@ class WorkerProcess(EngineProcess):
 
             self._loop_of_bodies = StandingLoop(lambda: self._beat(EVENT_LOOP, settings.allowed.loop))
             self._run_loop = self._loop_of_bodies.run_together
-        own = (app.worker or WorkerSettings())._replace(concurrency=1, lanes=0 if self._run_loop is None else 1)
-        self._lanes = [Lane(self._employed(Host(f"{self._name}.{number}", os.getpid()), own), []) for number in range(lanes.concurrency)]
+        self._numbers, self._changing, self._target = itertools.count(), threading.Lock(), lanes.concurrency
+        self._lanes = [self._lane() for _ in range(lanes.concurrency)]
+        self._lane_threads: list[threading.Thread] = []
+        self._scaling = Scaling(ports, self._name, tuple(settings.queues or app.queues), lanes.concurrency, self.resize)
         self.broken: BaseException | None = None
         self._is_cut = False
-        self.when_ready: Callable[[], None] = _nothing
-        self.when_leaving: Callable[[], None] = _nothing
+        self.when_ready: Callable[[], None] = lambda: None
+        self.when_leaving: Callable[[], None] = lambda: None
         self._counting, self._tasks = threading.Lock(), 0
 
     def begin(self) -> None:
@@ -132,6 +131,89 @@ class WorkerProcess(EngineProcess):
             lane.worker.drain()
         super().stop()
 
+    def _lane(self) -> Lane:
+        """Return a new lane, with a worker of its own."""
+        settings = self._app.worker or WorkerSettings()
+        own = settings._replace(concurrency=1, lanes=0 if self._run_loop is None else 1)
+        return Lane(self._employed(Host(f"{self._name}.{next(self._numbers)}", os.getpid()), own))
+
+    def _prepare(self, worker: Worker) -> None:
+        super()._prepare(worker)
+        worker.commands.host.update({CONCURRENCY: self._resized, TERMINATE: partial(self._terminate, worker)})
+
+    def _report(self) -> str:
+        return self._reporter.of_process(self._scaling.me, self._target, self._hindrances())
+
+    def _look(self) -> None:
+        super()._look()
+        if not self._is_stopped and self._lanes:
+            self._scaling.look(self._lanes[0].worker.membership)
+
+    def resize(self, concurrency: int, most: Mapping[str, int] | None = None) -> None:
+        """Run so many bodies at once from now on. Bodies that run go on: a lane too many ends when it is free.
+
+        *most*: how many bodies at once queues have at most, by the queue's key; None leaves that as it is.
+        """
+        if not self._is_stopped:
+            self._target = concurrency
+            self._add_lanes(concurrency - len(self._lanes))
+            self._room.resize(concurrency, self._at_once(concurrency), most)
+
+    def _at_once(self, concurrency: int) -> int:
+        """Return for how many messages a receiver asks at once at most."""
+        return share(concurrency, len(self._settings.queues or self._app.queues), self._ports.queues.bounds.max_batch)
+
+    def _resized(self, number: str) -> str:
+        before, self._scaling.started = self._target, int(number)
+        self.resize(int(number))
+        return f"{number} bodies at once, {before} before"
+
+    def _add_lanes(self, number: int) -> None:
+        """Let so many more lanes work."""
+        for _ in range(number):
+            lane = self._lane()
+            self._prepare(lane.worker)
+            lane.worker.join()
+            with self._changing:
+                self._lanes = [*self._lanes, lane]
+                self._lane_threads.append(self._thread(self._work_off, lane))
+
+    def _dropped(self, lane: Lane) -> bool:
+        """Return whether *lane* has left, because it was cut or there are more lanes than wanted."""
+        with self._changing:
+            if not lane.is_cut:
+                if self._is_stopped or len(self._lanes) <= self._target:
+                    return False
+                self._lanes = [one for one in self._lanes if one is not lane]
+        lane.worker.leave()
+        return True
+
+    def _terminate(self, worker: Worker, task_id: str) -> str:
+        """End the body of the task *task_id* if *worker* runs it and it was revoked with terminate; return what became of it in words."""
+        context = next((one for one in worker.running() if one.id == task_id), None)
+        if context is None:
+            return "not running here"
+        record = self._ports.ledger.read([task_id]).get(task_id)
+        if record is None or (record.asked < ASKED_TO_END and record.state != states.REVOKED):
+            return "not revoked with terminate=True, so it goes on"
+        if self._loop_of_bodies is not None and self._loop_of_bodies.end_revoked(context):
+            return "cancelled"
+        self._replace(next(lane for lane in self._lanes if lane.worker is worker))
+        return "cut: its claim is released, and nothing that it does is recorded"
+
+    def _replace(self, lane: Lane) -> None:
+        """Give back the message of *lane*, whose body does not end, and let another lane take its place."""
+        lane.worker.cut()
+        with self._changing:
+            lane.is_cut, cut = True, [*lane.units]
+            self._lanes = [one for one in self._lanes if one is not lane]
+            for unit in cut:
+                self._room.done(unit, unit[0].queue)
+        for unit in cut:
+            self._give_back(unit)
+        if not self._is_stopped:
+            self._add_lanes(1)
+
     def running(self) -> list[Delivery]:
         """Return the messages whose bodies run."""
         return [delivery for lane in self._lanes for unit in [*lane.units] for delivery in unit]
@@ -142,13 +224,14 @@ class WorkerProcess(EngineProcess):
     def _serve(self) -> None:
         queues = self._settings.queues or self._app.queues
         receivers = [self._thread(self._receive, command_queue(queue)) for queue in queues]
-        lanes = [self._thread(self._work_off, lane) for lane in self._lanes]
+        with self._changing:
+            self._lane_threads = [self._thread(self._work_off, lane) for lane in self._lanes]
         self._thread(self._keep)
-        self._ports.telemetry.log("info", "the worker is ready", queues=[*queues], concurrency=len(lanes), pid=os.getpid())
+        self._ports.telemetry.log("info", "the worker is ready", queues=[*queues], concurrency=self._target, pid=os.getpid())
         self.when_ready()
         while not self._stopping.wait(LOOK_S):
             self.boot.look()
-        self._empty(receivers, lanes)
+        self._empty(receivers, self._lane_threads)
 
     @property
     def telemetry(self) -> Telemetry:
@@ -172,6 +255,7 @@ class WorkerProcess(EngineProcess):
         polled = now() + self._own.poll
         log("info", "the worker stops", running=len(self.running()), given_back=len(left), drain=self._own.drain)
         self._give_back(left)
+        self._thread(self._report_drain)
         _ended(lanes, until - CUT_S, now)
         if self._loop_of_bodies is not None and self.running():
             self._loop_of_bodies.cut()
@@ -180,6 +264,11 @@ class WorkerProcess(EngineProcess):
             log("warning", "bodies did not end in the time of the drain; their messages go back", running=len(cut))
             self._cut(cut)
         _ended(receivers, max(until, polled), now)
+
+    def _report_drain(self) -> None:
+        """Let the cluster know that this process drains."""
+        for lane in self._lanes:
+            lane.worker.membership.report_change()
 
     def _cut(self, deliveries: Sequence[Delivery]) -> None:
         """Let other processes run what still runs here: at once where a claim is let go, else when it has ended."""
@@ -194,7 +283,7 @@ class WorkerProcess(EngineProcess):
     def _receive(self, queue: str) -> None:
         """Receive from *queue* for the lanes until the process stops."""
         name, call = f"receiver of {queue}", self._settings.allowed.call
-        while asked := self._room.ask(lambda: self._beat(name, WAKE_S + call)):
+        while asked := self._room.ask(lambda: self._beat(name, WAKE_S + call), queue):
             self._beat(name, self._own.poll + call)
             found: Sequence[Delivery] = ()
             try:
@@ -209,7 +298,7 @@ class WorkerProcess(EngineProcess):
                 words = "a queue did not answer; it is asked again"
                 self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}", queue=queue)
                 self._stopping.wait(FAULT_S)
-            self._give_back(self._room.arrived(asked, found), lambda: self._beat(name, call))
+            self._give_back(self._room.arrived(asked, found, queue), lambda: self._beat(name, call))
         self.pulses.end(name)
 
     def _rests(self) -> bool:
@@ -220,11 +309,16 @@ class WorkerProcess(EngineProcess):
         """Work off units until the process stops."""
         name, allowed = f"lane {lane.worker.host.hostname}", self._settings.allowed
         pulse = self.pulses.of(name, is_busy=lambda: bool(lane.worker.running()))
-        while (unit := self._room.take(lambda: pulse.beat(WAKE_S + allowed.call))) is not None:
+        while not self._dropped(lane):
+            unit = self._room.take(lambda: pulse.beat(WAKE_S + allowed.call), lambda: len(self._lanes) <= self._target)
+            if unit is None:
+                if self._is_stopped:
+                    break
+                continue
             pulse.beat(allowed.lane)
             lane.units.append(unit)
             try:
-                self._configured(lane.worker, unit)
+                self._configured(lane, unit)
             except BaseException as error:  # noqa: BLE001 - a body ended its thread (SystemExit), or there is a fault in the engine
                 words = "a lane ended; the process stops, and the message is delivered again"
                 self._ports.telemetry.log("error", words, error=f"{type(error).__name__}: {error}")
@@ -232,26 +326,28 @@ class WorkerProcess(EngineProcess):
                 self.stop()
                 return
             finally:
-                lane.units.clear()
-                self._room.done(unit)
+                with self._changing:
+                    lane.units.clear()
+                    if not lane.is_cut:
+                        self._room.done(unit, unit[0].queue)
         self.pulses.end(name)
 
-    def _configured(self, worker: Worker, unit: Unit) -> None:
+    def _configured(self, lane: Lane, unit: Unit) -> None:
         """Work *unit* off, or give it back at once while a new configuration waits for the bodies of other lanes."""
         if self._configuration is None:
-            self._one(worker, unit)
+            self._one(lane, unit)
         elif self._configuration.enter():
             try:
-                self._one(worker, unit)
+                self._one(lane, unit)
             finally:
                 self._configuration.leave()
         else:
             self._give_back(unit)
 
-    def _one(self, worker: Worker, unit: Unit) -> None:
-        back = {delivery.message_id for delivery in worker.work(unit, self._ports.clock.now() + self._settings.seconds)}
+    def _one(self, lane: Lane, unit: Unit) -> None:
+        back = {delivery.message_id for delivery in lane.worker.work(unit, self._ports.clock.now() + self._settings.seconds)}
         self._count(len(unit))
-        if self._is_cut:  # another process may have the message by now
+        if self._is_cut or lane.is_cut:  # another process may have the message by now
             return
         self._acknowledging.delete([delivery for delivery in unit if delivery.message_id not in back])
         if self._is_stopped:
@@ -276,7 +372,7 @@ class WorkerProcess(EngineProcess):
         while not self._stopping.wait(KEEP_S):
             self._beat(KEEPER, KEEP_S + call)
             self._hold(self._room.waiting(), self._visibility, lambda: self._beat(KEEPER, call))
-            if self._own.most_memory and (used := _memory()) > self._own.most_memory:
+            if self._own.most_memory and (used := used_memory()) > self._own.most_memory:
                 self._retire("the process uses more memory than it may", mebibytes=used // 2**20)
         self.pulses.end(KEEPER)
 
@@ -291,19 +387,6 @@ class WorkerProcess(EngineProcess):
             except SedanoError as error:
                 words = "the visibility of a message was not changed; it is delivered again later"
                 self._ports.telemetry.log("warning", words, message_id=delivery.message_id, error=str(error))
-
-
-def _nothing() -> None:
-    """Report nothing."""
-
-
-def _memory() -> int:
-    """Return how many bytes of memory this process has now, or had at most where the system does not say that."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return pages * resource.getpagesize()
 
 
 def _ended(threads: Sequence[threading.Thread], until: float, now: Callable[[], float]) -> None:

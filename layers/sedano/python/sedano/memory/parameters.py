@@ -27,5 +27,5 @@ class MemoryParameters:
         """Return the text of a profile."""
         name = f"{application}/{environment}/{profile}"
         if name not in self.kept:
-            raise ConfigurationError(f"appconfig:{name}: there is no such profile here; put its text there: parameters.put({name!r}, …)")
+            raise ConfigurationError(f"appconfig:{name}: no profile has this name; give it a text with parameters.put({name!r}, …)")
         return self.kept[name]

@@ -21,7 +21,7 @@ class OwnersParameters(Protocol):
         """Return the text of the configuration *profile* that is deployed to *environment*; "" where nothing is.
 
         Raises:
-            ConfigurationError: there is no such application, environment or profile.
+            ConfigurationError: the application, the environment or the profile does not exist.
             Unavailable: the store did not answer.
             NotAllowed: this program may not read it.
         """

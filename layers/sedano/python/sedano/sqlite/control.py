@@ -41,7 +41,7 @@ class SqliteControl:
 def _text(record: ControlRecord) -> str:
     parts = {
         "clock": record.clock, "revoked": dict(record.revoked), "paused": sorted(record.paused), "limits": dict(record.limits),
-        "asked": record.asked, "config": record.config,
+        "asked": record.asked, "config": record.config, "wished": dict(record.wished),
     }  # fmt: skip
     return json.dumps(parts, separators=(",", ":"))
 
@@ -50,5 +50,5 @@ def _record(row: Sequence[Any]) -> ControlRecord:
     parts = json.loads(row[0])
     return ControlRecord(
         clock=parts["clock"], nonce=row[1], revoked=parts["revoked"], paused=frozenset(parts["paused"]), limits=parts["limits"],
-        asked=parts.get("asked", ""), config=parts.get("config", ""),
+        asked=parts.get("asked", ""), config=parts.get("config", ""), wished=parts.get("wished", {}),
     )  # fmt: skip

@@ -10,13 +10,13 @@ from sedano.sqlite.store import Store
 MEMBER_LIFETIME_S = 3 * 86_400
 """How long a member that says nothing any more is remembered."""
 BEAT = """
-INSERT INTO member (name, clock, state, in_flight, seen, tasks, ttl, answers) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO member (name, clock, state, in_flight, seen, tasks, ttl, answers, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET clock = excluded.clock, state = excluded.state, in_flight = excluded.in_flight, seen = excluded.seen,
-    tasks = excluded.tasks, ttl = excluded.ttl, answers = excluded.answers
+    tasks = excluded.tasks, ttl = excluded.ttl, answers = excluded.answers, report = excluded.report
 WHERE clock < excluded.clock"""
 LOSE = "UPDATE member SET state = ?, clock = ? WHERE name = ? AND clock < ? AND state = ? AND seen < ?"
 _OWN = "SELECT 1 FROM member WHERE name = ? AND state = ? AND clock = ?"
-_READ = "SELECT name, clock, state, in_flight, seen, tasks, answers FROM member ORDER BY name"
+_READ = "SELECT name, clock, state, in_flight, seen, tasks, answers, report FROM member ORDER BY name"
 
 
 class SqliteMembers:
@@ -30,8 +30,9 @@ class SqliteMembers:
         """Write the member's heartbeat; an older one (smaller clock) never replaces a newer one."""
         until = int(member.seen) + MEMBER_LIFETIME_S
         seen, tasks = round(member.seen * 1000), json.dumps(member.tasks)
+        row = (member.name, member.clock, member.state, member.in_flight, seen, tasks, until, member.answers, member.report)
         with self._store.changing() as database:
-            database.execute(BEAT, (member.name, member.clock, member.state, member.in_flight, seen, tasks, until, member.answers))
+            database.execute(BEAT, row)
 
     def lose(self, name: str, clock: int, lapsed: float) -> bool:
         """Write down that the member is LOST where it has said nothing since *lapsed*."""
@@ -43,7 +44,8 @@ class SqliteMembers:
         """Return all members, by name."""
         return [
             MemberRecord(
-                name=name, clock=clock, state=state, in_flight=in_flight, seen=seen / 1000, tasks=tuple(json.loads(tasks)), answers=answers
+                name=name, clock=clock, state=state, in_flight=in_flight, seen=seen / 1000, tasks=tuple(json.loads(tasks)), answers=answers,
+                report=report,
             )
-            for name, clock, state, in_flight, seen, tasks, answers in self._store.rows(_READ)
+            for name, clock, state, in_flight, seen, tasks, answers, report in self._store.rows(_READ)
         ]

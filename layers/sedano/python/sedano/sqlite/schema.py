@@ -9,7 +9,7 @@ from __future__ import annotations
 
 OURS = 0x5EDA0502
 """The file's `application_id`."""
-VERSION = 5
+VERSION = 6
 OLDEST_SQLITE = (3, 38, 0)
 """It has RETURNING (3.35), STRICT tables (3.37) and the functions of JSON always (3.38)."""
 
@@ -44,7 +44,7 @@ CREATE TABLE event (name TEXT PRIMARY KEY, lines BLOB NOT NULL) STRICT;
 CREATE TABLE rollup (name TEXT PRIMARY KEY, minute INTEGER NOT NULL, body TEXT NOT NULL, ttl INTEGER NOT NULL) STRICT;
 CREATE INDEX rollup_minute ON rollup (minute);
 CREATE TABLE member (name TEXT PRIMARY KEY, clock INTEGER NOT NULL, state TEXT NOT NULL, in_flight INTEGER NOT NULL, seen INTEGER NOT NULL,
-    tasks TEXT NOT NULL, ttl INTEGER NOT NULL, answers TEXT NOT NULL DEFAULT '') STRICT;
+    tasks TEXT NOT NULL, ttl INTEGER NOT NULL, answers TEXT NOT NULL DEFAULT '', report TEXT NOT NULL DEFAULT '') STRICT;
 CREATE TABLE control (id INTEGER PRIMARY KEY CHECK (id = 1), nonce TEXT NOT NULL, body TEXT NOT NULL) STRICT;
 CREATE TABLE memo (name TEXT PRIMARY KEY, nonce TEXT NOT NULL, body TEXT NOT NULL) STRICT;
 CREATE TABLE agenda (number INTEGER PRIMARY KEY, nonce TEXT NOT NULL, held INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
@@ -92,6 +92,9 @@ CREATE TABLE IF NOT EXISTS effect (name TEXT NOT NULL, key TEXT NOT NULL, body T
     4: """
 CREATE TABLE rollup (name TEXT PRIMARY KEY, minute INTEGER NOT NULL, body TEXT NOT NULL, ttl INTEGER NOT NULL) STRICT;
 CREATE INDEX rollup_minute ON rollup (minute);
+""",
+    5: """
+ALTER TABLE member ADD COLUMN report TEXT NOT NULL DEFAULT '';
 """,
 }
 """By the number of an earlier layout: the statements that change a file of it into the next one."""

@@ -12,7 +12,6 @@ from shlex import quote as _quoted
 from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
 from sedano.errors import OptionError, UsageError
-from sedano.model.cluster.members import LOST
 from sedano.model.history.task_costs import WorkerCost
 from sedano.model.messages.timestamps import shown
 from sedano.model.states import TERMINAL
@@ -22,7 +21,7 @@ from sedano.views import costs as of_costs
 from sedano.views import failures as of_failures
 from sedano.views import locks as of_locks
 from sedano.views import now as of_now
-from sedano.views import queue_panels, throughput_panels
+from sedano.views import queue_panels, throughput_panels, worker_panels
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
 from sedano.views import stage_changes as of_changes
@@ -134,14 +133,11 @@ def queues(app: Sedano, asked: ScreenQuery) -> Screen:
 
 
 def workers(app: Sedano, asked: ScreenQuery) -> Screen:
-    """Lay out the workers of the last three days."""
+    """Lay out what runs where: the workers of the last three days, and the hosts of each queue."""
     view = of_workers.workers(app)
-    rows = tuple(
-        (Cell(one.name), Cell(one.state, "bad" if one.state == LOST else ""), moment(one.seen), Cell(" ".join(one.holds)))
-        for one in view.rows
-    )
-    table = Panel("Workers", ("worker", "state", "seen", "holds"), rows, "No worker was seen in three days.")
-    return Screen(title="Workers", notes=(), tables=(table,), command="sedano workers", about=view.about, view=view)
+    return Screen(
+        title="Workers", notes=(), tables=worker_panels.of_workers(view), command="sedano workers", about=view.about, view=view
+    )  # fmt: skip
 
 
 def schedules(app: Sedano, asked: ScreenQuery) -> Screen:

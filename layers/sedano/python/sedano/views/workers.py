@@ -1,22 +1,72 @@
-"""The workers of the last three days, with the tasks that they hold."""
+"""The workers of the last three days with their reports, and the hosts that serve each queue."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.model.cluster.members import Member
+from sedano.model.cluster.worker_report import WorkerReport, report_of
+from sedano.ports.absent import has
 from sedano.views.reader import About, Reader
 
 
-class WorkersView(NamedTuple):
-    """The workers by name. A silent worker is LOST only if a claim with its name has run out, else IDLE."""
+class WorkerRow(NamedTuple):
+    """One worker: its *name*, its *state* in the cluster, when it was *seen*, the tasks that it *holds*, and its last *report*.
 
-    rows: tuple[Member, ...]
+    The report is that of its last heartbeat: empty for a worker of an older version. Workers of one process have equal reports.
+    """
+
+    name: str
+    state: str
+    seen: float
+    holds: tuple[str, ...]
+    report: WorkerReport
+
+    @property
+    def hindrances(self) -> tuple[str, ...]:
+        """The boot steps that have not started and the loops that are stuck, each in a few words."""
+        steps = (f"boot step {one.name} {one.state}{': ' * bool(one.reason)}{one.reason}" for one in self.report.steps)
+        return (*steps, *(f"loop {name} stuck" for name in self.report.stuck))
+
+
+class QueueServers(NamedTuple):
+    """One *queue*, and how many workers of each kind of host serve it; *served_by* is empty while none that lives reports it. *wished*: how
+    many bodies at once it is to have (`sedano scale`); None: it is not scaled.
+    """
+
+    queue: str
+    served_by: Mapping[str, int]
+    wished: int | None = None
+
+
+class WorkersView(NamedTuple):
+    """The workers by name, and the *queues* of the app with the hosts that serve them.
+
+    A silent worker is LOST only if a claim with its name has run out, else IDLE.
+    """
+
+    rows: tuple[WorkerRow, ...]
+    queues: tuple[QueueServers, ...]
     about: About
 
 
 def workers(app: Sedano) -> WorkersView:
-    """Return the workers of *app*: one query of their index, and the records of tasks that silent ones hold."""
+    """Return the workers of *app*: one query of their index, the records of tasks that silent ones hold, and the control record."""
     reader = Reader(app)
-    return WorkersView(tuple(reader.control.members()), reader.about())
+    members = reader.control.members()
+    wishes = reader.control.hello().wished if has(reader.ports.control) else {}
+    return WorkersView(tuple(map(_row, members)), servers(reader.queues, members, wishes), reader.about())
+
+
+def servers(queues: Iterable[str], members: Sequence[Member], wishes: Mapping[str, int]) -> tuple[QueueServers, ...]:
+    """Return which kinds of hosts serve *queues*, by the reports of those of *members* that live, and the *wishes* by queue."""
+    reports = [report_of(member.report) for member in members if member.alive]
+    hosts = {queue: Counter(one.host for one in reports if queue in one.queues) for queue in queues}
+    return tuple(QueueServers(queue, dict(sorted(found.items())), wishes.get(queue)) for queue, found in hosts.items())
+
+
+def _row(member: Member) -> WorkerRow:
+    return WorkerRow(member.name, member.state, member.seen, member.holds, report_of(member.report))

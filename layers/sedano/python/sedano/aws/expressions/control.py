@@ -5,14 +5,16 @@ record that is in the way, and applies its change to that. The mark of the own-w
 
 Attributes: `pk` key · `nc` nonce · `clk` clock · `revoked` map of pairs to epoch s · `paused` list of texts · `lims` map of
 tasks to the texts of their changed limits · `asked` what the inbox announces ·
-`config` the last announcement of a new configuration. It has no TTL.
+`config` the last announcement of a new configuration · `wished` map of queues to bodies at once. It has no TTL.
 """
 
 from __future__ import annotations
 
 from sedano.aws.expressions.write import Write
 
-_ALL = "SET nc = :nc, clk = :clk, revoked = :revoked, paused = :paused, lims = :lims, asked = :asked, config = :config"
+_ALL = (
+    "SET nc = :nc, clk = :clk, revoked = :revoked, paused = :paused, lims = :lims, asked = :asked, config = :config, wished = :wished"
+)
 
 CHANGE = Write(condition="nc = :seen", update=_ALL)
 """Replace exactly the control record that was seen."""

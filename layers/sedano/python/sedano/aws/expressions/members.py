@@ -5,7 +5,8 @@ network changes nothing; and LOSE, written by the worker that took over one of i
 ran out.
 
 Attributes: `pk` key · `knd` the key of the index of members, which no other item has · `nm` name · `clk` clock · `st` state ·
-`inflight` messages · `took` ids of the claimed tasks among them · `answ` answers to the inbox · `seen` epoch ms · `ttl` epoch s.
+`inflight` messages · `took` ids of the claimed tasks among them · `answ` answers to the inbox · `rep` report · `seen` epoch ms ·
+`ttl` epoch s.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ OF_KIND = {"KeyConditionExpression": "knd = :kind", "ExpressionAttributeValues":
 BEAT = Write(
     condition="attribute_not_exists(pk) OR clk < :clk",
     update=(
-        "SET knd = :kind, nm = :name, clk = :clk, st = :st, inflight = :inflight, seen = :seen, took = :took, answ = :answers, #ttl = :ttl"
+        "SET knd = :kind, nm = :name, clk = :clk, st = :st, inflight = :inflight, seen = :seen, took = :took, answ = :answers, "
+        "rep = :report, #ttl = :ttl"
     ),
     names=TTL,
     values={":kind": KIND},

@@ -7,7 +7,7 @@ import click
 from sedano.cli.options import of_app, of_list, the_app
 
 
-@click.command(help="Show the workers of the last three days, with the tasks that they hold.")
+@click.command(help="Show what runs where: the workers of three days, their hosts, queues, versions, state and tasks.")
 @of_app
 @of_list
 def command(as_json: bool) -> None:

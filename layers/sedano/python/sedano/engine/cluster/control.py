@@ -87,7 +87,7 @@ def keep_stage_value(ports: Ports, fields: Mapping[str, ConfigField], path: str,
     """Set the field *path* in the layer `stage:` of the configuration; None takes its value away.
 
     Raises:
-        OptionError: there is no such field, it is secret, or it cannot have that value.
+        OptionError: no field has this path, it is secret, or the value does not fit its type.
         Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
     """
     seen = ports.memos.read([STAGE_VALUES]).get(STAGE_VALUES, Memo(STAGE_VALUES))

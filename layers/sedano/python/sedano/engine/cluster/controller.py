@@ -2,6 +2,9 @@
 
     look → decide → record lost workers → report stuck claims → scale → ask for health
 
+A queue that is scaled (`sedano scale`) has the wished number of bodies at once: processes take their shares themselves, and a round sets
+Lambda's, in place of the strategy of its budget.
+
 Each round is safe to run twice at once: every action is behind a conditional write that one of the two wins. Nothing depends on it: tasks
 run, are retried, are taken over and followed up by their own messages, with or without a controller. The tasks of a dead worker are
 finished by the redelivery of their messages; the controller reports dead workers, stuck claims, and the number of waiting messages.
@@ -13,7 +16,7 @@ and so does a deployment: each round compares what is in force with what was dec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -23,7 +26,10 @@ from sedano.model import budgets as budget
 from sedano.model import health, pauses
 from sedano.model.budgets import Level, Load
 from sedano.model.cluster import forecast
+from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.controller import Decisions, Lost, QueueBudget, Scale, Seen, decide
+from sedano.model.cluster.members import MemberRecord
+from sedano.model.cluster.scale import LEAST_OF_LAMBDA, lambda_share, servers
 from sedano.model.health import Health
 from sedano.model.memos import BUDGET, Memo, memo_name
 from sedano.model.messages.lamport import LamportClock
@@ -74,12 +80,17 @@ class Controller:
         loads = {queue: ports.consumers.load(command_queue(queue)) for queue in self._queues}
         for queue, load in loads.items():
             self._told(queue, load)
-        paused = pauses.queues_of(ports.control.read().paused, ports.clock.now())
-        levels, limits = self._levels(), {queue: self._in_force(queue) for queue in self._budgets}
-        ahead = {queue: forecast.horizon(self._budgets[queue].budget, level) for queue, level in levels.items()}
+        control, now = ports.control.read(), ports.clock.now()
+        scaled = [queue for queue in control.wished if queue in self._queues]
+        limits = {queue: self._in_force(queue) for queue in {*self._budgets, *scaled}}
+        wished = self._wished(control, members, limits)
+        levels = self._levels({*self._budgets, *wished})
+        budgets = {queue: level for queue, level in levels.items() if queue in self._budgets}
+        ahead = {queue: forecast.horizon(self._budgets[queue].budget, level) for queue, level in budgets.items()}
         return Seen(
             now=ports.clock.now(), members=members, records=records, loads=loads, levels=levels,
-            health=known(ports, [*self._checks.values()]), paused=paused, limits=limits, bursts=self._bursts(ahead),
+            health=known(ports, [*self._checks.values()]), paused=pauses.queues_of(control.paused, now), limits=limits,
+            bursts=self._bursts(ahead), wished=wished,
         )  # fmt: skip
 
     def _in_force(self, queue: str) -> int | None:
@@ -112,14 +123,22 @@ class Controller:
         self._ports.telemetry.count("MessagesWaiting", load.waiting, queue=queue)
         self._ports.telemetry.count("MessagesInFlight", load.running, queue=queue)
 
-    def _levels(self) -> dict[str, Level]:
-        """Return the level of each queue that has a budget; one that has none yet is what its consumer is set to."""
-        names = {memo_name(BUDGET, queue): queue for queue in self._budgets}
+    def _wished(self, control: ControlRecord, members: Sequence[MemberRecord], limits: Mapping[str, int | None]) -> dict[str, int]:
+        """Return Lambda's share of each queue that is scaled and that it serves: its limit is known, or a function has received from it."""
+        if not control.wished:
+            return {}
+        found = servers(members, self._ports.clock.now())
+        served = {queue: number for queue, number in control.wished.items() if limits.get(queue) is not None or queue in found.lambdas}
+        return {queue: lambda_share(queue, number, found) for queue, number in served.items() if queue in self._queues}
+
+    def _levels(self, queues: Collection[str]) -> dict[str, Level]:
+        """Return the level of each of *queues*; one that has none yet is what its consumer is set to."""
+        names = {memo_name(BUDGET, queue): queue for queue in queues}
         found = self._ports.memos.read([*names]) if names else {}
         levels = {}
         for name, queue in names.items():
             memo = self._memos[queue] = found.get(name, Memo(name))
-            least = self._budgets[queue].budget.least
+            least = self._budgets[queue].budget.least if queue in self._budgets else LEAST_OF_LAMBDA
             levels[queue] = budget.from_text(memo.text) if memo.text else Level(self._ports.consumers.limit(command_queue(queue)) or least)
         return levels
 

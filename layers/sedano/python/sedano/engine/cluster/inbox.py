@@ -11,11 +11,12 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from sedano.engine.cluster.control import TRIES, Controlling
+from sedano.engine.cluster.log_levels import LEVELS
 from sedano.engine.health import RegisteredCheck, look
 from sedano.engine.unexpected_errors import passing
 from sedano.errors import Unavailable
@@ -34,8 +35,9 @@ class Staff(NamedTuple):
     """The parts of a worker that verbs need.
 
     *name*: the worker's. *announced*: what the control record announces, as it is known. *answer* writes its answers into its record.
-    *running* and *worked*: how many bodies run, and how many messages it finished. *host*: what its host does for the verbs that only a
-    process of its own can obey. *reload* reads the configuration again for a command of this id; None: the app has none. *unsigned*:
+    *running* and *worked*: how many bodies run, and how many messages it finished. *expired* returns the ids of running tasks whose claims
+    have expired. *host*: what its host does for the verbs that only a process of its own can obey: with the argument of a verb that takes
+    one; a text is the answer. *reload* reads the configuration again for a command of this id; None: the app has none. *unsigned*:
     whether entries without a seal are let in. *started*: when it started (epoch s).
     """
 
@@ -45,7 +47,8 @@ class Staff(NamedTuple):
     checks: Mapping[str, RegisteredCheck]
     running: Callable[[], int]
     worked: Callable[[], int]
-    host: Mapping[str, Callable[[], object]]
+    host: Mapping[str, Callable[..., object]]
+    expired: Callable[[], Sequence[str]]
     unsigned: bool
     started: float
     reload: Callable[[str], str] | None = None
@@ -69,6 +72,8 @@ class Inbox:
             Unavailable: the memo was not read; the next call tries again.
         """
         with self._lock:
+            if LEVELS.look(self._ports.clock.now()):
+                self._ports.telemetry.log("info", "inbox: the log level is as before")
             announced, now = self._staff.announced(), self._ports.clock.now()
             if announced == self._seen or not rule.may_hold(announced, now):
                 return
@@ -111,15 +116,17 @@ class Inbox:
 
     def _done(self, asked: InboxCommand) -> str:
         row = rule.VERBS.get(asked.verb)
-        if row is None or (row.lives and asked.verb not in self._staff.host) or bool(asked.argument) != bool(row.argument):
+        if row is None or (row.lives and asked.verb not in self._staff.host) or not rule.fits(row, asked.argument):
             return rule.UNSUPPORTED
         if row.lives:
-            self._staff.host[asked.verb]()
-            return "done"
+            found = self._staff.host[asked.verb](*filter(None, [asked.argument]))
+            return found if isinstance(found, str) else "done"
         if asked.verb == rule.RELOAD:
             return rule.UNSUPPORTED if self._staff.reload is None else self._staff.reload(asked.id)
-        own = {rule.PING: lambda: "pong", rule.STATS: self._stats, rule.STACKS: self._stacks}
-        return own[asked.verb]() if asked.verb in own else self._checked(asked.argument)
+        own = {rule.PING: lambda: "pong", rule.STATS: self._stats, rule.STACKS: self._stacks, rule.EXPIRED_CLAIMS: self._expired}
+        if asked.verb in own:
+            return own[asked.verb]()
+        return self._logged(asked.argument) if asked.verb == rule.LOG else self._checked(asked.argument)
 
     def _stats(self) -> str:
         staff = self._staff
@@ -137,6 +144,16 @@ class Inbox:
             stack = [f"{at.filename}:{at.lineno} {at.name}" for at in traceback.extract_stack(frame)]
             self._ports.telemetry.log("info", "inbox: stack of a thread", thread=names.get(ident, str(ident)), stack=stack)
         return f"{len(frames)} threads logged"
+
+    def _expired(self) -> str:
+        found = self._staff.expired()
+        return json.dumps({"running": self._staff.running(), "expired": [*found]})
+
+    def _logged(self, argument: str) -> str:
+        """Log from another level on for a while."""
+        level, seconds = rule.log_level(argument)
+        LEVELS.change(level, self._ports.clock.now() + seconds)
+        return f"{level} for {seconds} s"
 
     def _checked(self, name: str) -> str:
         """Run the functions of the health check *name*; circuits hear of the state with the next batch."""

@@ -30,10 +30,23 @@ if TYPE_CHECKING:
     from sedano.engine.registry import Registry, WorkerSettings
 
 
-class Membership:
-    """One worker's place in the cluster. *control* is what it knows of the control record."""
+def _no_report() -> str:
+    """Report nothing, where no host says what it is."""
+    return ""
 
-    __slots__ = ("_answers", "_due", "_every", "_heard", "_joined", "_lamport", "_last", "_ports", "_said", "_ticked", "control", "name")
+
+def _none_overdue(running: Sequence[TaskContext]) -> Sequence[str]:
+    """Return no task, where no worker says which claims have expired."""
+    return ()
+
+
+class Membership:
+    """One worker's place in the cluster. *control* is what it knows of the control record, *report* returns what it says of itself, as its
+    host sets it (`sedano.model.cluster.worker_report`)."""
+
+    __slots__ = (
+        "_answers", "_due", "_every", "_heard", "_joined", "_lamport", "_last", "_ports", "_said", "_ticked", "control", "name", "report",
+    )  # fmt: skip
 
     def __init__(self, ports: Ports, lamport: LamportClock, name: str, every: float) -> None:
         """Beat as *name*, at most once in *every* seconds."""
@@ -46,6 +59,7 @@ class Membership:
         self.control = ControlRecord()
         self._answers = ""
         self._said = MemberRecord(name, 0, ACTIVE, 0, 0.0)
+        self.report: Callable[[], str] = _no_report
 
     def hello(self) -> None:
         """Read the control record when this worker starts, again when a heartbeat is due, and each time while something is paused.
@@ -87,6 +101,7 @@ class Membership:
         self._due, self._last, self._ticked = False, now, self._ports.clock.monotonic()
         self._said = MemberRecord(
             name=self.name, clock=self._lamport.forward(), state=ACTIVE, in_flight=in_flight, seen=now, tasks=tasks, answers=self._answers,
+            report=self.report(),
         )  # fmt: skip
         if not self._write(self._said):
             return
@@ -100,10 +115,22 @@ class Membership:
         self._said = self._said._replace(clock=self._lamport.forward(), seen=self._ports.clock.now(), answers=answers)
         self._write(self._said)
 
+    def report_change(self) -> None:
+        """Write this worker's record at once if its report is another one than in its last heartbeat."""
+        if self._joined and self.report() != self._said.report:
+            self.stay()
+
+    def stay(self) -> None:
+        """Write this worker's record, so that others see that it lives although it has nothing to do."""
+        if self._joined:
+            said = self._said._replace(clock=self._lamport.forward(), seen=self._ports.clock.now(), report=self.report())
+            if self._write(said):
+                self._said = said
+
     def leave(self, chronicle: Chronicle) -> None:
         """Say that this worker takes no more work."""
         now = self._ports.clock.now()
-        if self._write(MemberRecord(self.name, self._lamport.forward(), LEFT, 0, now, answers=self._answers)):
+        if self._write(MemberRecord(self.name, self._lamport.forward(), LEFT, 0, now, answers=self._answers, report=self.report())):
             chronicle.line(OFFLINE, self._lamport.forward(), now)
 
     def lose(self, held: Held, batch: Batch, lapsed: float, owner: str) -> None:
@@ -133,22 +160,28 @@ class Membership:
 class InboxDoor:
     """Loads the inbox of one worker (`sedano.engine.cluster.inbox`) when the control record first announces a command.
 
-    *worked*: how many messages the worker finished. *host*: what its host does for the verbs that only a process of its own can obey.
+    *worked*: how many messages the worker finished. *overdue* returns the ids of running tasks whose claims expired. *host*: what its
+    host does for the verbs that only a process of its own can obey.
     """
 
-    __slots__ = ("_inbox", "_membership", "_ports", "_registry", "_running", "_started", "_unsigned", "host", "worked")
+    __slots__ = ("_inbox", "_membership", "_ports", "_registry", "_running", "_started", "_unsigned", "host", "overdue", "worked")
 
     def __init__(
         self, ports: Ports, membership: Membership, registry: Registry, settings: WorkerSettings, running: Callable[[], list[TaskContext]]
     ) -> None:
         """Load nothing; warn where *settings* let in commands without a seal."""
         self._ports, self._membership, self._registry, self._running = ports, membership, registry, running
+        self.overdue: Callable[[Sequence[TaskContext]], Sequence[str]] = _none_overdue
         self._started, self._unsigned = ports.clock.now(), settings.unsigned_inbox
         self._inbox: Inbox | None = None
-        self.host: dict[str, Callable[[], object]] = {}
+        self.host: dict[str, Callable[..., object]] = {}
         self.worked = 0
         if self._unsigned:
             ports.telemetry.log("warning", "the inbox of this worker obeys commands without a seal (unsigned_inbox)")
+
+    def expired(self) -> Sequence[str]:
+        """Return the ids of the running tasks whose claims have expired, as far as this worker knows."""
+        return self.overdue(self._running())
 
     def obey(self) -> None:
         """Obey the commands to this worker that the known control record announces; nothing is read where it announces none.
@@ -167,7 +200,7 @@ class InboxDoor:
             self._inbox = Inbox(self._ports, Staff(
                 name=member.name, announced=lambda: member.control.asked, answer=member.answer,
                 checks=self._registry.checks, running=lambda: len(self._running()), worked=lambda: self.worked, host=self.host,
-                unsigned=self._unsigned, started=self._started,
+                expired=self.expired, unsigned=self._unsigned, started=self._started,
                 reload=None if self._registry.configuration is None else self._registry.configuration.reload,
             ))  # fmt: skip
         self._inbox.obey()

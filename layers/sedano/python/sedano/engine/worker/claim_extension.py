@@ -33,6 +33,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Held
+from sedano.engine.context import TaskContext
 from sedano.errors import OptionError, SedanoError
 from sedano.model.ledger.records import Extension, TaskRecord
 from sedano.ports import Delivery, Ports
@@ -144,6 +145,14 @@ class Extending:
                 kept = self._kept.get(one.job.delivery.message_id)
                 if kept is not None:
                     self._kept[one.job.delivery.message_id] = kept._replace(record=None)
+
+    def overdue(self, running: Sequence[TaskContext]) -> list[str]:
+        """Return the ids of those of the *running* tasks whose claims have ended by our own belief: others may run them by now."""
+        if self.length is None:
+            return [context.id for context in running if context.deadline < self._ports.clock.now()]
+        with self._lock:
+            kept = [*self._kept.values()]
+        return [one.record.task_id for one in kept if one.record is not None and not self._is_ours(one)]
 
     def holds(self, held: Held) -> bool:
         """Return whether the body of *held* may begin: by our own belief its claim lasts, or without one the visibility of its message."""

@@ -91,6 +91,8 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
     context = execution.begin(held, batch)
     if context is None:
         return None
+    own = asyncio.current_task()
+    context.cancel = own.cancel if own is not None else None
     CURRENT.set(context)
     TELEMETRY.set(execution.ports.telemetry)
     limits = limits_of(held.job)
@@ -132,6 +134,9 @@ async def _call(held: Held, arguments: Arguments, context: TaskContext, executio
         return failed(error)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
+        if context.revoked and task is not None:
+            task.uncancel()
+            return Run(revoked=True)
         if task is not None and task.cancelling():
             raise
         return failed(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))  # without this frame

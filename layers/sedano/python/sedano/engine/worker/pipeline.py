@@ -94,7 +94,7 @@ class Refused(NamedTuple):
 
 RecordedRun = Judged | Refused | SedanoError
 Listener = Callable[[Ran, Judged | None], None]
-"""Receives each run that ended, with its verdict, on the thread that recorded it; None: the outcome was not recorded."""
+"""Receives each run that ended with its verdict, on the thread that recorded it; None: it was not recorded."""
 
 
 class Worker:
@@ -133,7 +133,7 @@ class Worker:
         self._execution = self._executing(registry, conducting, run_loop)
         self._judging, self._lanes = Judging(ports, self.lamport, composer, conducting), Lanes(settings.lanes)
         self.commands = InboxDoor(ports, self.membership, registry, settings, self.running)
-        self._invocations = Invocations(WORKER, ports, host, self.lamport)
+        self.commands.overdue, self._invocations = self._extending.overdue, Invocations(WORKER, ports, host, self.lamport)
 
     def _conducting(self, composer: Composer, registry: Registry) -> Conducting:
         """Return what goes on with the canvases of the tasks that end."""

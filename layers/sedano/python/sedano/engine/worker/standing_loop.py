@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from sedano.engine.batch import Batch, Ran
+from sedano.engine.context import TaskContext
 from sedano.engine.worker.body_preparation import Ready
 from sedano.engine.worker.event_loop import all_of
 from sedano.engine.worker.execution import Execution, Late
@@ -45,6 +46,15 @@ class StandingLoop:
     def cut(self) -> None:
         """Cancel the bodies that run, and those that would begin."""
         self._loop.call_soon_threadsafe(self._cut.set)
+
+    def end_revoked(self, context: TaskContext) -> bool:
+        """Cancel the body of *context*, whose task was revoked; return False for a body that is not async."""
+        cancel = context.cancel
+        if cancel is None:
+            return False
+        context.revoked = True
+        self._loop.call_soon_threadsafe(cancel)
+        return True
 
     def close(self) -> None:
         """End the loop; no body runs on it any more."""

@@ -39,7 +39,7 @@ NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 class ControlRecord(NamedTuple):
     """The record: *clock* and *nonce* of its last change, *revoked* pairs (since when, epoch s), *paused*: pauses as texts
     (`sedano.model.pauses`), *asked*: whether the inbox asks anything (`sedano.model.cluster.inbox`), *config*: the last announcement of a
-    new configuration."""
+    new configuration, *wished*: how many bodies at once a queue is to have, by its name (`sedano.model.cluster.scale`)."""
 
     clock: int = 0
     nonce: str = ""
@@ -48,6 +48,7 @@ class ControlRecord(NamedTuple):
     limits: Mapping[str, str] = NO_TEXTS
     asked: str = ""
     config: str = ""
+    wished: Mapping[str, int] = NO_PAIRS
 
 
 class Changed(NamedTuple):
@@ -123,6 +124,12 @@ def with_limits(record: ControlRecord, task: str, text: str, clock: int, nonce: 
     return _changed(record, clock, nonce, limits={**rest, task: text} if text else rest)
 
 
+def with_wish(record: ControlRecord, queue: str, number: int | None, clock: int, nonce: str) -> ControlRecord:
+    """Return *record* with the wish that *queue* has *number* bodies at once; None takes the wish back."""
+    rest = {name: kept for name, kept in record.wished.items() if name != queue}
+    return _changed(record, clock, nonce, wished=rest if number is None else {**rest, queue: number})
+
+
 def with_asked(record: ControlRecord, asked: str, clock: int, nonce: str) -> ControlRecord:
     """Return *record* with the announcement *asked* of what the inbox holds."""
     return _changed(record, clock, nonce, asked=asked)
@@ -149,9 +156,11 @@ def _done(found: str, since: int, now: int) -> bool:
 def _changed(
     record: ControlRecord, clock: int, nonce: str, *, revoked: Mapping[str, int] | None = None, paused: frozenset[str] | None = None,
     limits: Mapping[str, str] | None = None, asked: str | None = None, config: str | None = None,
+    wished: Mapping[str, int] | None = None,
 ) -> ControlRecord:  # fmt: skip
     return ControlRecord(
         clock=max(clock, record.clock + 1), nonce=nonce, revoked=record.revoked if revoked is None else revoked,
         paused=record.paused if paused is None else paused, limits=record.limits if limits is None else limits,
         asked=record.asked if asked is None else asked, config=record.config if config is None else config,
+        wished=record.wished if wished is None else wished,
     )  # fmt: skip

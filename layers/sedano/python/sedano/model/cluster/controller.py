@@ -37,7 +37,8 @@ class QueueBudget(NamedTuple):
 
 class Seen(NamedTuple):
     """The observations of a round. Levels, loads and the *limits* in force (None: not known) are by queue; *paused* queues take part in
-    nothing. *bursts*: the most occurrences of periodic tasks that are due within a round, by queue (`sedano.model.cluster.forecast`)."""
+    nothing. *bursts*: the most occurrences of periodic tasks that are due within a round, by queue (`sedano.model.cluster.forecast`).
+    *wished*: Lambda's share of queues that are scaled, which no strategy changes (`sedano.model.cluster.scale`)."""
 
     now: float
     members: Sequence[MemberRecord]
@@ -48,6 +49,7 @@ class Seen(NamedTuple):
     paused: frozenset[str] = frozenset()
     limits: Mapping[str, int | None] = NOTHING
     bursts: Mapping[str, int] = NOTHING
+    wished: Mapping[str, int] = NOTHING
 
 
 class Lost(NamedTuple):
@@ -88,13 +90,15 @@ def decide(budgets: Mapping[str, QueueBudget], checks: Mapping[str, HealthCheck]
     """Return what follows from what was *seen*, under the *budgets* of queues and the shared *checks*, both by name."""
     lost = [_lost(member, seen) for member in seen.members]
     stuck = [_stuck(record, seen.now) for record in seen.records.values()]
-    found = [_scale(queue, budgets[queue], seen) for queue in sorted(budgets) if queue not in seen.paused]
+    free = [queue for queue in sorted(budgets) if queue not in seen.paused and queue not in seen.wished]
+    shared = sorted(seen.wished.keys() & seen.levels)
+    found = [*(_scale(queue, budgets[queue], seen) for queue in free), *(_wished(queue, seen) for queue in shared)]
     moves = [move for move in found if move is not None]
     moved = {move.queue for move in moves}
     late = [
         Scale(queue, level, level._replace(at=seen.now, applied=False))
         for queue, level in sorted(seen.levels.items())
-        if queue in budgets and queue not in moved and _is_late(level, seen.limits.get(queue), seen.now)
+        if (queue in budgets or queue in seen.wished) and queue not in moved and _is_late(level, seen.limits.get(queue), seen.now)
     ]
     ask = [name for name, check in sorted(checks.items()) if health.to_ask(check, seen.health.get(name, Health(name)), seen.now)]
     return Decisions(tuple(filter(None, lost)), tuple(filter(None, stuck)), tuple(moves), tuple(late), tuple(ask))
@@ -116,6 +120,12 @@ def _stuck(record: TaskRecord, now: float) -> Stuck | None:
     if record.state != states.RUNNING or now - record.expires < STUCK_S:
         return None
     return Stuck(record.task_id, record.owner, record.expires)
+
+
+def _wished(queue: str, seen: Seen) -> Scale | None:
+    """Decide Lambda's share of a queue that is scaled, at once and without a rest."""
+    level, limit = seen.levels[queue], seen.wished[queue]
+    return Scale(queue, level, Level(limit=limit, at=seen.now, applied=False)) if level.limit != limit else None
 
 
 def _scale(queue: str, rule: QueueBudget, seen: Seen) -> Scale | None:

@@ -18,6 +18,7 @@ A new verb is one more row of `VERBS`, and its function in `sedano.engine.cluste
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -50,27 +51,43 @@ UNSUPPORTED: Final = "unsupported"
 
 
 class InboxVerb(NamedTuple):
-    """One row of the table: *argument* in words, empty: it takes none; *lives*: only a worker that is a process of its own can obey it."""
+    """One row of the table: *argument* in words, empty: it takes none; *lives*: only a worker that is a process of its own can obey it;
+    *form*: the pattern of its argument."""
 
     effect: str
     argument: str = ""
     lives: bool = False
+    form: str = ""
 
 
 PING, STATS, STACKS, CHECK_HEALTH, RELOAD = "ping", "stats", "stacks", "check_health", "reload"
+LOG, EXPIRED_CLAIMS = "log", "expired"
 DRAIN, PAUSE, RESUME, RETRY_BOOT = "drain", "pause", "resume", "retry_boot"
+CONCURRENCY, TERMINATE = "concurrency", "terminate"
 VERBS: Final[Mapping[str, InboxVerb]] = MappingProxyType({
     PING: InboxVerb("answers pong"),
     STATS: InboxVerb("answers with the counts of this worker"),
     STACKS: InboxVerb("logs the stack of each thread of this worker"),
     CHECK_HEALTH: InboxVerb("runs the functions of a health check now", "the name of the health check"),
     RELOAD: InboxVerb("reads the layers of the configuration again"),
+    LOG: InboxVerb(
+        "logs from a level on for a time, then as before", "a level and seconds, such as debug or debug 600",
+        form=r"(debug|info|warning|error)( ([1-9]\d{0,2}|[12]\d{3}|3[0-5]\d\d|3600))?",
+    ),
+    EXPIRED_CLAIMS: InboxVerb("answers with the tasks that run although their claims expired"),
     DRAIN: InboxVerb("receives nothing more, ends what runs, and leaves", lives=True),
     PAUSE: InboxVerb("receives no more tasks, until resume", lives=True),
     RESUME: InboxVerb("receives tasks again", lives=True),
     RETRY_BOOT: InboxVerb("tries boot steps that failed again, also those that were given up", lives=True),
+    CONCURRENCY: InboxVerb(
+        "runs so many bodies at once from now on; bodies that run go on", "a number from 1 to 1000", lives=True,
+        form=r"[1-9]\d{0,2}|1000",
+    ),
+    TERMINATE: InboxVerb("ends the body of a task that was revoked with terminate", "the id of the task", lives=True),
 })  # fmt: skip
 """All verbs."""
+LOG_S: Final = 300
+"""For how many seconds another log level holds unless the command says so."""
 
 
 class Receiving(NamedTuple):
@@ -121,12 +138,27 @@ def asking(message_id: str, verb: str, argument: str, now: float, seconds: int) 
         raise OptionError(f"verb: {verb!r} is none of {', '.join(VERBS)}")
     if bool(argument) != bool(row.argument):
         raise OptionError(f"argument: {verb} takes {row.argument or 'none'}")
+    if not fits(row, argument):
+        raise OptionError(f"argument: {argument!r:.80} is not valid; {verb} takes {row.argument}")
     if not 1 <= seconds <= LONGEST_LIFE_S:
         raise OptionError(f"seconds: {seconds} is not between 1 and {LONGEST_LIFE_S}")
     asked = InboxCommand(message_id, verb, argument, int(now), int(now) + seconds)
     if len(body_of(asked).encode()) > MOST_BODY:
         raise OptionError(f"argument: it has {len(argument)} characters; the body may have {MOST_BODY} bytes")
     return asked
+
+
+def fits(row: InboxVerb, argument: str) -> bool:
+    """Return whether a verb of this *row* takes *argument*."""
+    if bool(argument) != bool(row.argument):
+        return False
+    return not row.form or re.fullmatch(row.form, argument, re.ASCII) is not None
+
+
+def log_level(argument: str) -> tuple[str, int]:
+    """Return the level and the seconds that an *argument* of `LOG` says."""
+    level, _, seconds = argument.partition(" ")
+    return level, int(seconds or LOG_S)
 
 
 def body_of(asked: InboxCommand) -> str:

@@ -36,7 +36,8 @@ class MemberRecord(NamedTuple):
     """One worker of the cluster as it last said: its full name, clock, state, messages in flight, and when (epoch s).
 
     *tasks* are the ids of the claimed tasks among those messages, *answers* its latest answers to the inbox as one text
-    (`sedano.model.cluster.inbox`). Its state as it is now is `state_of`.
+    (`sedano.model.cluster.inbox`), *report* what it says of itself (`sedano.model.cluster.worker_report`). Its state as it is now is
+    `state_of`.
     """
 
     name: str
@@ -46,16 +47,19 @@ class MemberRecord(NamedTuple):
     seen: float
     tasks: tuple[str, ...] = ()
     answers: str = ""
+    report: str = ""
 
 
 class Member(NamedTuple):
-    """One worker as it is now: *holds* are the ids of the tasks that it holds, *seen* when it was last heard of (epoch s)."""
+    """One worker as it is now: *holds* are the ids of the tasks that it holds, *seen* when it was last heard of (epoch s), *report* what it
+    says of itself (`sedano.model.cluster.worker_report`)."""
 
     name: str
     state: str
     clock: int
     seen: float
     holds: tuple[str, ...] = ()
+    report: str = ""
 
     @property
     def alive(self) -> bool:
@@ -84,4 +88,7 @@ def state_of(member: MemberRecord, records: Mapping[str, TaskRecord], now: float
 def view(member: MemberRecord, records: Mapping[str, TaskRecord], now: float, stale: float = STALE_S) -> Member:
     """Return *member* as it is at *now*."""
     holds = tuple(record.task_id for record in held(member, records))
-    return Member(member.name, state_of(member, records, now, stale), member.clock, member.seen, holds)
+    return Member(
+        name=member.name, state=state_of(member, records, now, stale), clock=member.clock, seen=member.seen, holds=holds,
+        report=member.report,
+    )  # fmt: skip

@@ -97,7 +97,7 @@ def misspelling(of: Layer, one: LayerValue, paths: Collection[str]) -> str | Non
     near = nearest(one.path, [*paths], _ALIKE if of.kind in OPEN else 0.6)
     if of.kind in OPEN and not near:
         return None
-    return f"there is such a field as {near}; write {written(of, near)}" if near else f"the fields are {', '.join(paths)}"
+    return f"did you mean {near}? Write {written(of, near)}" if near else f"the fields are {', '.join(paths)}"
 
 
 def written(of: Layer, path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from sedano.errors import ConfigurationError
@@ -84,6 +85,12 @@ def rows(fields: Mapping[str, ConfigField], snapshot: ConfigSnapshot) -> list[Co
         ConfigRow(path, HIDDEN if one.secret else str(value_of(snapshot.value, path)), snapshot.origins[path], one.cold)
         for path, one in fields.items()
     ]
+
+
+def digest(fields: Mapping[str, ConfigField], snapshot: ConfigSnapshot) -> str:
+    """Return a short text that differs for versions that differ in a field that is not secret; two processes with equal ones agree."""
+    shown = [(path, repr(value_of(snapshot.value, path))) for path, one in fields.items() if not one.secret]
+    return sha256(repr(shown).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _unfit(field: ConfigField, layer: Layer, value: object, expected: Unexpected) -> str:

@@ -34,7 +34,7 @@ def with_value(text: str, fields: Mapping[str, ConfigField], path: str, value: s
     """Return the memo's *text* with the *value* of the field *path*; None takes it away.
 
     Raises:
-        OptionError: there is no such field, it is secret, or it cannot have that value.
+        OptionError: no field has this path, it is secret, or the value does not fit its type.
         ConfigurationError: the text holds something else.
     """
     values = stage_values(text)

@@ -1,0 +1,51 @@
+"""A process takes its share of the bodies at once that are wished for its queues (`sedano.model.cluster.scale`).
+
+It looks at the members when a wish changes, and every `AGAIN_S` while there is one, and shows then that it lives. While nothing is scaled
+it reads and writes nothing for this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sedano.engine.cluster.membership import Membership
+from sedano.model.cluster.scale import AGAIN_S, Server, process_share, servers
+from sedano.ports import Ports, command_queue
+from sedano.ports.absent import has
+
+
+class Scaling:
+    """The share of the process *name*. *started*: how many bodies at once it runs while nothing is scaled."""
+
+    def __init__(
+        self, ports: Ports, name: str, queues: tuple[str, ...], started: int, resize: Callable[[int, Mapping[str, int]], None]
+    ) -> None:  # fmt: skip
+        """Take no share yet; *resize* changes the process."""
+        self._ports, self._name, self._queues, self.started, self._resize = ports, name, queues, started, resize
+        self._wishes: Mapping[str, int] = {}
+        self._due = 0.0
+
+    @property
+    def me(self) -> Server:
+        """This process, as others see it."""
+        return Server(self._name, self._queues, self.started)
+
+    def look(self, membership: Membership) -> None:
+        """Take the share that the control record and the members say.
+
+        Raises:
+            Unavailable: the members were not read; the next look tries again.
+        """
+        wishes = {queue: number for queue, number in membership.control.wished.items() if queue in self._queues}
+        now = self._ports.clock.monotonic()
+        if not has(self._ports.members) or (wishes == self._wishes and (not wishes or now < self._due)):
+            return
+        if wishes:
+            membership.stay()
+        found = servers(self._ports.members.read(), self._ports.clock.now()) if wishes else None
+        share = process_share(wishes, self.me, found) if found is not None else None
+        lanes, most = (share.lanes, share.most) if share is not None else (self.started, {})
+        self._resize(lanes, {command_queue(queue): number for queue, number in most.items()})
+        if wishes != self._wishes:
+            self._ports.telemetry.log("info", "the process takes its share of what is wished", wished=dict(wishes), lanes=lanes)
+        self._wishes, self._due = wishes, now + AGAIN_S

@@ -1,0 +1,87 @@
+"""The report of a worker: its text is bounded and read back, and any other text is a report of less."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sedano.model.cluster.worker_report import (
+    DEGRADED,
+    DRAINING,
+    LONGEST_NAME,
+    MOST_REPORT,
+    PAUSED,
+    READY,
+    UnstartedStep,
+    WorkerReport,
+    condition,
+    report_of,
+    text_of,
+)
+
+SHORT = st.text(st.characters(codec="utf-8"), max_size=8)
+SMALL = st.builds(
+    WorkerReport, host=SHORT, condition=SHORT, queues=st.lists(SHORT, max_size=3).map(tuple), code=SHORT, library=SHORT, config=SHORT,
+    lanes=st.integers(0, 1_000), prefetch=st.integers(0, 20), beat=st.floats(0, 900),
+    steps=st.lists(st.builds(UnstartedStep, SHORT, SHORT, SHORT), max_size=3).map(tuple), stuck=st.lists(SHORT, max_size=2).map(tuple),
+)  # fmt: skip
+LONG = st.text(st.characters(), max_size=400)
+LARGE = st.builds(
+    WorkerReport, host=LONG, condition=LONG, queues=st.lists(LONG, max_size=60).map(tuple), code=LONG, library=LONG, config=LONG,
+    steps=st.lists(st.builds(UnstartedStep, LONG, LONG, LONG), max_size=60).map(tuple), stuck=st.lists(LONG, max_size=60).map(tuple),
+)  # fmt: skip
+WHOLE = WorkerReport(
+    host="fargate", condition=DEGRADED, queues=("mail", "bulk"), code="v7", library="0.1.0", config="1234abcd", lanes=8, prefetch=10,
+    beat=60.0, steps=(UnstartedStep("cache", "given up", "OSError: no route"),), stuck=("keeper",),
+)  # fmt: skip
+
+
+@given(SMALL)
+def test_a_report_is_read_back(report: WorkerReport) -> None:
+    assert report_of(text_of(report)) == report
+
+
+@given(LARGE)
+def test_no_report_is_longer_than_a_member_record_takes(report: WorkerReport) -> None:
+    text = text_of(report)
+    assert len(text) <= MOST_REPORT
+    assert text.isascii(), "a surrogate would be refused by the store"
+
+
+def test_a_long_report_loses_the_ends_of_reasons_before_it_loses_steps() -> None:
+    steps = tuple(UnstartedStep(f"step-{number}", "failed", "x" * 500) for number in range(10))
+    found = report_of(text_of(WHOLE._replace(steps=steps))).steps
+    assert [one.name for one in found] == [one.name for one in steps]
+    assert {len(one.reason) for one in found} == {80}
+    many = tuple(UnstartedStep("s" * 90, "failed", "x" * 500) for _ in range(60))
+    assert len(report_of(text_of(WHOLE._replace(steps=many))).steps) == 6
+    assert len(report_of(text_of(WHOLE._replace(steps=many))).steps[0].name) == LONGEST_NAME
+
+
+@given(st.text() | st.recursive(st.none() | st.integers() | st.floats() | st.text(), lambda one: st.lists(one) | st.dictionaries(
+    st.sampled_from(WorkerReport._fields), one)).map(json.dumps))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    assert isinstance(report_of(text), WorkerReport)
+
+
+@pytest.mark.parametrize("field", WorkerReport._fields)
+def test_a_field_of_another_type_is_left_out_and_the_others_are_read(field: str) -> None:
+    rows = {**json.loads(text_of(WHOLE)), field: {"newer": True}, "unknown": 1}
+    assert report_of(json.dumps(rows)) == WHOLE._replace(**{field: WorkerReport._field_defaults[field]})
+
+
+@pytest.mark.parametrize("rows", [[["a", "b"]], [["a", "b", 1]], ["abc"], [None]])
+def test_steps_of_another_form_are_left_out(rows: object) -> None:
+    assert report_of(json.dumps({"host": "dev", "steps": rows})) == WorkerReport(host="dev")
+
+
+def test_a_count_is_a_whole_number_that_is_not_negative() -> None:
+    assert report_of('{"lanes":-1,"prefetch":true,"beat":-0.5}') == WorkerReport()
+
+
+def test_a_worker_that_drains_is_draining_whatever_else_holds() -> None:
+    assert condition(draining=True, paused=True, hindered=True) == DRAINING
+    assert condition(draining=False, paused=True, hindered=True) == PAUSED
+    assert condition(draining=False, paused=False, hindered=True) == DEGRADED
+    assert condition(draining=False, paused=False, hindered=False) == READY
