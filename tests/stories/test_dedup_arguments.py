@@ -66,7 +66,7 @@ def test_a_pre_empted_key_is_told_to_the_honest_caller_and_its_message_is_parked
     world.drain()
     honest = by_key(100)
     world.drain()
-    with pytest.raises(KeyReused, match="other arguments were published under this dedup_key before, as the task"):
+    with pytest.raises(KeyReused, match="this dedup_key was used before with other arguments, for the task"):
         honest.get()
     assert isinstance(honest.get(propagate=False), KeyReused)
     assert ran == [1]

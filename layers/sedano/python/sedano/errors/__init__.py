@@ -1,7 +1,7 @@
 """Every error that sedano raises, under one root. A leaf's first sentence is what the user reads.
 
-Errors are for the caller's mistakes and for the network. How a task ended is a value (`sedano.model.ledger.outcome`), and an exception of a
-remote task arrives as data (`RemoteError`), never as a class to import.
+Errors report the caller's mistakes and faults of the network. The outcome of a task is a value (`sedano.model.ledger.outcome`), and an
+exception of a remote task arrives as data (`RemoteError`), never as a class to import.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ class SedanoError(Exception):
 
     @property
     def is_final(self) -> bool:
-        """Return whether the message itself is the reason: no later attempt and no repaired deployment can succeed with it.
+        """Return whether the message itself causes the error, so that no later attempt can succeed, even if the deployment is repaired.
 
-        Errors of values and types do; a service that is away, a denied action and a missing queue do not.
+        True for invalid values and types; False for an unavailable service, a denied action or a missing queue.
         """
         return isinstance(self, ValueError | TypeError)
 
     def as_answer(self) -> Self:
-        """Return this error as one answer among others: without its traceback's frames.
+        """Return this error, without the frames of its traceback, as one of the answers to a batch.
 
-        They would keep a whole batch alive, and each other, until the garbage collector runs.
+        The frames would keep the whole batch in memory until the garbage collector runs.
         """
         if self.__cause__ is not None:
             self.__cause__.__traceback__ = None
@@ -46,19 +46,20 @@ class PortMissing(ConfigurationError):
 
 
 class NotAllowed(ConfigurationError):
-    """The credentials may not do this; `action` is the IAM action that they lack, such as ``sqs:SendMessage``."""
+    """The credentials do not allow the call; `action` is the missing IAM action, such as ``sqs:SendMessage``."""
 
     def __init__(self, message: str, action: str) -> None:
-        """Say what AWS answered (*message*) and which *action* is missing."""
+        """Report AWS's answer (*message*) and the missing *action*."""
         super().__init__(message)
         self.action = action
 
 
 class QueueUnfit(ConfigurationError):
-    """The queues of this deployment cannot do something that is needed; the message names it, its user, and the remedy."""
+    """The queues of this deployment lack a capability; the message names it, what requires it, and the remedy."""
 
     def __init__(self, lack: str, bound: str, user: str) -> None:
-        """Name the *lack*, the *bound* of the queues that says so (`sedano.model.queues.QueueBounds`) and its *user*."""
+        """Name the missing capability (*lack*), the *bound* of the queues that shows it (`sedano.model.queues.QueueBounds`) and its
+        *user*."""
         others = f"connect to a deployment whose Queues port has {bound}, as sedano.aws and sedano.memory do"
         super().__init__(f"the queues of this deployment {lack}: required by {user}; {others}, or remove that use")
 
@@ -74,11 +75,11 @@ class BootFailed(SedanoError):
 
 
 class UsageError(ConfigurationError):
-    """The command line is wrong; the message names the word that is, and says what to write instead. The command exits with 2."""
+    """The command line is invalid; the message names the wrong argument and says what to write instead. The exit code is 2."""
 
 
 class OptionError(SedanoError, ValueError):
-    """An option that was given cannot be honoured; the message names the option and what would work."""
+    """An option has an invalid value, or cannot be honoured here; the message names the option and what would work."""
 
 
 class UnknownOption(OptionError):
@@ -111,11 +112,11 @@ class TooLarge(SedanoError, ValueError):
 
 
 class NotAccepted(SedanoError, ValueError):
-    """A service refuses a message or an item for what is in it; sending it again changes nothing. The message has the service's words."""
+    """A service refused a message or an item because of its contents; sending it again does not help. The error quotes the service."""
 
 
 class CanvasError(SedanoError, TypeError):
-    """A canvas cannot be what it was put together from; the message says how to write it."""
+    """The parts of a canvas do not fit together; the message says how to write it."""
 
 
 class UnknownTask(SedanoError, LookupError):
@@ -127,27 +128,27 @@ class UnknownSchedule(SedanoError, LookupError):
 
 
 class UnknownQueue(SedanoError, LookupError):
-    """No queue of this name is known to this deployment."""
+    """This deployment has no queue of this name."""
 
 
 class Unavailable(SedanoError):
-    """An AWS service did not take or answer the call within the bounded retries; trying later is safe."""
+    """An AWS service did not accept or answer the call within the retries; trying again later is safe."""
 
 
 class NotCalled(Unavailable):
-    """The service did not answer a moment ago, so this call was not made; the message says when the next one will be."""
+    """The call was not made, because the service did not answer recent calls; the message says when the next call will be tried."""
 
 
 class PublishError(Unavailable):
     """A message was neither accepted by its queue nor stored; publish it again.
 
-    An attempt whose answer was lost may have been accepted all the same: give the call a `task_id` of your own, and the second publication
-    of it has no second effect.
+    If only the answer was lost, the queue may have accepted the message. Give the call a `task_id` of your own; then a second publication
+    has no second effect.
     """
 
 
 class BacklogFull(PublishError):
-    """The queue is away and as many messages as may are stored already: nothing was accepted."""
+    """The queue cannot be reached and the store of unsent messages is full; nothing was accepted."""
 
 
 class SpoolError(SedanoError):
@@ -159,7 +160,7 @@ class FolderExists(SedanoError):
 
 
 class MessageRefused(SedanoError, ValueError):
-    """A message is not one that this deployment accepts; `code` is from the closed list `sedano.model.refusals`."""
+    """This deployment does not accept the message; `code` is from the closed list `sedano.model.refusals`."""
 
     def __init__(self, code: str, field: str, detail: str) -> None:
         """Refuse with a *code* of the closed list, the *field* (a path such as ``data.args[0]``) and its fault."""
@@ -182,24 +183,24 @@ class DuplicateTask(SedanoError):
 
     def __init__(self, task_id: str) -> None:
         """Name the task that holds the key."""
-        super().__init__(f"a task or canvas of this key or id is already known: {task_id}")
+        super().__init__(f"a task or canvas with this key or id was already published: {task_id}")
         self.task_id = task_id
 
 
 class KeyReused(DuplicateTask):
-    """Other arguments were published under this deduplication key before, so these have not run, and what the first call returned is not
-    their result. Give each distinct call a key of its own, such as the order's id and a digest of its content.
+    """This deduplication key was used before with other arguments, so this call has not run, and the result of the first call is not its
+    result. Give each distinct call its own key, such as the order's id plus a digest of its content.
     """
 
     def __init__(self, task_id: str) -> None:
         """Name the task that holds the key."""
         super().__init__(task_id)
-        known = f"other arguments were published under this dedup_key before, as the task {task_id}, and these have not run"
-        self.args = (f"{known}; give them a key of their own, and see app.control.explain({task_id!r}) for the first call",)
+        known = f"this dedup_key was used before with other arguments, for the task {task_id}, so this call has not run"
+        self.args = (f"{known}; give each distinct call its own key, and see app.control.explain({task_id!r}) for the first call",)
 
 
 class Ignore(SedanoError):
-    """A task raises it to end here, without another try.
+    """Raised by a task to end without another attempt.
 
     This does not count as a failure: the task ends as REVOKED, the metric is `TasksIgnored`, and a caller that waits for its result gets a
     `RemoteError` of this type.
@@ -207,18 +208,18 @@ class Ignore(SedanoError):
 
 
 class Reject(SedanoError):
-    """A task raises it to refuse its message for good: it ends as a failure of this type, is not tried again, and its message is set
-    aside in the parked queue with the reason ``rejected`` (Celery's `Reject`, whose message goes to the dead letters).
+    """Raised by a task to refuse its message: the task ends as a failure of this type, without another attempt, and its message is parked
+    with the reason ``rejected`` (Celery's `Reject`, which sends the message to the dead letters).
     """
 
     def __init__(self, reason: object = "", requeue: bool = False) -> None:
-        """Say why; *requeue* is Celery's, and cannot be honoured.
+        """Give the reason; *requeue* is Celery's option and cannot be honoured.
 
         Raises:
-            OptionError: *requeue* is set: a message that was given back uncounted could be delivered forever.
+            OptionError: *requeue* is set: a message that is requeued without a count could be delivered forever.
         """
         if requeue:
-            raise OptionError("requeue: a task that shall be tried again raises what it likes under a retry policy (`with retry(…):`)")
+            raise OptionError("requeue: not supported; to run the task again, raise another error under a retry policy (`with retry(…):`)")
         super().__init__(str(reason))
 
 
@@ -227,7 +228,7 @@ class NoResult(SedanoError):
 
 
 class ResultTimeout(SedanoError, TimeoutError):
-    """The task did not finish within the time that the caller was ready to wait."""
+    """The task did not end within the caller's timeout."""
 
 
 class RemoteError(SedanoError):
@@ -272,7 +273,7 @@ class BoxedError(RemoteError):
 
 
 class LeaseTaken(SedanoError, TimeoutError):
-    """Another process held the lease for as long as the caller was ready to wait."""
+    """Another process held the lease until the caller's timeout."""
 
     def __init__(self, name: str, owner: str) -> None:
         """Name the lease and its holder."""
@@ -282,22 +283,22 @@ class LeaseTaken(SedanoError, TimeoutError):
 
 
 class LeaseLost(SedanoError):
-    """The lease is not held any more: its time was over, the process was frozen, or the invocation that it belonged to has ended."""
+    """The lease is no longer held: it expired, the process was frozen, or the invocation that took it has ended."""
 
 
 class FencedOff(SedanoError):
-    """A later holder has written already: this writer's term is over, and nothing was changed."""
+    """A later holder has already written: this writer's term has ended, and nothing was changed."""
 
     def __init__(self, resource: str, token: int) -> None:
         """Name the *resource* and the *token* that is out of date."""
-        super().__init__(f"{resource}: the token {token} is not the latest any more; nothing was written")
+        super().__init__(f"{resource}: the token {token} is no longer the latest; nothing was written")
         self.resource = resource
         self.token = token
 
 
 class EffectRefused(SedanoError):
-    """An effect of a task could not be made with its record: its condition does not hold. None of the effects was made, and the attempt
-    has failed; its retry policy decides whether the body runs again.
+    """The condition of an effect does not hold, so it could not be written with the task's record. None of the effects was written, and the
+    attempt has failed; the task's retry policy decides whether the body runs again.
     """
 
     def __init__(self, place: int, table: str, key: str, why: str) -> None:
@@ -307,15 +308,15 @@ class EffectRefused(SedanoError):
 
 
 class TaskRevoked(SedanoError):
-    """The task was revoked before it ran, or what it needed was; `TaskExpired` is one of these."""
+    """The task, or a task that it waited for, was revoked before it ran. `TaskExpired` is a subclass."""
 
 
 class TaskExpired(TaskRevoked):
-    """The task, or what it needed, did not run before its `expires` passed."""
+    """The task, or a task that it waited for, did not start before its `expires`."""
 
 
 class SoftTimeLimitExceeded(SedanoError):
-    """The running task is over its soft time limit: clean up and end. Raised inside it, once."""
+    """Raised once inside a task that exceeds its soft time limit, so that it can clean up and end."""
 
     def __init__(self, detail: str = "the task ran longer than its soft time limit") -> None:
         """Say so."""
@@ -323,7 +324,7 @@ class SoftTimeLimitExceeded(SedanoError):
 
 
 class WaitInsideTask(SedanoError, RuntimeError):
-    """A task waited for another task's result; use a chord or a follow-up instead, waiting would deadlock the workers."""
+    """A task tried to wait for another task's result, which can deadlock the workers; use a chord or a callback instead."""
 
 
 class WaitInsideLoop(SedanoError, RuntimeError):
@@ -350,7 +351,7 @@ class RerunRefused(SedanoError):
 
 
 class FlowRunReused(SedanoError):
-    """A flow run of this id has begun with other inputs, or of another definition."""
+    """A flow run with this id was already started, with other inputs or another definition."""
 
 
 class UnknownFlowRun(SedanoError, LookupError):
@@ -358,11 +359,11 @@ class UnknownFlowRun(SedanoError, LookupError):
 
 
 class WrongFlowState(SedanoError):
-    """A flow run is not in a state in which it can do what was asked; the message names it."""
+    """The state of the flow run does not allow the operation; the message names the state."""
 
 
 class FlowFailed(SedanoError):
-    """A flow run failed or was cancelled; the message names the step that began it."""
+    """A flow run failed or was cancelled; the message names the step that caused it."""
 
     def __init__(self, run_id: str, detail: str) -> None:
         """Name the run and say why."""

@@ -10,67 +10,67 @@ from difflib import get_close_matches
 from opcode import opmap
 from types import FrameType
 
-_ALWAYS = "it is always so here: leave it out"
+_ALWAYS = "always enabled in sedano; remove this option"
 _CONFIG = "write options in Sedano(…) and @app.task(…), and settings of the deployment in the stage's settings (docs/deploy.md)"
 _EAGER = "test the app in `with sedano.testing.world(app)`: tasks run in memory, with retries, limits and timers"
 _IMPORTS = "import the modules of your tasks in the module of your app"
 _NO_BROKER = "sedano holds no connection: publish with task.delay(…), or several together in `with app.batch():`"
-_NO_WORKER = "no worker is started: `make local APP=… CODE=…` runs the app here, `make deploy` on AWS"
-_CURRENT = "write sedano.current(): the run of the task that is going on here"
+_NO_WORKER = "start workers from the shell: `sedano dev` on this machine, `sedano deploy` on AWS (docs/deploy.md)"
+_CURRENT = "write sedano.current(), which returns the running task"
 _PERIODIC = "write @app.periodic(…) above the task"
-_STATES = "a task has no states of its own: publish progress as a domain event, or write it to a store of yours"
+_STATES = "a task cannot set its own state; publish progress as a domain event, or write it to your own store"
 _HOOK = "write a hook of the app (app.before_run, after_run, on_retry, on_failure), or link a callback (task.s(…).link(…), link_error(…))"
-_RECORD = "a record keeps no arguments: keep what you need beside result.id"
-_NOT_ASKED = "no worker is asked anything: what they write down is read"
+_RECORD = "a result does not have the task's arguments; store what you need with result.id"
+_NOT_ASKED = "inspect() reads the stores and asks no worker"
 _SCALES = "Lambda starts as many workers as there is work, up to the stage's settings (docs/deploy.md); app.budget(…) limits a queue"
 _ZONE = "each timetable names its own: cron('0 9 * * *', tz='Europe/Berlin')"
 _POLICY = "write retry=Retry({}=…)"
 OPTIONS = {
-    "acks_late": "a message is acknowledged when its outcome is recorded, always: leave it out",
+    "acks_late": "a message is always acknowledged after its outcome is recorded; remove this option",
     "acks_on_failure_or_timeout": _ALWAYS,
     "autofinalize": _ALWAYS,
-    "autoretry_for": "whatever a task raises is tried again: retry=Retry(…) says how often, `with poisonous():` marks what never is",
-    "backend": "results are in the stage's table (docs/results.md): leave it out",
+    "autoretry_for": "every error is retried; retry=Retry(…) sets how often, and errors inside `with poisonous():` are never retried",
+    "backend": "results are in the stage's table (docs/results.md); remove this option",
     "base": "a task is a function: keep shared state in its module",
-    "broker": "an app finds its queues by the settings of its stage (`sedano outputs`): leave it out",
-    "broker_url": "an app finds its queues by the settings of its stage (`sedano outputs`): leave it out",
-    "compression": "long arguments lie in S3: leave it out",
+    "broker": "an app finds its queues by the settings of its stage (`sedano outputs`); remove this option",
+    "broker_url": "an app finds its queues by the settings of its stage (`sedano outputs`); remove this option",
+    "compression": "long arguments are stored in S3; remove this option",
     "config_source": _CONFIG,
     "default_retry_delay": _POLICY.format("interval_start"),
-    "dont_autoretry_for": "put what must not be tried again into a section `with poisonous():`",
+    "dont_autoretry_for": "put code whose errors must not be retried into `with poisonous():`",
     "exchange": "write queue=…",
     "fixups": _ALWAYS,
-    "headers": "write stamps={…}: they travel to all that the task causes",
+    "headers": "write stamps={…}; every task that this one publishes inherits them",
     "imports": _IMPORTS,
     "include": _IMPORTS,
-    "main": "the name is the first argument: Sedano('shop')",
+    "main": "write the name as the first argument: Sedano('shop')",
     "max_retries": _POLICY.format("max_retries"),
     "namespace": _CONFIG,
-    "priority": "a task has it: @app.task(priority=…), or send the call to a queue of its own with queue=…",
-    "producer": "what is published under `with app.batch():` goes out together: leave it out",
-    "rate_limit": "write rate=…: it holds for all workers together, or for each with per='worker'",
+    "priority": "set it on the task, @app.task(priority=…), or send the call to another queue with queue=…",
+    "producer": "remove this option; `with app.batch():` sends messages together",
+    "rate_limit": "write rate=…, which limits all workers together; per='worker' limits each worker",
     "reject_on_worker_lost": _ALWAYS,
-    "retry": "what cannot be sent is kept and sent again: leave it out",
+    "retry": "a message that cannot be sent is stored and sent again; remove this option",
     "retry_backoff": _POLICY.format("backoff"),
     "retry_backoff_max": _POLICY.format("interval_max"),
     "retry_jitter": _POLICY.format("jitter"),
     "retry_kwargs": "write retry=Retry(…)",
-    "retry_policy": "what cannot be sent is kept and sent again: leave it out",
+    "retry_policy": "a message that cannot be sent is stored and sent again; remove this option",
     "routing_key": "write queue=…",
-    "result_backend": "results are in the stage's table (docs/results.md): leave it out",
-    "serializer": "messages are JSON, always: leave it out",
+    "result_backend": "results are in the stage's table (docs/results.md); remove this option",
+    "serializer": "messages are always JSON; remove this option",
     "set_as_current": "an app is a value: import it from its module",
     "strict_typing": _ALWAYS,
     "task_always_eager": _EAGER,
     "task_cls": "a task is a function: keep shared state in its module",
     "task_default_queue": "write Sedano(…, queues=('name', …)): the first one is the default",
     "task_queues": "write Sedano(…, queues=('name', …))",
-    "task_routes": "a task names its queue: @app.task(queue=…)",
-    "throws": "raise Ignore(…) or Reject(…) for an end that is expected",
+    "task_routes": "name the queue of each task: @app.task(queue=…)",
+    "throws": "raise Ignore(…) or Reject(…) for an expected failure",
     "timezone": _ZONE,
     "track_started": _ALWAYS,
 }
-"""Celery's names of options that sedano has not."""
+"""Celery's names of options that sedano does not have."""
 APP = {
     "add_defaults": _CONFIG,
     "add_periodic_task": "write @app.periodic(every(…)), or app.schedules.add(…) while it runs",
@@ -78,7 +78,7 @@ APP = {
     "AsyncResult": "write app.result(id)",
     "autodiscover_tasks": _IMPORTS,
     "backend": "write app.result(id): results are in the stage's table",
-    "Beat": "no process is started: @app.periodic(…) is run by the stage's scheduler",
+    "Beat": "declare @app.periodic(…); the stage's scheduler runs it, without a beat process",
     "broker_connection": _NO_BROKER,
     "conf": _CONFIG,
     "config_from_envvar": _CONFIG,
@@ -90,9 +90,9 @@ APP = {
     "current_task": _CURRENT,
     "current_worker_task": _CURRENT,
     "default_connection": _NO_BROKER,
-    "events": "what workers did is in the history (docs/history.md); `sedano cluster` shows what they do now",
-    "finalize": "a task is declared when its module is imported: leave it out",
-    "gen_task_name": "a task is called module.function, or what @app.task(name=…) says",
+    "events": "the history has past events of the workers (docs/history.md); `sedano cluster` shows the current ones",
+    "finalize": "a task is declared when its module is imported; remove this call",
+    "gen_task_name": "a task's name is module.function, unless @app.task(name=…) sets another",
     "GroupResult": "write app.group_result(id)",
     "loader": _IMPORTS,
     "log": "write logging.getLogger(__name__): each record gets the task, its id and its trace",
@@ -100,17 +100,17 @@ APP = {
     "now": "write datetime.now(UTC)",
     "on_after_configure": _PERIODIC,
     "on_after_finalize": _PERIODIC,
-    "on_after_fork": "no worker forks: create what each process needs in its module",
+    "on_after_fork": "workers do not fork; create what each process needs in its module",
     "on_configure": _CONFIG,
     "pool": _NO_BROKER,
     "producer_or_acquire": _NO_BROKER,
     "producer_pool": _NO_BROKER,
     "register_task": "write @app.task above the function",
     "ResultSet": "write sedano.ResultSet([…])",
-    "select_queues": "a worker has one queue: name it where the task is declared, @app.task(queue=…)",
+    "select_queues": "a worker reads one queue; name the queue of each task: @app.task(queue=…)",
     "set_current": "an app is a value: import it from its module",
     "set_default": "an app is a value: import it from its module",
-    "setup_security": "IAM says who may send, and a key of the stage seals (docs/deploy.md): leave it out",
+    "setup_security": "IAM controls who may send, and keys of the stage seal messages (docs/deploy.md); remove this call",
     "start": _NO_WORKER,
     "Task": "a task is a function: write @app.task above it",
     "tasks": "write app.control.inspect().registered()",
@@ -126,32 +126,32 @@ TASK = {
     "apply_async_on_commit": "write sedano.django.apply_on_commit(task, args, kwargs, …)",
     "AsyncResult": "write app.result(id)",
     "backend": "write app.result(id): results are in the stage's table",
-    "before_start": "write it into the body, before what it does",
+    "before_start": "do it at the beginning of the body",
     "delay_on_commit": "write sedano.django.delay_on_commit(task, …)",
-    "MaxRetriesExceededError": "a task whose tries are spent fails with the last error of its body; nothing else is raised",
+    "MaxRetriesExceededError": "after its last attempt a task fails with the last error of its body; no other error is raised",
     "on_failure": _HOOK,
     "on_retry": "publish a domain event in the body's `except` to report an attempt; the history has all attempts (docs/history.md)",
     "on_success": _HOOK,
-    "OperationalError": "what cannot be published raises sedano.errors.PublishError",
-    "retry": "raise the error: the task is tried again by its retry=Retry(…), a part of its body by `with retry(…):`",
+    "OperationalError": "a message that cannot be published raises sedano.errors.PublishError",
+    "retry": "raise the error; retry=Retry(…) runs the task again, and `with retry(…):` a part of its body",
     "run": "call the task itself",
     "send_event": "declare a domain event (@app.event) and publish it with Event.delay(…)",
-    "signature_from_request": "raise the error: the task is tried again by its retry=Retry(…)",
+    "signature_from_request": "raise the error; retry=Retry(…) runs the task again",
     "subtask": "write task.signature(…)",
-    "subtask_from_request": "raise the error: the task is tried again by its retry=Retry(…)",
+    "subtask_from_request": "raise the error; retry=Retry(…) runs the task again",
     "update_state": _STATES,
 }
 RESULT = {
     "app": "import the app from its module",
     "args": _RECORD,
-    "as_list": "write result.id; app.result(id) is the result again",
-    "as_tuple": "write result.id; app.result(id) is the result again",
+    "as_list": "write result.id; app.result(id) returns the result",
+    "as_tuple": "write result.id; app.result(id) returns the result",
     "backend": "write app.result(id): results are in the stage's table",
     "build_graph": "write result.graph",
-    "date_done": "write app.control.explain(result.id): it says when the task ended",
+    "date_done": "write app.control.explain(result.id), which says when the task ended",
     "exists": "write result.state",
-    "get_leaf": "write result.collect(): the last is the leaf",
-    "ignored": "write result.keeps: False if no result is kept",
+    "get_leaf": "write result.collect(); its last item is the leaf",
+    "ignored": "write result.keeps; it is False if no result is kept",
     "iterdeps": "write result.graph, or result.collect()",
     "kwargs": _RECORD,
     "maybe_reraise": "write result.maybe_throw()",
@@ -170,7 +170,7 @@ INSPECT = {
     "memdump": _NOT_ASKED,
     "memsample": _NOT_ASKED,
     "objgraph": _NOT_ASKED,
-    "ping": f"{_NOT_ASKED}; app.control.members() has each worker with the moment of its last sign of life",
+    "ping": f"{_NOT_ASKED}; write app.control.broadcast('ping'), then app.control.answers(id)",
     "query_task": "write app.control.explain(id)",
     "registered_tasks": "write registered()",
     "report": "write app.control.members()",
@@ -179,7 +179,7 @@ INSPECT = {
 CONTROL = {
     "add_consumer": "write app.control.resume_queue(name)",
     "autoscale": _SCALES,
-    "broadcast": f"{_NOT_ASKED}; what they obey is in the control record: pause, revoke, rate_limit",
+    "broadcast": f"{_NOT_ASKED}; workers follow the control record: pause, revoke, rate_limit",
     "cancel_consumer": "write app.control.pause_queue(name)",
     "disable_events": _ALWAYS,
     "discard_all": "pause the queue and empty it with `aws sqs purge-queue`",
@@ -190,7 +190,7 @@ CONTROL = {
     "pool_restart": "a deployment starts new workers",
     "pool_shrink": _SCALES,
     "purge": "pause the queue and empty it with `aws sqs purge-queue`",
-    "shutdown": "sedano has no worker process to end: app.control.pause_queue(name) lets a queue rest",
+    "shutdown": "workers on Lambda end without a command; app.control.pause_queue(name) stops a queue",
     "terminate": "write app.control.revoke(id, terminate=True)",
 }
 SIGNATURE = {
@@ -217,7 +217,7 @@ PACKAGE = {
     "Signature": "write `from sedano import Sig`",
     "signals": "a task links callbacks (task.s(…).link(…)); domain events are declared with @app.event",
     "solar": "write `from sedano import cron`, or add moments while it runs: app.schedules.add(…)",
-    "states": "a state is a text: result.state == 'SUCCESS'",
+    "states": "a state is a string: result.state == 'SUCCESS'",
     "Task": "a task is a function: write @app.task above it",
     "uuid": "write uuid.uuid4() of the standard library; delay() gives each call an id",
     "xmap": "write task.map(…)",
@@ -226,15 +226,16 @@ PACKAGE = {
 ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     "Sedano": APP, "Task": TASK, "AsyncResult": RESULT, "Inspect": INSPECT, "Control": CONTROL, "Form": SIGNATURE,
 }  # fmt: skip
-"""Celery's names of what something can do, by our class, where ours has another."""
+"""Celery's names of methods and attributes that have another name in sedano, by sedano's class."""
 ALIKE, LONGEST = 0.85, 256
 """The similarity from which a task's name counts as a misspelling of another; the longest name that a message can carry."""
 DECLARED = ("expires", "ignore_result", "soft_time_limit", "time_limit")
-"""Options of a task by Celery's name and ours; Celery's task has them as attributes, too."""
+"""Options of a task that Celery's task also has as attributes."""
 
 
 def instead(name: str, known: Sequence[str]) -> str:
-    """Return what to write instead of the option *name*: what Celery's name is here, or those that are *known*, and which is nearest."""
+    """Return what to write instead of the option *name*: the replacement of Celery's name, or the *known* options and the nearest of
+    them."""
     near = nearest(name, known)
     return OPTIONS.get(name) or f"known are {', '.join(known)}{f'; did you mean {near}?' if near else ''}"
 
@@ -245,7 +246,7 @@ def nearest(name: str, known: Sequence[str], alike: float = 0.6) -> str:
 
 
 def misspelt(name: str, known: Iterable[str]) -> str:
-    """Return the *known* task whose misspelling *name* probably is; empty without one. The library's own are none."""
+    """Return the *known* task that *name* probably misspells; empty without one. The library's own tasks do not count."""
     return nearest(name[:LONGEST], [one for one in known if not one.startswith("sedano.")], ALIKE)
 
 

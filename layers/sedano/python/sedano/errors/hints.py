@@ -1,4 +1,4 @@
-"""Objects that say what to write instead of Celery's name for an attribute that they do not have."""
+"""Objects whose error for a missing attribute says what to write instead of Celery's name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class Hinting:
-    """Has what it has, and says what to write instead of Celery's name for it."""
+    """A base class whose error for a missing attribute says what to write instead of Celery's name."""
 
     __slots__ = ()
 
