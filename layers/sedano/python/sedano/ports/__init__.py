@@ -1,8 +1,8 @@
-"""The ports: everything sedano needs from the outside, on one page. Batches in, batches out.
+"""The ports: everything that sedano needs from outside services, on one page. Operations take and return batches.
 
-Implemented by `sedano.memory` (the oracle), by `sedano.aws` (the real thing) and by anyone else who passes `tests/conformance`.
-A call for several items answers for each of them: one item that is refused or out of reach is returned as a value (`Unavailable` and
-the like) and never fails its neighbours. A whole call that cannot be made raises `Unavailable`.
+Implemented by `sedano.memory` (the oracle), `sedano.sqlite`, `sedano.aws` and any other adapter that passes `tests/conformance`.
+A call for several items returns an answer for each: for an item that is refused or cannot be reached, the answer is an error as a value
+(`Unavailable` and the like), and the other items are not affected. If the whole call cannot be made, it raises `Unavailable`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LookPauses(NamedTuple):
 
 
 AWS_LOOKS = LookPauses()
-"""The pauses where a look is a request that costs money."""
+"""The pauses for stores where each look is a request that costs money."""
 
 
 class Outgoing(NamedTuple):
@@ -126,7 +126,7 @@ class Ledger(Protocol):
         """Open a join where it is not open yet; opening it again changes nothing."""
 
     def arrive(self, arrivals: Sequence[Arrival]) -> list[Arrived | SedanoError]:
-        """Add each arrival to its node's sets and return the sets as they are then; arrivals of one call at one node see each other."""
+        """Add each arrival to its node's sets and return the updated sets; arrivals of one call at one node see each other."""
 
     def read_join(self, join_id: str) -> Join | None:
         """Return an open join, strongly consistent."""
@@ -142,8 +142,8 @@ class Queues(Protocol):
     gives longer delays to timers and longer data to the blob store.
 
     A FIFO queue (`sedano.model.queues.is_fifo`) keeps order within a *serial_key*: while a message of it is out, none of it is given to
-    another receiver; what follows one that was not accepted now is answered the same. Copies are known, and dropped, by *once*, else by the
-    body.
+    another receiver; messages after one that was not accepted get the same answer. Duplicates are recognised by *once*, else by the body,
+    and dropped.
     """
 
     @property
@@ -193,11 +193,11 @@ class Members(Protocol):
         """Return all members, by name."""
 
     def lose(self, name: str, clock: int, lapsed: float) -> bool:
-        """Write down that the member is LOST where it has said nothing since *lapsed* (epoch s), the end of a claim of its own."""
+        """Mark the member as LOST if it has sent no heartbeat since *lapsed* (epoch s), the end of one of its claims."""
 
 
 class ControlStore(Protocol):
-    """The record of pauses, limits and revocations for all workers: one read when a worker starts (PROTOCOLS §6)."""
+    """The record of pauses, limits and revocations for all workers, which each worker reads once when it starts (PROTOCOLS §6)."""
 
     def read(self) -> ControlRecord:
         """Return the record, strongly consistent; an empty one when nothing was ever changed."""
@@ -210,7 +210,7 @@ class Leases(Protocol):
     """Leases by name. Every write is a compare-and-swap (PROTOCOLS §2); a refused one answers with the lease in the way."""
 
     def time(self) -> Interval | None:
-        """Return what the store's own clock shows now; None before its first answer."""
+        """Return the current time of the store's clock; None before its first answer."""
 
     def read(self, names: Sequence[str]) -> dict[str, LeaseRecord]:
         """Return the leases that exist, strongly consistent, by name."""
@@ -225,7 +225,8 @@ class Leases(Protocol):
         """Give the lease back where *term* still holds it; keep it until *reserved* (epoch ms) for the process that requested it."""
 
     def want(self, seen: LeaseRecord, who: str) -> bool:
-        """Ask the holder of *seen* for the lease, in the place of the asker seen; False: another asked first, or it is not its any more."""
+        """Ask the holder of *seen* for the lease, in place of the asker in *seen*; False if another asked first or the holder has
+        changed."""
 
     def wait(self, seen: LeaseRecord, message: str) -> bool:
         """Leave *message* (at most ten) to be woken when the holder of *seen* releases the lease; False when there is no room."""
@@ -257,7 +258,7 @@ class Elections(Protocol):
         """
 
     def advance(self, election: Election, seen: Election) -> Ballot:
-        """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
+        """Give the lead to the winner of *election* until the time in it, if the lead is still as in *seen*."""
 
 
 class FlowRuns(Protocol):
@@ -277,7 +278,7 @@ class FlowRuns(Protocol):
 
 
 class Memos(Protocol):
-    """Small things that a whole deployment must remember, by name: circuits, health, budgets. Each changes by compare-and-swap."""
+    """Small values shared by a whole deployment, by name: circuits, health, budgets. Each changes by compare-and-swap."""
 
     def read(self, names: Sequence[str]) -> dict[str, Memo]:
         """Return the memos that exist, strongly consistent, by name."""
@@ -316,14 +317,15 @@ class ScheduleStore(Protocol):
 
 
 def clock_unknown() -> None:
-    """Know nothing of the store's clock."""
+    """Return None: the time of the store's clock is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """The ports of one deployment: six that every deployment has, and optional ones (`sedano.ports.absent`).
 
-    With the six alone a deployment publishes tasks, works them off and returns their results. *most_budget*: the largest budget that it
+    With the required six alone, a deployment publishes tasks, runs them and returns their results. *most_budget*: the largest budget that
+        it
     takes from a message without a mark. *store_time*: the store's clock as known without a call; None: unknown, so this machine's clock is
     used. *looks*: how soon a waiting program looks for its result again, by the price of a look.
     """

@@ -1,8 +1,8 @@
 """Optional ports that a deployment does not have. Six ports are required; an adapter for another store may leave out any of the others.
 
 An absent port raises `PortMissing` when one of its operations is used. The engine asks `has` before it uses an optional port for itself, so
-a worker without members, a control record, memos or a history works off its tasks all the same. Each declaration of an app names the ports
-that it needs (`sedano.engine.registry.Registry.need`), so that the app is refused when it is connected and not in the middle of a batch.
+a worker without members, a control record, memos or a history still runs its tasks. Each declaration of an app names the ports that it
+needs (`sedano.engine.registry.Registry.need`), so that an unsuitable deployment is refused on connection, not in the middle of a batch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REQUIRED_BY: Mapping[str, str] = MappingProxyType({
     "functions": "app.boxed(…, function=…) without a command",
     "seals": "the keys of the stage (`sedano keys`)",
 })  # fmt: skip
-"""For each optional port what cannot be done without it, as the error says it."""
+"""For each optional port, the features that need it, as the error names them."""
 
 
 class Absent:
@@ -47,7 +47,7 @@ class Absent:
         """Refuse the *operation*.
 
         Raises:
-            PortMissing: always; special methods of Python are not there, as on any object.
+            PortMissing: always, except that Python's special methods raise `AttributeError`.
         """
         if operation.startswith("__"):
             raise AttributeError(operation)

@@ -20,7 +20,7 @@ class Filed(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """An object's bytes, and the mark by which a write says that it saw them."""
+    """An object's bytes, and the mark that a conditional write passes to name this version."""
 
     data: bytes
     mark: str
@@ -39,7 +39,7 @@ class Archive(Protocol):
         """Return the object, strongly consistent; None if it does not exist."""
 
     def put_once(self, name: str, data: bytes) -> None:
-        """Keep *data* unless the name is taken, which then counts as kept: such names belong to one writer or are digests."""
+        """Store *data* unless the name exists, which also counts as stored: such names belong to one writer or are digests."""
 
     def swap(self, name: str, data: bytes, seen: str | None) -> bool:
         """Write *data* if the object still has the mark *seen* (None: it does not exist); return whether it was written."""

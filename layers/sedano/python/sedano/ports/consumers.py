@@ -1,6 +1,6 @@
 """The port of the queues' consumers: backlog, concurrency and dead letters. One of `sedano.ports`.
 
-For people and for the controller; no worker asks.
+Used by people and by the controller, not by workers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long a call may take: a publication or a read ends by its deadline, whichever calls it makes.
+"""How long a call may take: a publication or a read ends by its deadline, however many requests it makes.
 
 `within` sets the deadline for what one thread or coroutine does inside the block; deadlines nest, and the earlier one holds. Code that
 makes calls asks `left`: the publisher before it pauses for another attempt, the AWS clients of a program before each request
@@ -25,7 +25,7 @@ _PATIENCE: ContextVar[float | None] = ContextVar("sedano_patience", default=None
 
 @contextmanager
 def within(seconds: float, now: float) -> Iterator[None]:
-    """Let what the block does end by *seconds* after *now* (monotonic), or by the deadline that is set already when that is earlier."""
+    """Set the deadline of the block to *seconds* after *now* (monotonic), or to the existing deadline if that is earlier."""
     earlier, until = _UNTIL.get(), now + seconds
     token = _UNTIL.set(until if earlier is None else min(earlier, until))
     try:
@@ -42,7 +42,7 @@ def left(now: float) -> float | None:
 
 @contextmanager
 def chosen(seconds: float | None) -> Iterator[None]:
-    """Let what is connected inside the block have *seconds* for each call; None: what the environment says."""
+    """Give connections made inside the block *seconds* for each call; None: the value in the environment."""
     token = _PATIENCE.set(seconds)
     try:
         yield
@@ -61,7 +61,7 @@ def patience() -> float:
 
 
 def checked(seconds: object) -> float | None:
-    """Return *seconds*, an app's `call_timeout`; raise `OptionError` when a call cannot have it."""
+    """Return *seconds*, an app's `call_timeout`; raise `OptionError` if it is not valid."""
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not LEAST_S <= seconds <= MOST_S:

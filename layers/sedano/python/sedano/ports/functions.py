@@ -16,7 +16,7 @@ class CalledFunctions(Protocol):
     """The functions that a deployment knows, by the name that the app gives as `function=`."""
 
     def call(self, function: str, payload: bytes, seconds: float) -> Called:
-        """Call *function* once with *payload* (JSON) and return what it gave, waiting for at most *seconds*.
+        """Call *function* once with *payload* (JSON) and return its answer, waiting for at most *seconds*.
 
         Raises:
             BoxMissing: the deployment knows no such function, it does not exist, or the worker may not call it.

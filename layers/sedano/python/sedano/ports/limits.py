@@ -1,4 +1,4 @@
-"""The port of limits: lines of tickets, permits, the latest calls, baskets. One of `sedano.ports`, in a file that only those load who type.
+"""The port of limits: lines of tickets, permits, the latest calls, baskets. One of `sedano.ports`, in a file that only type checkers load.
 
 Every write is conditional; a refused one answers with what is in the way, so nothing is read twice.
 """
@@ -27,7 +27,7 @@ class Limits(Protocol):
         """Take *count* tickets of a line that is ahead of *now*; they are the last of those that the answer says are taken."""
 
     def line(self, name: str, limits: Paces) -> Line | None:
-        """Return the line of *name*, strongly consistent; for people, not for workers."""
+        """Return the line of *name*, strongly consistent; used by people, not by workers."""
 
     def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
         """Take *permit* where it is over by *now*, or kept for *who*."""

@@ -1,7 +1,7 @@
 """The port of a stage's keys, and the signer that uses them: the keys are read when they are first needed, and kept for 300 s.
 
-A stage has its keys without its owner doing anything: the first function that needs them creates them. Where they
-cannot be had (no grant, no way to the store) nothing is signed and nothing counts as signed; see `ready`.
+A stage gets its keys automatically: the first function that needs them creates them. If they cannot be read (no grant, or the store cannot
+be reached), nothing is signed and nothing counts as signed; see `ready`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sedano.model.seals.key_set import KEPT_S, KeySet
 from sedano.ports.machine import Clock, Entropy, Telemetry
 
 AGAIN_S = 30.0
-"""A key that is not known may be a new one: the keys are asked for again, at most once in so many seconds. So are those that could not be
-had, after twice as long each time, up to `KEPT_S`: a store without a way to it holds a batch up for as long as a call may take."""
+"""An unknown key may be a new one, so the keys are read again, at most once in this many seconds. If reading fails, the next attempt waits
+twice as long each time, up to `KEPT_S`, because a store that cannot be reached delays a batch by a whole call timeout."""
 
 
 class KeyStore(Protocol):
@@ -34,11 +34,11 @@ class KeyStore(Protocol):
         """Write *text* unless one exists; return whether it was written."""
 
     def replace(self, text: str) -> None:
-        """Write *text* in the place of what is there; for people who change keys (`sedano keys`), not for functions."""
+        """Replace the stored text by *text*; used by people who change keys (`sedano keys`), not by functions."""
 
 
 class _Known(NamedTuple):
-    """The *keys* as they were *at* some time (monotonic s); when to ask *next* at the earliest; how often in a row they were not had."""
+    """The *keys* as they were *at* some time (monotonic s); the earliest moment of the *next* read; the number of failed reads in a row."""
 
     keys: KeySet | None = None
     at: float = -inf
@@ -50,7 +50,7 @@ class Seals:
     """Signs and verifies for one process."""
 
     def __init__(self, store: KeyStore, clock: Clock, entropy: Entropy, telemetry: Telemetry) -> None:
-        """Know no keys yet; nothing is asked for before it is needed."""
+        """Start without keys; they are read when they are first needed."""
         self.store = store
         self._clock, self._entropy, self._telemetry = clock, entropy, telemetry
         self._known = _Known()
@@ -65,7 +65,7 @@ class Seals:
         return "" if keys is None else seal.mark(keys, kind, *parts)
 
     def is_marked(self, given: str, kind: str, *parts: str) -> bool:
-        """Return whether *given* is the mark of *parts* by a key of this stage; count a mark that claims to be one and is not."""
+        """Return whether *given* is the mark of *parts* by a key of this stage; count a forged mark."""
         keys = self._keys(KEPT_S) if given else None
         if keys is None:
             return False
@@ -83,7 +83,7 @@ class Seals:
         return f"{marked};{text}" if marked else ""
 
     def detached(self, kind: str, given: str, *parts: str) -> str:
-        """Return the text that `attached` made *given* of, for the same *parts*; "" when it did not."""
+        """Return the text from which `attached` made *given*, for the same *parts*; "" if the mark is not valid."""
         kid, _, rest = given.partition(";")
         mac, _, text = rest.partition(";")
         return text if given and self.is_marked(f"{kid};{mac}", kind, text, *parts) else ""
@@ -100,7 +100,7 @@ class Seals:
     def refusal(self, header: str, body: bytes, audience: str) -> str | None:
         """Return why the seal *header* does not let *body* in for *audience*, one of `sedano.model.seals.seal.REFUSALS`; None when it does.
 
-        Without keys each key is unknown. A key that is not known is looked for once more, at most once in 30 s.
+        Without keys every key is unknown. For an unknown key, the keys are read again, at most once in 30 s.
         """
         now, keys = self._clock.now(), self._keys(KEPT_S)
         why = seal.refusal(header, body, keys.keys if keys is not None else {}, audience, now)
@@ -109,7 +109,7 @@ class Seals:
         return why
 
     def _keys(self, most: float) -> KeySet | None:
-        """Return the keys, as they were at most so many seconds ago, or as they were last when they cannot be had now."""
+        """Return the keys, at most this many seconds old; if they cannot be read now, the last ones that were read."""
         now, known = self._clock.monotonic(), self._known
         if now - known.at >= most and now >= known.next:
             self._known = known = self._asked(known, now)

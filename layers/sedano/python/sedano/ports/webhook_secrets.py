@@ -1,4 +1,4 @@
-"""The port of the secrets by which senders of webhooks sign. Not one of `sedano.ports`: the webhook's function alone has it."""
+"""The port of the secrets with which senders of webhooks sign. Not one of `sedano.ports`: only the webhook function has it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SecretTexts(Protocol):
 def lines_of(text: str) -> tuple[str, ...]:
     """Return the secrets that *text* holds, one a line: the store keeps one text for each webhook.
 
-    White space is not part of them, nor is the byte-order mark with which some editors begin a file.
+    White space around them, and the byte-order mark that some editors write, are ignored.
     """
     lines = [line.strip().removeprefix(_BYTE_ORDER_MARK).strip() for line in text.splitlines()]
     return tuple(line for line in lines if line)
