@@ -49,7 +49,7 @@ def test_states_are_the_ceps_five_or_the_users_own():
     assert worst(WEB, [HEALTHY, UNHEALTHY, DEGRADED]) == UNHEALTHY
     own = health_check("tide", states=("low", "high"))
     assert worst(own, ["low", "high"]) == "high"
-    with pytest.raises(OptionError, match="'healthy' is none of its states low, high"):
+    with pytest.raises(OptionError, match="'healthy' is not one of its states low, high"):
         reported(own, Health("tide"), HEALTHY, NOW)
 
 

@@ -77,7 +77,7 @@ class Breaker:
         _require_count("errors_after", self.errors_after, 1)
         for option, known in (("growth", Growth), ("on_open", OnOpen)):
             if getattr(self, option) not in get_args(known):
-                raise OptionError(f"{option}: {getattr(self, option)!r} is none of {', '.join(get_args(known))}")
+                raise OptionError(f"{option}: {getattr(self, option)!r} is not one of {', '.join(get_args(known))}")
         for check, states in self.checks.items():
             for state, count in states.items():
                 _require_count(f"checks: {check}: {state}", count, 1)

@@ -70,7 +70,7 @@ def reported(check: HealthCheck, known: Health, state: str, now: float, detail: 
         OptionError: the check declares no such state.
     """
     if state not in check.states:
-        raise OptionError(f"health check {check.name}: {state!r} is none of its states {', '.join(check.states)}")
+        raise OptionError(f"health check {check.name}: {state!r} is not one of its states {', '.join(check.states)}")
     since = known.since if known.state == state else now
     return known._replace(state=state, since=since, at=now, detail=detail[:300])
 

@@ -65,7 +65,7 @@ def pair(header: str, value: str) -> str:
         OptionError: tasks cannot be revoked by that header, or the value is empty.
     """
     if header not in HEADERS and not stamps.is_name(header):
-        raise OptionError(f"header: {header!r} is none of {', '.join(HEADERS)}, and no stamp has such a name")
+        raise OptionError(f"header: {header!r} is not one of {', '.join(HEADERS)}, and no stamp has such a name")
     if not value:
         raise OptionError(f"value: {header} needs one")
     return f"{header}={value}"

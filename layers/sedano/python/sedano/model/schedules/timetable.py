@@ -101,7 +101,7 @@ def cron(expression: str, *, tz: str = "UTC", on_gap: OnGap | None = None, on_fo
     read_zone(tz)
     for name, given, known in (("on_gap", on_gap, ON_GAP), ("on_fold", on_fold, ON_FOLD)):
         if given is not None and given not in known:
-            raise OptionError(f"{name}: {given!r} is none of {', '.join(known)}")
+            raise OptionError(f"{name}: {given!r} is not one of {', '.join(known)}")
     return Cron(expression, tz, on_gap, on_fold)
 
 
@@ -229,7 +229,7 @@ def read_timetable(kind: str, values: Sequence[object]) -> Timetable:
             return at(*(_calendar(f"moments[{number}]", moment) for number, moment in enumerate(values)))
     except OptionError as wrong:
         raise OptionError(f"timetable: {kind}: {wrong}") from None
-    raise OptionError(f"timetable: {kind!r} is none of cron, every, at")
+    raise OptionError(f"timetable: {kind!r} is not one of cron, every, at")
 
 
 def _fields(values: Sequence[object], names: Sequence[str]) -> Sequence[object]:
@@ -261,7 +261,7 @@ def _calendar(field: str, value: object) -> datetime:
 def _policy(field: str, value: object, known: Sequence[Policy]) -> Policy | None:
     found = next((policy for policy in known if policy == value), None)
     if found is None and value is not None:
-        raise OptionError(f"{field}: {value!r} is none of {', '.join(known)}")
+        raise OptionError(f"{field}: {value!r} is not one of {', '.join(known)}")
     return found
 
 

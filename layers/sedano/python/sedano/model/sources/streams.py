@@ -135,7 +135,7 @@ def _change(stream: str, record: Mapping[str, Any], now: float) -> TableChange:
     told = _field(record, "dynamodb", dict)
     operation = _field(record, "eventName", str)
     if operation not in OPERATIONS:
-        raise MessageRefused(refusals.STREAM, "eventName", f"is none of {', '.join(OPERATIONS)}")
+        raise MessageRefused(refusals.STREAM, "eventName", f"is not one of {', '.join(OPERATIONS)}")
     return {
         "stream": stream, "id": _id(record), "at": _moment(told, "ApproximateCreationDateTime", now),
         "operation": cast("Operation", operation), "keys": _map(told.get("Keys"), "Keys"), "new": _item(told, "NewImage"),
@@ -193,7 +193,7 @@ def _value(typed: Any, path: str) -> Any:
         raise _wrong(path, "value with its one type", typed)
     ((kind, found),) = typed.items()
     if kind not in _TYPES:
-        raise MessageRefused(refusals.STREAM, path, f"has the type {kind!r:.20}, which is none of {', '.join(_TYPES)}")
+        raise MessageRefused(refusals.STREAM, path, f"has the type {kind!r:.20}, which is not one of {', '.join(_TYPES)}")
     return _TYPES[kind](found, path)
 
 

@@ -62,7 +62,7 @@ class Options:
         self._check_types()
         self._check_times()
         if self.on_duplicate is not None and self.on_duplicate not in ON_DUPLICATE:
-            raise OptionError(f"on_duplicate: {self.on_duplicate!r} is none of {', '.join(ON_DUPLICATE)}")
+            raise OptionError(f"on_duplicate: {self.on_duplicate!r} is not one of {', '.join(ON_DUPLICATE)}")
         if self.dedup_key is not None and self.task_id is not None:
             raise OptionError("dedup_key, task_id: give one of the two, the key decides the id")
         if self.budget is not None and self.budget < 0:
