@@ -98,7 +98,7 @@ def test_the_pages_change_the_project_and_each_change_is_printed(project: Visite
     assert json.loads(project.read("/queues.json"))["rows"][0]["paused"] is True
     assert project.browser.change("/resume?kind=queue&name=default", "open").status == 200
     assert project.browser.change("/limit?kind=concurrency&name=noisy&value=1", "quiet").status == 200
-    assert b"nothing parked is meant" in project.browser.ask("/redrive?kind=all&name=all").body
+    assert b"no parked message matches" in project.browser.ask("/redrive?kind=all&name=all").body
 
 
 def test_a_worker_that_is_killed_leaves_the_pages_open_and_they_show_its_task(project: Visited) -> None:

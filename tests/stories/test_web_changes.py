@@ -230,7 +230,7 @@ def test_a_preview_of_parked_messages_lets_them_be_seen_at_once(shop: Shop) -> N
     assert shop.change(there, reason="").status == 400
     assert shop.change(there, token="x").status == 409
     assert "send 1 parked messages again" in Elements(shop.html(there)).text
-    assert "nothing parked is meant" in Elements(shop.html(Change("redrive", "reason", "other").address)).text
+    assert "no parked message matches" in Elements(shop.html(Change("redrive", "reason", "other").address)).text
 
 
 HOSTILE = '{"args": ["</textarea><script>alert(6)</script>\\u202e\\u007f\\ud83d\\ude00\\n"], "kwargs": {}}'

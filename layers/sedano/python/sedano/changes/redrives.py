@@ -28,7 +28,7 @@ def redrive(app: Sedano, queue: str | None, why: str | None, most: int = MOST) -
     key = None if queue is None else command_queue(queue)
     some = parked(ports, lambda one: key in (None, one.queue) and why in (None, one.reason), most)
     if not some:
-        return hindered("redrive", what, "nothing parked is meant; `sedano parked list` shows the reasons")
+        return hindered("redrive", what, "no parked message matches; `sedano parked list` shows the reasons")
     going = planned(ports, some, app.registry)
     number = sum(one.error is None for one in going)
     lines = (f"send {number} parked messages again, of {len(some)}", *counts(going))
