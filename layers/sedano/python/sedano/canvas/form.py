@@ -39,14 +39,14 @@ class Publishes(Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
 
 class Form(Hinting, Generic[H_co]):
     """A part of a canvas: an immutable *tree* and the *app* that publishes it. `H_co` is the type of the result that publishing returns."""
 
     def __init__(self, tree: Tree, app: Publishes | None) -> None:
-        """Hold *tree*, to be published by *app*; a form without tasks has none."""
+        """Make a form of *tree*, which *app* publishes; None for a form without tasks."""
         self.tree = tree
         self.app = app
         self.task_id: str | None = None
@@ -68,7 +68,8 @@ class Form(Hinting, Generic[H_co]):
     def __or__(self, other: Form[H]) -> Form[H]: ...
 
     def __or__(self, other: Form[Any] | Fork) -> Form[Any]:
-        """Return the chain of this form and *other*: what follows a group is the body of a chord; raise `CanvasError` for anything else."""
+        """Return the chain of this form and *other*; after a group, *other* is the body of a chord. Raise `CanvasError` if it is not a
+        form."""
         mine, app = tree_of(self), self.app or getattr(other, "app", None)
         tree = other if isinstance(other, Fork) else tree_of(other)
         before: tuple[Tree | Fork, ...] = mine.steps if isinstance(mine, Chain) and not mine.watch else (mine,)
@@ -76,25 +77,27 @@ class Form(Hinting, Generic[H_co]):
         return Form(Chain((*before, *after)), app)
 
     def delay(self, *args: Any, **kwargs: Any) -> H_co:
-        """Publish it, with more arguments for what begins it, and return its result."""
+        """Publish the form, with additional arguments for its first tasks, and return its result."""
         return self.apply_async(args, kwargs)
 
     def apply_async(
         self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Unpack[LinkedOptions]
     ) -> H_co:
-        """Publish it with options, which hold for each of its tasks; `countdown` and `eta` for what begins it.
+        """Publish the form with options, which apply to each of its tasks; `countdown` and `eta` apply to its first tasks only.
 
         Args:
-            args: put before the arguments of what begins it.
-            kwargs: put over them.
-            options: see `sedano.model.tasks.signature.Options`; also ``link`` and ``link_error``, and ``task_id``, the id of the whole.
+            args: positional arguments, put before those of its first tasks.
+            kwargs: keyword arguments, which override those of its first tasks.
+            options: see `sedano.model.tasks.signature.Options`; also ``link`` and ``link_error``, and ``task_id``, the id of the whole
+                canvas.
 
         Raises:
-            CanvasError: it cannot be what it was put together from.
+            CanvasError: the parts of the canvas do not fit together.
             OptionError: an option is unknown, or cannot be honoured within a canvas.
-            DuplicateTask: a canvas of this ``task_id`` was published in the last minute, has begun, or has ended and is not forgotten yet.
+            DuplicateTask: a canvas of this ``task_id`` was published in the last minute, has begun, or has ended and its record is still
+                kept.
             UnknownTask: it names a task that the app does not know.
-            ArgumentError, Unserialisable, TooLarge: what a task is given does not fit, and where. Nothing is published then.
+            ArgumentError, Unserialisable, TooLarge: the arguments of a task do not fit; the message names it. Nothing is published.
         """
         first, named = given(args, kwargs)
         changed = self._with(options)
@@ -106,11 +109,11 @@ class Form(Hinting, Generic[H_co]):
         return result
 
     def __invert__(self: Form[Answers[V]]) -> V:
-        """Publish it and wait for its value: `~add.s(2, 2)`."""
+        """Publish the form and wait for its value: `~add.s(2, 2)`."""
         return self.delay().get()
 
     def freeze(self, task_id: str | None = None) -> H_co:
-        """Decide its id now, *task_id* or a fresh one, and return the result that it will have when it is published."""
+        """Set the form's id now (*task_id* or a new one) and return the result that it will have when it is published."""
         if self.app is None and not has_tasks(self.tree):
             empty: H_co = nothing(self.tree)
             return empty
@@ -121,7 +124,8 @@ class Form(Hinting, Generic[H_co]):
         return result
 
     def link(self, callback: F) -> F:
-        """Have *callback* handed its value when it has ended well, beside what follows it; of a chain that is the last step's value.
+        """Call *callback* with the form's value when it succeeds, in parallel with what follows it. The value of a chain is that of its
+        last step.
 
         Returns:
             The callback.
@@ -130,10 +134,10 @@ class Form(Hinting, Generic[H_co]):
         return callback
 
     def link_error(self, errback: F) -> F:
-        """Have *errback* called when it fails: once for each task in it that failed.
+        """Call *errback* when the form fails: once for each task in it that failed.
 
-        It is called with the failed task's id, or, when it takes three arguments, with the failed task's request, the exception (type and
-        message) and the traceback. An immutable one is called with its own arguments.
+        It gets the failed task's id or, if it takes three arguments, the failed task's request, the exception (type and message) and the
+        traceback. An immutable error callback gets its own arguments only.
 
         Returns:
             The error callback.
@@ -151,26 +155,26 @@ class Form(Hinting, Generic[H_co]):
         return self._with(options)
 
     def clone(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Self:
-        """Return a copy with more arguments for what begins it: *args* before its own, *kwargs* over its own."""
+        """Return a copy with additional arguments for its first tasks: *args* precede the existing ones, *kwargs* override them."""
         first, named = given(args, kwargs)
         return self._changed(applied(self.tree, first, named))
 
     def stamp(self, **stamps: str) -> Self:
-        """Return a copy whose tasks carry these stamps besides their own; every task that they cause inherits them.
+        """Return a copy whose tasks carry these stamps in addition to their own; every task that they publish inherits them.
 
         Raises:
-            OptionError: a name or a value cannot be one, or all stamps together are more than 256 characters.
+            OptionError: a name or a value is not valid, or all stamps together are longer than 256 characters.
         """
         return self._with({"stamps": stamps})
 
     def needs_app(self) -> Publishes:
-        """Return the app that publishes it.
+        """Return the app that publishes this form.
 
         Raises:
-            CanvasError: it has none.
+            CanvasError: it has no app.
         """
         if self.app is None:
-            raise CanvasError(f"{shown(self.tree)}: no app publishes this; make it by app.signature(…), or combine it with what an app has")
+            raise CanvasError(f"{shown(self.tree)}: it has no app; make it with app.signature(…), or combine it with one that has an app")
         return self.app
 
     def _with(self, options: Mapping[str, Any]) -> Self:
@@ -198,15 +202,15 @@ def tree_of(part: object) -> Tree:
     """Return the tree of *part*, a copy of what it is now.
 
     Raises:
-        CanvasError: it is not a form.
+        CanvasError: *part* is not a form.
     """
     if not isinstance(part, Form):
-        raise CanvasError(f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(part).__name__}")
+        raise CanvasError(f"a canvas consists of signatures (task.s(…)) and forms of them, not {type(part).__name__}")
     if part.task_id is None:
         return part.tree
     if isinstance(part.tree, TaskNode):
         return optioned(part.tree, {"task_id": part.task_id})
-    raise CanvasError("a frozen chain, group or chord has its id already and cannot be part of another; freeze the whole")
+    raise CanvasError("a frozen chain, group or chord already has its id and cannot be part of another; freeze the whole canvas instead")
 
 
 def has_tasks(tree: Tree | Fork) -> bool:
@@ -227,7 +231,7 @@ def errback_of(errback: object) -> TaskNode:
     """Return the step of an error callback."""
     tree = tree_of(errback)
     if not isinstance(tree, TaskNode) or tree.links or tree.errors or tree.forks:
-        raise CanvasError("an error callback is one signature without callbacks of its own; let it publish what else is to be done")
+        raise CanvasError("an error callback must be one signature without callbacks; publish further tasks in its body")
     if tree.signature.options.task_id is not None:
         raise CanvasError(
             f"error callback {tree.signature.task}: each failed task calls it once, each time under another id; leave out task_id, "
@@ -237,14 +241,14 @@ def errback_of(errback: object) -> TaskNode:
 
 
 def several(value: object) -> Iterable[Any]:
-    """Return *value* as several: none, one, or a list of them."""
+    """Return *value* (None, one value, or a list) as a list of values."""
     if value is None:
         return ()
     return value if isinstance(value, list | tuple) else (value,)
 
 
 def shown(tree: Tree | Fork) -> str:
-    """Return *tree* as a line for people."""
+    """Return *tree* as one line for messages."""
     if isinstance(tree, TaskNode):
         return tree.signature.task
     if isinstance(tree, Chain):

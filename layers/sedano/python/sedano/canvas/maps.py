@@ -18,7 +18,7 @@ from sedano.model.tasks.signature import Options, Signature
 def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> Sig[Any]:
     """Return the signature of one message that calls the task of *spec* for each of *items*; *star*: each is a list of arguments.
 
-    It is immutable, as Celery's: the value of the step before it is not passed to it. Time limits of the task hold for each call.
+    It is immutable, as in Celery: the value of the step before it is not passed to it. The task's time limits apply to each call.
 
     Raises:
         ArgumentError: the arguments of one call do not fit.

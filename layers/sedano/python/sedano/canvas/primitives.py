@@ -1,4 +1,4 @@
-"""Several tasks together: chain, group, chord, fork, chunks."""
+"""Forms of several tasks: chain, group, chord, fork, chunks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ T4 = TypeVar("T4")
 
 
 class chain(Form[H_co]):  # noqa: N801 - Celery's name
-    """Tasks after one another, each handed the value of the one before; what follows a group runs when all of it has ended.
+    """Tasks in sequence, each called with the value of the one before; the step after a group runs when all members have ended.
 
-    A chain of one is that one.
+    A chain of one form is that form.
     """
 
     @overload
@@ -60,7 +60,7 @@ class chain(Form[H_co]):  # noqa: N801 - Celery's name
 
 
 class group(Form[GroupResult[V_co]]):  # noqa: N801 - Celery's name
-    """Tasks side by side; its value is the list of theirs, in order."""
+    """Tasks in parallel; the value of the group is the list of their values, in order."""
 
     @overload
     def __init__(self: group[T1], one: Form[Answers[T1]], /) -> None: ...
@@ -99,15 +99,14 @@ class group(Form[GroupResult[V_co]]):  # noqa: N801 - Celery's name
         return self.apply_async(args, kwargs)
 
     def delay(self, *args: Any, **kwargs: Any) -> GroupResult[V_co]:
-        """Publish all members, with more arguments for each, and return their results."""
+        """Publish all members, with additional arguments for each, and return their results."""
         return super().delay(*args, **kwargs)
 
     def skew(self, start: float = 1.0, stop: float | None = None, step: float = 1.0) -> group[V_co]:
         """Return a copy whose members begin one after another: the first after *start* seconds, each *step* seconds later, at most *stop*.
 
         Raises:
-            OptionError: a number of seconds is missing, or below 0. A wait longer than a task of a canvas can have is refused when it is
-                published.
+            OptionError: a number of seconds is missing, or below 0. A delay longer than a canvas allows is refused when it is published.
         """
         delays = (start + number * step for number in count())
         whole = Group(
@@ -137,7 +136,7 @@ class chord(Form[H_co]):  # noqa: N801 - Celery's name
             header: forms, or a group of them.
             body: the form that runs when every member has ended.
             on_failure: ``fail``: the body does not run when a member failed, and ends with the error of the first; ``outcomes``: it runs,
-                and is handed for each member a mapping with its ``id``, its ``state``, and its ``value`` or its ``error``.
+                with a list of one mapping for each member: its ``id``, its ``state``, and its ``value`` or its ``error``.
 
         Raises:
             CanvasError: the header holds an object that is not a form, or *on_failure* is neither of the two.
@@ -183,17 +182,17 @@ class chord(Form[H_co]):  # noqa: N801 - Celery's name
 
 
 class chunks(group[V_co]):  # noqa: N801 - Celery's name
-    """A list of arguments in parts, each worked off by one message: a group of `starmap`s."""
+    """A list of arguments split into parts, each processed by one message: a group of `starmap`s."""
 
     def group(self) -> group[V_co]:
-        """Return it as the group that it is."""
+        """Return the chunks as a group."""
         return self
 
 
 class fork(Fork):  # noqa: N801 - a form like the others
-    """Side branches in a chain: handed the value of the step before, beside what follows it. No task waits for them.
+    """Side branches of a chain: they get the value of the step before and run in parallel with the next step. No task waits for them.
 
-    A failure of one is recorded and calls the canvas's error callbacks; it does not fail the canvas.
+    A failure of a branch is recorded and calls the canvas's error callbacks; it does not fail the canvas.
     """
 
     app: Publishes | None
@@ -214,7 +213,7 @@ def _several(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the forms in *parts*: they themselves, or those of the one iterable among them."""
     if len(parts) == 1 and not isinstance(parts[0], Form | Fork):
         if not isinstance(parts[0], Iterable) or isinstance(parts[0], str | bytes | dict):
-            raise CanvasError(f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(parts[0]).__name__}")
+            raise CanvasError(f"a canvas consists of signatures (task.s(…)) and forms of them, not {type(parts[0]).__name__}")
         return tuple(parts[0])
     return parts
 

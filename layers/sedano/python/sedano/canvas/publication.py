@@ -1,8 +1,9 @@
 """Publishing a canvas: its messages, and the results that it will have.
 
-A canvas is one message, whatever its size: its pages are written first, and the workers carry it on from there. So a canvas with a mistake
-is not published at all, a publisher that dies leaves a whole one or none, and a published canvas continues after every crash. The
-publications of a running task are in the record of its end until they are sent, so the members of a plain group need no launch there.
+A canvas is one message, whatever its size: its pages are written first, and the workers continue from there. So an invalid canvas is not
+published at all, a publisher that dies has published all of it or nothing, and a published canvas continues after every crash. The
+publications of a running task are stored in the record of its end until they are sent, so the members of a plain group need no launch
+there.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from sedano.result import AsyncResult, Derived, GroupResult
 from sedano.result.publication import publish as publish_task
 
 MOST_OUTBOX = 100
-"""A plain group of up to so many members that a task publishes lies in its outbox; larger ones are launched, as everywhere else."""
+"""A task puts a plain group of at most this many members into its outbox; larger groups are launched, as everywhere else."""
 MOST_EAGER = 100
-"""A group of more plain tasks has results that are made when they are looked at."""
+"""The results of a group of more plain tasks are made when they are used."""
 Result = AsyncResult[Any] | GroupResult[Any]
 
 
@@ -63,13 +64,13 @@ def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Any:
 
 
 def _reserve(outlet: Outlet, canvas_id: str, delay: int) -> None:
-    """Keep the id that its user chose for a canvas to this publication until it begins, or for a minute beyond its *delay* (seconds).
+    """Reserve the id that the user chose for a canvas until the canvas begins, or for a minute beyond its *delay* (seconds).
 
     A publisher that dies between this and its message has published nothing, and the id is free again after that minute. Inside a task,
     whose publications are repeated under their ids, nothing is reserved.
 
     Raises:
-        DuplicateTask: a canvas of this id was published in the last minute, or has begun, or ended and is not forgotten yet.
+        DuplicateTask: a canvas with this id was published in the last minute, or has begun, or has ended and its record is still kept.
     """
     if CURRENT.get() is not None:
         return
@@ -107,8 +108,8 @@ def results(
         canvas_id: its id.
         parent: the result of what it waits for.
         group: the group that it is a member of: its launch, or its id when it is not launched.
-        followed: something waits for all of it, so it has a join.
-        follows: it is among the children of what it waits for.
+        followed: a step waits for all of it, so it has a join.
+        follows: its parent lists it among its children.
     """
     outer = group if isinstance(group, AsyncResult) else None
     if isinstance(made, Group):

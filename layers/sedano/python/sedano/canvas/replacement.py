@@ -1,4 +1,4 @@
-"""Changes of a canvas by a running task in it: replace the task, and add members to its chord."""
+"""Changes of a canvas by one of its running tasks: replace the task, or add members to its chord."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from sedano.result import AsyncResult
 
 
 def replace(form: object, app: Publishes) -> NoReturn:
-    """End the running task, one of *app*, here, and let *form* answer in its place: under its id, before the tasks that follow it.
+    """End the running task of *app* and let *form* provide its result: under the task's id, and before the tasks that follow it.
 
-    The task's earlier publications remain. A group or a chord answers with one value, a group with the list.
+    The task's earlier publications remain. The value of a chord is that of its body, the value of a group a list.
 
     Raises:
-        Replaced: always, to leave the body; let it pass.
+        Replaced: always, to leave the body; do not catch it.
         CanvasError: *form* is not a form.
-        HopLimit: the task was tried and replaced too often.
-        OptionError: the task runs in order (``serial_key=``), and its replacement would not.
+        HopLimit: the task was attempted and replaced too often.
+        OptionError: the task runs in order (``serial_key=``), and its replacement would not do so.
         SedanoError: no task is running here.
     """
     context = _running("replace")
@@ -42,33 +42,33 @@ def replace(form: object, app: Publishes) -> NoReturn:
         raise unordered("what replaces a task runs", own_task.queue)
     attempt = context.command.attempt + 1
     if attempt >= MAX_EXECUTIONS:
-        raise HopLimit(f"replace: task {context.id} was tried and replaced {MAX_EXECUTIONS} times; that is the limit")
+        raise HopLimit(f"replace: task {context.id} was attempted and replaced {MAX_EXECUTIONS} times, which is the limit")
     own = context.command.lineage
     extra = resuming(attempt, context.command.place, own.hops, own.budget)
     instead = normal(tree_of(form), joined=True)
     if own_id(instead) not in (None, context.id):
-        raise CanvasError(f"replace: what answers for {context.id} has that id, so it cannot be {own_id(instead)}; leave out task_id")
+        raise CanvasError(f"replace: the replacement of task {context.id} has its id, so it cannot be {own_id(instead)}; leave out task_id")
     draft = begun(outlet, instead, context.id, _watching(context, outlet), extra)
     raise Replaced(draft.asking(member=context.command.member))
 
 
 def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
-    """Add *form* to the chord that the running task, one of *app*, is a member of, and return its result.
+    """Add *form* to the chord that the running task of *app* belongs to, and return its result.
 
     Its value follows those of the header, in the order in which members were added; the body waits for it.
 
     Raises:
-        CanvasError: the task is not a member of a chord, or something follows it there; or *form* is not a form.
+        CanvasError: the task is not a member of a chord, or not the last step of its member; or *form* is not a form.
         SedanoError: no task is running here.
     """
     context = _running("add_to_chord")
     if not isinstance(form, Form):
-        raise CanvasError(f"what is added to a chord is a signature (task.s(…)) or a form, not {type(form).__name__}")
+        raise CanvasError(f"only a signature (task.s(…)) or a form can be added to a chord, not {type(form).__name__}")
     place, outlet = context.command.place, (form.app or app).outlet
     if context.command.member is None:
         raise CanvasError(f"task {context.id} is not a member of a chord, so there is nothing to add to")
     if place is not None and find(place, Plans(outlet.ports.blobs).load).next is not None:
-        raise CanvasError(f"task {context.id} is not what its part of the chord ends with; add where that part ends")
+        raise CanvasError(f"task {context.id} is not the last step of its member of the chord; add to the chord in that last step")
     join_id, number = derived_id(context.id, ADDED), len(context.added)
     more = normal(tree_of(form), joined=True)
     task_id = own_id(more) or derived_id(join_id, number)
@@ -88,5 +88,5 @@ def _watching(context: TaskContext, outlet: Outlet) -> list[str]:
 def _running(what: str) -> TaskContext:
     context = CURRENT.get()
     if context is None:
-        raise SedanoError(f"no task is running here; `{what}` is for the body of a task")
+        raise SedanoError(f"no task is running here; use `{what}` in the body of a task")
     return context

@@ -38,28 +38,28 @@ class Sig(Form[AsyncResult[V_co]]):
         return self.spec.task
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the task's body here and now, as a plain call; nothing is published and no callback is called.
+        """Run the task's body in this process, as a plain call; nothing is published and no callback is called.
 
         Raises:
-            UnknownTask: the app does not know the task.
+            UnknownTask: the app does not declare the task.
         """
         spec, call = self.needs_app().outlet.registry.tasks.get(self.task), self.spec.clone(args, kwargs)
         if spec is None:
-            raise UnknownTask(f"no task {self.task!r} in this app; a task of another one can only be published")
+            raise UnknownTask(f"this app has no task {self.task!r}; a task of another app can be published, but not called")
         return spec.function(*call.args, **call.kwargs)
 
     def delay(self, *args: Any, **kwargs: Any) -> AsyncResult[V_co]:
-        """Publish it, with more arguments if it is not immutable."""
+        """Publish the signature, with additional arguments if it is not immutable."""
         return super().delay(*args, **kwargs)
 
     def election(self, *, mode: Mode = "faithful", timeout: int = TIMEOUT_S) -> AsyncResult[V_co]:
-        """Let the cluster elect a worker, and dispatch it once; see `Control.election`.
+        """Let the cluster elect a worker that dispatches this signature once; see `Control.election`.
 
         Raises:
-            CanvasError: it has callbacks, which an election does not carry.
+            CanvasError: the signature has callbacks, which an election cannot dispatch.
         """
         if self.tree != TaskNode(self.spec):
-            raise CanvasError("what is elected for is one signature without callbacks; let the task publish them")
+            raise CanvasError("an election dispatches one signature without callbacks; publish further tasks in its body")
         outlet = self.needs_app().outlet
         task_id = self.task_id or self.spec.options.task_id or outlet.drafting.fresh_id()
         return elect(outlet, task_id, "task", self.spec, task_id, mode=mode, timeout=timeout)
@@ -75,8 +75,8 @@ def signature(
         name: the task's name.
         args: its arguments.
         kwargs: its keyword arguments.
-        app: what publishes it; by default whatever it is combined with (see also `app.signature`).
-        immutable: results are not handed on to it.
+        app: the app that publishes it; by default the app of the forms that it is combined with (see also `app.signature`).
+        immutable: results of previous tasks are not passed to it.
         options: see `sedano.model.tasks.signature.Options`; also ``link`` and ``link_error``.
     """
     return Sig(Signature(name, *given(args, kwargs), immutable=immutable), app).set(**options)
