@@ -196,10 +196,10 @@ def test_a_group_is_saved_and_found_again_by_another_process(stage: Stage, shop:
 def test_a_group_that_cannot_be_saved_or_found_says_why(shop: Shop, processes: Processes) -> None:
     some = group(shop.add.s(n, n) for n in range(2)).delay()
     for nameless in (GroupResult(some.results), GroupResult([], group_id="g")):
-        with pytest.raises(OptionError, match="only one with an id and results"):
+        with pytest.raises(OptionError, match="no id or no results and cannot be saved"):
             nameless.save()
     GroupResult(some.results, group_id="g").save()
-    with pytest.raises(OptionError, match="another one was saved as g"):
+    with pytest.raises(OptionError, match="the id g belongs to another saved or deleted group"):
         GroupResult(some.results[:1], group_id="g").save()
     with pytest.raises(NoResult, match="no group is saved as unknown"):
         GroupResult.restore("unknown", shop.app)

@@ -1,4 +1,4 @@
-"""The result of one task: a handle that reads the ledger when asked, and costs nothing until then. Celery's names."""
+"""The result of one task: a handle that reads the ledger only when it is used, with Celery's names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Answers(Protocol[R_co]):
 
 
 class AsyncResult(Hinting, Generic[R_co]):
-    """The result of one task. A record that has ended never changes, so it is read once and kept."""
+    """The result of one task. The record of an ended task never changes, so it is read once and kept."""
 
     __slots__ = (
         "_parent", "_reader", "_root_id", "beside", "followers", "group_id", "id", "keeps", "keyed", "launch", "name", "outlet",
@@ -49,14 +49,14 @@ class AsyncResult(Hinting, Generic[R_co]):
         Args:
             outlet: where it was published.
             task_id: its id.
-            keeps: it keeps a result.
+            keeps: whether the task keeps a result.
             parent: the result that it waits for: the step before it in a chain, or the header of the chord whose body it is.
             group_id: the group that it is a member of.
-            root_id: the task that everything began with; by default the parent's, or itself.
+            root_id: the first task of the canvas; by default the parent's root, or the task itself.
             name: the task's name, as far as it is known here.
-            follows: the parent shall know of it.
+            follows: add it to the children of its parent.
             launch: the command that publishes it with the rest of its group, when a worker does that.
-            keyed: names its arguments, where a deduplication key binds them (`sedano.model.ledger.dedup_keys`).
+            keyed: the digest of its arguments, if a deduplication key binds them (`sedano.model.ledger.dedup_keys`).
 
         Raises:
             OptionError: *task_id* is not an id.
@@ -110,13 +110,13 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     @property
     def root_id(self) -> str:
-        """The id of the task that everything began with, as far as this handle knows."""
+        """The id of the first task of the canvas, as far as this handle knows."""
         before = self.parent or self.launch
         return self._root_id or (before.root_id if before is not None else self.id)
 
     @property
     def parent_id(self) -> str | None:
-        """The id of what published it: the step before it, or the launch of its group or of its header, which has that group's id."""
+        """The id of the task that published it: the step before it, or the launch of its group or header, which has that group's id."""
         within = self.parent is not None and self.parent.launch is self.launch
         before = self.parent if within or self.launch is None else self.launch
         return before.id if before is not None else None
@@ -133,9 +133,9 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     @property
     def state(self) -> str:
-        """The task's state now; PENDING also when nothing is known of it (publishing writes nothing).
+        """The current state of the task. Also PENDING if the task has no record, because publishing writes none.
 
-        One that never runs, because what it waits for did not succeed, is FAILURE.
+        FAILURE if it never runs, because a task that it waits for did not succeed.
         """
         record = self.reader.look()
         if record is None:
@@ -160,16 +160,16 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     @property
     def retries(self) -> int | None:
-        """How often it was tried again so far, or None when nothing is known of it."""
+        """How often it was retried so far; None if the task has no record."""
         record = self.record()
         return record.attempt if record is not None else None
 
     def record(self) -> TaskRecord | None:
-        """Return what the ledger holds about the task now."""
+        """Return the task's current record."""
         return self.reader.record()
 
     def ready(self) -> bool:
-        """Return whether the task ended, or never runs."""
+        """Return whether the task has ended, or will never run."""
         return self.reader.ended() is not None
 
     def successful(self) -> bool:
@@ -177,16 +177,16 @@ class AsyncResult(Hinting, Generic[R_co]):
         return self.state == states.SUCCESS
 
     def failed(self) -> bool:
-        """Return whether it ended without success, for any reason, or never runs."""
+        """Return whether the task ended without success, for any reason, or will never run."""
         record = self.reader.ended()
         return record is not None and record.state != states.SUCCESS
 
     def waiting(self) -> bool:
-        """Return whether it has not ended yet."""
+        """Return whether the task has not ended yet."""
         return not self.ready()
 
     def wait(self, timeout: float | None = None) -> TaskRecord:
-        """Wait until the task ended and return its record; that of the ancestor that failed, when it therefore never runs.
+        """Wait until the task has ended and return its record. If an ancestor failed, so that it never runs, return the ancestor's record.
 
         Args:
             timeout: seconds to wait at most; None waits for ever.
@@ -216,14 +216,14 @@ class AsyncResult(Hinting, Generic[R_co]):
 
         Args:
             timeout: seconds to wait at most; None waits for ever.
-            propagate: raise what the task raised, or the ancestor that kept it from running; otherwise return it.
+            propagate: raise the error of the task, or of the ancestor that kept it from running; False returns the error instead.
             callback: called with the task's id and its value.
 
         Raises:
             RemoteError: the task failed; the type's name, message and traceback are data.
             TaskRevoked: it was revoked before it ran; `TaskExpired`, which is one, when it expired.
-            KeyReused: other arguments were published under its deduplication key before; these have not run.
-            NoResult: nothing is kept to wait for, or it was forgotten.
+            KeyReused: its deduplication key was used before with other arguments, so this call has not run.
+            NoResult: the task keeps no result, or its result was forgotten.
             ResultTimeout, WaitInsideTask, WaitInsideLoop: see `wait`.
         """
         value = waited(self.reader.gets(timeout, propagate))
@@ -232,7 +232,7 @@ class AsyncResult(Hinting, Generic[R_co]):
         return value
 
     def maybe_throw(self) -> Any:
-        """Raise what the task raised, if it ended so; return its value, or None while it has not ended."""
+        """Raise the task's error if it failed; return its value if it succeeded, or None while it has not ended."""
         value = self.result
         if isinstance(value, Exception) and self.failed():
             raise value
@@ -244,13 +244,13 @@ class AsyncResult(Hinting, Generic[R_co]):
 
     @property
     def graph(self) -> Any:
-        """The tasks that hang together with this one, and which waits for which: `graph.edges`, `graph.to_mermaid()`."""
+        """The tasks of the same canvas and their dependencies: `graph.edges`, `graph.to_mermaid()`."""
         return later.graph_of(self)
 
     def collect(self, timeout: float | None = None) -> Coming[tuple[Any, Any]]:
-        """Wait for this task and all that follows from it, and yield each with its value, parents first (Celery's `collect`).
+        """Wait for this task and all of its descendants, and yield each result with its value, parents first (Celery's `collect`).
 
-        Where an event loop runs, in an ``async for``.
+        Use ``async for`` on an event loop.
 
         Args:
             timeout: seconds to wait at most for each.
@@ -258,15 +258,15 @@ class AsyncResult(Hinting, Generic[R_co]):
         return Coming(collected(self, timeout))
 
     def progress(self) -> Progress:
-        """Return how many tasks of the canvas up to this one ended, how many of those without success, and how many there are."""
+        """Return how many tasks of the canvas up to this one have ended, how many of those without success, and how many there are."""
         return counted(self.outlet, [*before(self), self])
 
     def revoke(self, *, terminate: bool = False, canvas: bool = False) -> None:
-        """Revoke the task: before it runs; one that runs is marked, see `Control.revoke`.
+        """Revoke the task, so that it does not run. A running task is marked; see `Control.revoke`.
 
         Args:
-            terminate: a running body meets it at its next `current().check()`.
-            canvas: revoke also all that it waits for, so that the canvas that ends with it stops.
+            terminate: `TaskRevoked` is raised in a running body at its next `current().check()`.
+            canvas: also revoke all tasks that it waits for, so that the canvas that ends with this task stops.
 
         Raises:
             Unavailable: the ledger did not answer; revoking again is safe.
@@ -274,8 +274,8 @@ class AsyncResult(Hinting, Generic[R_co]):
         revoke_all(self.outlet, [*(before(self) if canvas else ()), self], terminate=terminate)
 
     def forget(self) -> None:
-        """Drop the stored result and those of all that it waited for. The records stay until they age out, so that a late copy of a message
-        is still recognised.
+        """Delete the stored result and those of all tasks that it waited for. The records stay until they expire, so that a late copy of a
+        message is still recognised.
         """
         forget_all(self.outlet, [*before(self), self])
 

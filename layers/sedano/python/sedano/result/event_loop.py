@@ -26,7 +26,7 @@ class Ended(NamedTuple):
 
 
 async def finished(steps: Waits[R]) -> R:
-    """Return what *steps* end with."""
+    """Return the final value of *steps*."""
     answer = None
     while not isinstance(step := await asyncio.to_thread(_step, steps, answer), Ended):
         answer = await _taken(step)
@@ -34,7 +34,7 @@ async def finished(steps: Waits[R]) -> R:
 
 
 async def arriving(steps: Steps[T]) -> AsyncIterator[T]:
-    """Yield what *steps* yield, but for their pauses and what they want to read."""
+    """Yield the values of *steps*, without their pauses and read requests."""
     answer = None
     while not isinstance(step := await asyncio.to_thread(_step, steps, answer), Ended):
         if isinstance(step, PollPause | Wanted):
@@ -45,7 +45,7 @@ async def arriving(steps: Steps[T]) -> AsyncIterator[T]:
 
 
 def _step(steps: Generator[T, Any, Any], answer: Found | None) -> T | Ended:
-    """Go on to the next pause or value, or to the end."""
+    """Continue to the next pause or value, or to the end."""
     try:
         return steps.send(answer)
     except StopIteration as over:  # which no future can carry
@@ -64,7 +64,7 @@ class Desk:
     """The shared reader of the waits on one loop: one read at a time; the next reads everything that was requested meanwhile."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, outlet: ResultOutlet) -> None:
-        """Read at *outlet* for who waits on *loop*."""
+        """Read records through *outlet* for the waits on *loop*."""
         self._loop, self._outlet = loop, outlet
         self._turn = asyncio.Lock()
         self._open = set[str]()
@@ -72,7 +72,7 @@ class Desk:
         self._reading = 0
 
     async def read(self, ids: Sequence[str]) -> Found:
-        """Return the records of *ids*, and of others; raise what reading these alone raises."""
+        """Return the records of *ids*, and of others; raise the error of reading these alone."""
         if self._next is None or self._next.done() or len(self._open) + len(ids) > READ_AT_ONCE:
             self._open = set()
             self._next = self._loop.create_task(self._together(self._open))

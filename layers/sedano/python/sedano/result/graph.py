@@ -51,7 +51,7 @@ def graph_of(result: Any) -> Graph:
 
 
 def _reached(result: Any) -> Iterator[Any]:
-    """Yield every result that hangs together with *result*, each once."""
+    """Yield every result of the canvas of *result*, each once."""
     seen: set[str] = set()
     waiting = [*before(result), result]
     while waiting:

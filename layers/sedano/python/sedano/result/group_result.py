@@ -1,4 +1,4 @@
-"""The results of a group: its members in order, an id together, and their parents. Celery's names.
+"""The results of a group: its members in order, their common id, and their parents. Celery's names.
 
 A saved group can be found again by another process, another day: it is one record of the ledger for a group of any size. The record has the
 ids and the structure of the results, not the values. The record's id is derived from the group's; it is written once, never changed, and it
@@ -32,7 +32,7 @@ class RestoringApp(Protocol):
 
     @property
     def outlet(self) -> ResultOutlet:
-        """The way out."""
+        """The publisher."""
 
 
 class GroupResult(ResultSet[V_co]):
@@ -49,7 +49,7 @@ class GroupResult(ResultSet[V_co]):
             group_id: the group's id, by which it can be saved.
             parent: what the members wait for.
             join_id: the join at which the members arrive.
-            follows: the parent shall know of it.
+            follows: add it to the children of its parent.
             launch: the command that publishes the members, when a worker does that.
         """
         super().__init__(())
@@ -62,7 +62,7 @@ class GroupResult(ResultSet[V_co]):
 
     @property
     def root_id(self) -> str | None:
-        """The id of the task that everything began with, as far as this handle knows."""
+        """The id of the first task of the canvas, as far as this handle knows."""
         return self.parent.root_id if self.parent is not None else self.id
 
     @property
@@ -77,7 +77,7 @@ class GroupResult(ResultSet[V_co]):
 
     @property
     def graph(self) -> Any:
-        """The tasks that hang together with this group, and which waits for which: `graph.edges`, `graph.to_mermaid()`."""
+        """The tasks of the same canvas and their dependencies: `graph.edges`, `graph.to_mermaid()`."""
         return later.graph_of(self)
 
     def save(self) -> None:
@@ -99,14 +99,14 @@ class GroupResult(ResultSet[V_co]):
         return _restore(group_id, app.outlet)
 
     def delete(self) -> None:
-        """Forget that the group was saved; the results of its members stay."""
+        """Delete the saved group; the results of its members stay."""
         if self.id:
             self.outlet.ports.ledger.forget([_saved_id(self.id)])
 
 
 def _save(group: GroupResult[Any]) -> None:
     if not group.id or not len(group):
-        raise OptionError("group: only one with an id and results can be saved; GroupResult(results, group_id=…)")
+        raise OptionError("group: it has no id or no results and cannot be saved; write GroupResult(results, group_id=…)")
     outlet: ResultOutlet = group.outlet
     text = codec.encode_value(_path(group, ()), "group")
     inline = text if len(text) <= INLINE_BYTES else None
@@ -121,7 +121,7 @@ def _save(group: GroupResult[Any]) -> None:
         raise answer
     found = answer.record
     if not answer.accepted and (found is None or (found.result, found.result_ref) != (inline, ref)):
-        raise OptionError(f"group: another one was saved as {group.id}, or it was deleted; a group's id is used once")
+        raise OptionError(f"group: the id {group.id} belongs to another saved or deleted group; use a new id")
 
 
 def _restore(group_id: str, outlet: ResultOutlet) -> GroupResult[Any]:
@@ -131,7 +131,7 @@ def _restore(group_id: str, outlet: ResultOutlet) -> GroupResult[Any]:
         raise NoResult(f"no group is saved as {group_id}; save it with result.save() where it was published")
     group = _read(outlet, outlet.gathering.value(record), None, None)
     if not isinstance(group, GroupResult):
-        raise NoResult(f"what is saved as {group_id} is not a group")
+        raise NoResult(f"{group_id} is not the id of a saved group; give the id of a GroupResult")
     return group
 
 

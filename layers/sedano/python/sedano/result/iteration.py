@@ -33,12 +33,12 @@ Pair = tuple[Any, Any]
 
 
 class Coming(Iterator[T]):
-    """Values one after another: for a `for`, or on an event loop for an `async for`, which does not block it."""
+    """Values one after another, for a `for` loop, or for an `async for` loop, which does not block the event loop."""
 
     __slots__ = ("_steps",)
 
     def __init__(self, steps: Steps[T]) -> None:
-        """Yield what *steps* yield, but for their pauses and what they want to read."""
+        """Yield the values of *steps*, without their pauses and read requests."""
         self._steps = steps
 
     def __next__(self) -> T:
@@ -81,12 +81,12 @@ def as_they_end(some: Any, timeout: float | None, propagate: bool) -> Steps[Pair
 
 
 def values_as_they_end(some: Any, timeout: float | None, propagate: bool) -> Steps[Any]:
-    """Yield what `as_they_end` does without the results themselves."""
+    """Yield the values that `as_they_end` yields, without the results."""
     return (step if isinstance(step, PollPause) else step[1] for step in as_they_end(some, timeout, propagate))
 
 
 def collected(result: Any, timeout: float | None) -> Steps[Pair]:
-    """Wait for *result* and all that follows from it, and yield each with its value, parents first."""
+    """Wait for *result* and all of its descendants, and yield each with its value, parents first."""
     for one in following(result):
         value = yield from in_order(one, timeout, True) if is_set(one) else one.reader.gets(timeout)
         yield one, value

@@ -1,4 +1,4 @@
-"""The results of the members of a large group: made when they are looked at, from one id and a number."""
+"""The results of the members of a large group, made from one id and a number when they are used."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from sedano.result.async_result import AsyncResult
 
 
 def publish(outlet: Outlet, signature: Signature) -> AsyncResult[Any]:
-    """Publish *signature* and return its result; wait for its end first where its options say so (``on_duplicate="wait"``)."""
+    """Publish *signature* and return its result; with ``on_duplicate="wait"``, wait for the end of the task first."""
     draft = outlet.publish(signature)
     asked = draft.command
     result: AsyncResult[Any] = AsyncResult(outlet, asked.task_id, keeps=not asked.ignore_result, keyed=draft.keyed)

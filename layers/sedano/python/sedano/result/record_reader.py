@@ -25,7 +25,7 @@ class RecordReader:
         self._line: EarlierTasks | None = None
 
     def record(self) -> TaskRecord | None:
-        """Return what the ledger holds about the task now."""
+        """Return the task's current record."""
         return self._kept or self._keep(self._of.outlet.ports.ledger.read([self._of.id]).get(self._of.id))
 
     def look(self) -> TaskRecord | None:
@@ -38,7 +38,7 @@ class RecordReader:
         return record if has_ended(record) else None
 
     def waits(self, timeout: float | None = None) -> Waits[TaskRecord]:
-        """Wait as `AsyncResult.wait` does, and leave it to the caller to take the pauses."""
+        """Wait as `AsyncResult.wait` does; the caller makes the pauses."""
         self.check()
         patience, task_id = Patience(self._of.outlet, timeout), self._of.id
         while not has_ended(record := (yield from self._looks())):
@@ -46,11 +46,11 @@ class RecordReader:
         return cast("TaskRecord", record)
 
     def gets(self, timeout: float | None = None, propagate: bool = True) -> Waits[Any]:
-        """Wait as `AsyncResult.get` does, and leave it to the caller to take the pauses."""
+        """Wait as `AsyncResult.get` does; the caller makes the pauses."""
         return self.value_of((yield from self.waits(timeout)), propagate)
 
     def check(self) -> None:
-        """Raise when there is nothing to wait for, or when waiting here would hold up more than the caller; see `AsyncResult.wait`."""
+        """Raise if there is nothing to wait for, or if waiting would block more than the caller; see `AsyncResult.wait`."""
         task_id = self._of.id
         if not self._of.keeps:
             why = "keeps no result (ignore_result, or batch): there is nothing to wait for"
@@ -74,7 +74,7 @@ class RecordReader:
         self._kept = None
 
     def look_behind_another(self) -> None:
-        """Look at the ancestors anew: the result has another parent."""
+        """Read the ancestors again, because the result has another parent."""
         self._line = None
 
     def _looks(self) -> Waits[TaskRecord | None]:

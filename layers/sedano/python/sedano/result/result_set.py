@@ -1,6 +1,6 @@
 """The results of several tasks, with Celery's names.
 
-Records of many tasks are read a hundred to a call, in order, and no more than needed: the first hundred that are missing, not all of them.
+Records of many tasks are read in order, a hundred per call, and no more than needed: the first hundred missing ones, not all.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ResultSet(Generic[V_co]):
         return self.ids() == other.ids() if isinstance(other, ResultSet) else NotImplemented
 
     def __hash__(self) -> int:
-        """Return the hash of its first task, because equal sets must have equal hashes; so do not change one that is a key of a dict."""
+        """Return the hash of the first task, because equal sets must have equal hashes; so do not change a set that is a key of a dict."""
         first = next(leaves(self.members()), None)
         return hash(first.id if first is not None else None)
 
@@ -69,17 +69,17 @@ class ResultSet(Generic[V_co]):
         self.results = list(dict.fromkeys([*self.results, *map(_result, results)]))
 
     def discard(self, result: Any) -> None:
-        """Take *result* out, if it is there."""
+        """Remove *result* if the set contains it."""
         self.results = [one for one in self.results if one != result]
 
     def remove(self, result: Any) -> None:
-        """Take *result* out; raise `KeyError` when it is not there."""
+        """Remove *result*; raise `KeyError` if the set does not contain it."""
         if result not in self.results:
             raise KeyError(result)
         self.discard(result)
 
     def clear(self) -> None:
-        """Take all results out."""
+        """Remove all results."""
         self.results = []
 
     def members(self) -> Sequence[Any]:
@@ -92,14 +92,14 @@ class ResultSet(Generic[V_co]):
         return [found.id_of(n) for n in range(len(found))] if isinstance(found, Derived) else ids_of(found)
 
     def progress(self) -> Progress:
-        """Return how many of the tasks ended, how many of those without success, and how many there are.
+        """Return how many of the tasks have ended, how many of those without success, and how many there are.
 
-        A group that something follows is asked by its join, which is one item for 128 members; another one by its tasks' records.
+        For a group that another step follows, this reads its join (one item for 128 members); for others, the records of the tasks.
         """
         return counted(self.outlet, [self]) if next(leaves(self.members()), None) is not None else Progress(0, 0, 0)
 
     def completed_count(self) -> int:
-        """Return how many tasks ended well."""
+        """Return how many tasks have succeeded."""
         progress = self.progress()
         return progress.done - progress.failed
 
@@ -142,7 +142,7 @@ class ResultSet(Generic[V_co]):
 
         Args:
             timeout: seconds to wait at most, for all together; None waits for ever.
-            propagate: raise what the first in order that failed raised; otherwise the exception is one of the values.
+            propagate: raise the error of the first failed task in order; False returns errors among the values.
             callback: called with each task's id and its value, in order.
 
         Raises:
@@ -163,15 +163,15 @@ class ResultSet(Generic[V_co]):
     def iterate(self, timeout: float | None = ..., *, propagate: bool) -> Coming[V_co | Exception]: ...
 
     def iterate(self, timeout: float | None = None, propagate: bool = True) -> Coming[Any]:
-        """Yield the values as the tasks end, whichever ends first; see `get`. Where an event loop runs, in an ``async for``."""
+        """Yield the values in the order in which the tasks end; see `get`. Use ``async for`` on an event loop."""
         return Coming(values_as_they_end(self, timeout, propagate))
 
     def iter_native(self, timeout: float | None = None, propagate: bool = False) -> Coming[tuple[Any, V_co | Exception]]:
-        """Yield each result with its value (its exception, when it failed) as the tasks end, whichever ends first; see `iterate`."""
+        """Yield each result with its value (its error, if it failed) in the order in which the tasks end; see `iterate`."""
         return Coming(as_they_end(self, timeout, propagate))
 
     def maybe_throw(self) -> None:
-        """Raise what the first in order that failed so far raised."""
+        """Raise the error of the first task in order that has failed so far."""
         for some in in_hundreds(list(leaves(self.members()))):
             found = read(self.outlet, [one.id for one in some])
             for one in some:
@@ -187,13 +187,13 @@ class ResultSet(Generic[V_co]):
             revoke_all(outlet, some, terminate=terminate)
 
     def forget(self) -> None:
-        """Drop the stored results; see `AsyncResult.forget`."""
+        """Delete the stored results; see `AsyncResult.forget`."""
         some = [*before(self), self]
         if (outlet := _published_at(some)) is not None:
             forget_all(outlet, some)
 
     def forgotten(self) -> None:
-        """Let the results that were made already read their records anew."""
+        """Let the existing results read their records again."""
         if not isinstance(self.results, Derived):
             for result in self.results:
                 read_anew(result)
@@ -224,7 +224,7 @@ class ResultSet(Generic[V_co]):
 def _result(given: Any) -> Any:
     """Return the result that was *given*; raise `OptionError` when it is none."""
     if not isinstance(given, AsyncResult | ResultSet):
-        raise OptionError(f"results: {given!r} is not a result; give what delay() returned, or app.result(…) of an id")
+        raise OptionError(f"results: {given!r} is not a result; give the value of delay(), or app.result(id)")
     return given
 
 

@@ -33,7 +33,7 @@ def before(result: Any) -> list[Any]:
 
 
 def following(result: Any) -> Iterator[Any]:
-    """Yield *result* and all that follows from it, each once; what follows from one is asked for when that one was dealt with."""
+    """Yield *result* and all of its descendants, each once; the children of one are read after that one was yielded."""
     waiting, seen = [result], set[int | str]()
     while waiting:
         one = waiting.pop(0)
@@ -45,9 +45,9 @@ def following(result: Any) -> Iterator[Any]:
 
 
 def steps_before(result: Any) -> list[str]:
-    """Return the ids of the single tasks that have to end well before *result* can begin, the earliest first.
+    """Return the ids of the single tasks that must succeed before *result* can begin, the earliest first.
 
-    The launch of a group is among them, its members are not: what follows a group has a record as soon as one of them failed.
+    They include the launch of a group but not its members: the step after a group has a record as soon as a member fails.
     """
     ids: list[str] = []
     for one in (*before(result), result):
@@ -114,7 +114,7 @@ def revoke_all(outlet: ResultOutlet, results: Iterable[Any], *, terminate: bool)
 
 
 def forget_all(outlet: ResultOutlet, results: list[Any]) -> None:
-    """Forget what all tasks in *results* said."""
+    """Delete the stored results of all tasks in *results*."""
     for some in in_hundreds(ids_of(results)):
         outlet.ports.ledger.forget(some)
     for result in results:
@@ -122,7 +122,7 @@ def forget_all(outlet: ResultOutlet, results: list[Any]) -> None:
 
 
 def read_anew(result: Any) -> None:
-    """Let *result*, and those that it holds, read their records anew when they are asked next."""
+    """Let *result*, and the results in it, read their records again at the next use."""
     if is_set(result):
         result.forgotten()
     else:

@@ -1,7 +1,7 @@
 """Waiting for results: how often the ledger is read, which keys are read, and when no result can follow any more.
 
-A task that an ancestor's failure kept from running has no record of its own unless a caller is expected to wait for it (the end of a
-canvas). So a wait for a task inside a canvas reads its `EarlierTasks` as well: the tasks that had to end well before it could begin.
+A task that never runs, because an ancestor failed, has no record unless a caller is expected to wait for it (the end of a canvas). So a
+wait for a task inside a canvas also reads its `EarlierTasks`: the tasks that must succeed before it can begin.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 FIRST_PAUSE_S, MOST_PAUSE_S = AWS_LOOKS
-"""The pauses over ports that name no others (`Ports.looks`)."""
+"""The default pauses, for ports that name no others (`Ports.looks`)."""
 GROWTH = 1.5
 UNRUN: Mapping[str, type[TaskRevoked]] = {
     row.error_type: getattr(errors, row.error_type, TaskRevoked) for row in states.ROWS.values() if row.dependents == states.REVOKED
 }
-"""The errors of tasks that never ran because they, or what they needed, were revoked or expired: by name, as a record holds them."""
+"""The errors of tasks that never ran because they, or tasks that they waited for, were revoked or expired; by the name in the record."""
 READ_AT_ONCE = 100
 """The most records of one read."""
 
@@ -48,31 +48,31 @@ class ResultOutlet(Protocol):
         """Reads values of records."""
 
     def before_waiting(self) -> None:
-        """Raise when a task or an event loop is running here; send what an open batch holds."""
+        """Raise if a task or an event loop is running here; send the messages of an open batch."""
 
 
 class PollPause(NamedTuple):
-    """A rest between two looks: *seconds* on *clock*. The caller makes it in its own way: by sleeping, or on its event loop."""
+    """A pause of *seconds* on *clock* between two reads. The caller makes it, by sleeping or on its event loop."""
 
     clock: Clock
     seconds: float
 
 
 class Wanted(NamedTuple):
-    """A request of a wait: the records of *ids*. The caller sends them in, read alone or together with the requests of others."""
+    """A request for the records of *ids*. The caller reads them, alone or together with other requests, and sends them into the wait."""
 
     outlet: ResultOutlet
     ids: Sequence[str]
 
 
 Waits = Generator[PollPause | Wanted, Any, R]
-"""A wait, one look at a time: yields what it wants and the pauses in between, and returns what was waited for."""
+"""A wait as a generator: it yields requests and pauses, and returns the result."""
 Steps = Generator[PollPause | Wanted | T, Any, None]
 """Values as they arrive, and between them the requests for records and the pauses."""
 
 
 def waited(steps: Waits[R]) -> R:
-    """Return what *steps* end with, reading what they want and sleeping through their pauses."""
+    """Return the final value of *steps*: read the requested records and sleep during the pauses."""
     answer = None
     while True:
         try:
@@ -83,7 +83,7 @@ def waited(steps: Waits[R]) -> R:
 
 
 def taken(step: PollPause | Wanted) -> dict[str, TaskRecord] | None:
-    """Take this *step* of a wait on this thread; return what is to be sent into the wait."""
+    """Take this *step* of a wait on this thread; return the value to send into the wait."""
     if isinstance(step, Wanted):
         return read(step.outlet, step.ids)
     step.clock.sleep(step.seconds)
@@ -94,7 +94,7 @@ def must_be_id(given: object, name: str = "task_id") -> str:
     """Return the id that was *given* as *name*.
 
     Raises:
-        OptionError: it is none.
+        OptionError: it is not an id.
     """
     if isinstance(given, str) and given:
         return given
@@ -114,7 +114,7 @@ UNSEEN = ": no worker has begun it, or nothing was published under this id"
 
 
 class Patience:
-    """The pauses of one wait: short at first, then longer, and none beyond the caller's *timeout* (seconds; None: without an end)."""
+    """The pauses of one wait: short at first, then longer, and none after the caller's *timeout* (seconds; None: no limit)."""
 
     def __init__(self, outlet: ResultOutlet, timeout: float | None) -> None:
         """Begin to wait.
@@ -124,7 +124,7 @@ class Patience:
         """
         given: object = timeout
         if given is not None and (not isinstance(given, int | float) or isinstance(given, bool) or isnan(given)):
-            raise OptionError(f"timeout: {timeout!r} is not a number of seconds; give one, or None to wait for ever")
+            raise OptionError(f"timeout: {timeout!r} is not a number of seconds; give a number, or None to wait for ever")
         self._clock = outlet.ports.clock
         self._timeout = timeout
         self._until = None if timeout is None else self._clock.monotonic() + timeout
@@ -132,7 +132,7 @@ class Patience:
         self._pause = self._looks.first
 
     def rest(self, missing: str, task_id: str, why: str = "") -> PollPause:
-        """Return the next pause; raise `ResultTimeout`, which says what is *missing* and *why*, *task_id* of it, when no time is left."""
+        """Return the next pause. When no time is left, raise `ResultTimeout` with what is *missing*, its *task_id*, and *why*."""
         if self._until is not None and self._clock.monotonic() >= self._until:
             raise ResultTimeout(f"{missing} within {self._timeout} s{why}; app.control.explain({task_id!r}) shows why")
         seconds = self._pause if self._until is None else max(0.0, min(self._pause, self._until - self._clock.monotonic()))
@@ -140,18 +140,18 @@ class Patience:
         return PollPause(self._clock, seconds)
 
     def soon(self) -> None:
-        """Begin again with short pauses: something has happened."""
+        """Start again with short pauses, because a task has ended."""
         self._pause = self._looks.first
 
 
 class EarlierTasks:
-    """The tasks that had to end well before another could begin, the earliest first. A task that has succeeded is not read again.
+    """The tasks that must succeed before another can begin, the earliest first. A task that has succeeded is not read again.
 
-    Usually one more key is read than without it; more at a time when the wait begins late, or much happens between two looks.
+    Usually this reads one more key; it reads more if the wait begins late, or if many tasks end between two reads.
     """
 
     def __init__(self, ids: Sequence[str]) -> None:
-        """Look at *ids*."""
+        """Watch the tasks *ids*."""
         self._ids = ids
         self._at = 0
         self._stride = 1
@@ -161,10 +161,10 @@ class EarlierTasks:
         return self._ids[self._at : self._at + self._stride]
 
     def learn(self, records: Mapping[str, TaskRecord]) -> bool:
-        """Take in the *records* of those ahead; return whether more can be learnt at once.
+        """Note the *records* of the tasks ahead; return whether reading again now can show more.
 
         Raises:
-            Broken: one of them ended without success, so the tasks after it never run.
+            Broken: one of these tasks ended without success, so the tasks after it never run.
         """
         at = self._at  # counted from here, for another thread may wait for the same task and learn the same
         ahead = self._ids[at : at + self._stride]
@@ -190,7 +190,7 @@ class Broken(Exception):
 
 
 def look(outlet: ResultOutlet, ids: Sequence[str], line: EarlierTasks) -> dict[str, TaskRecord]:
-    """Return the records of *ids*, and learn of *line* all that is known now.
+    """Return the records of *ids*, and read as far along *line* as tasks have ended.
 
     Raises:
         Broken: the line is broken, and none of *ids* has a record.
@@ -199,7 +199,7 @@ def look(outlet: ResultOutlet, ids: Sequence[str], line: EarlierTasks) -> dict[s
 
 
 def looks(outlet: ResultOutlet, ids: Sequence[str], line: EarlierTasks) -> Waits[dict[str, TaskRecord]]:
-    """Look as `look` does, and leave the reading to the caller."""
+    """Do the same as `look`; the caller reads the records."""
     found: dict[str, TaskRecord] = dict((yield Wanted(outlet, [*ids, *line.ahead()])))
     try:
         while line.learn(found):
@@ -211,7 +211,7 @@ def looks(outlet: ResultOutlet, ids: Sequence[str], line: EarlierTasks) -> Waits
 
 
 def read(outlet: ResultOutlet, ids: Sequence[str]) -> dict[str, TaskRecord]:
-    """Return the records of *ids*, a hundred to a call."""
+    """Return the records of *ids*, a hundred per call."""
     found: dict[str, TaskRecord] = {}
     for some in in_hundreds(ids):
         found |= outlet.ports.ledger.read(some)
@@ -219,7 +219,7 @@ def read(outlet: ResultOutlet, ids: Sequence[str]) -> dict[str, TaskRecord]:
 
 
 def in_hundreds(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Yield *ids* in runs of what one call reads."""
+    """Yield *ids* in groups that one call can read."""
     return (ids[start : start + READ_AT_ONCE] for start in range(0, len(ids), READ_AT_ONCE))
 
 
@@ -229,10 +229,10 @@ def has_ended(record: TaskRecord | None) -> bool:
 
 
 def error_of(record: TaskRecord) -> Exception | None:
-    """Return what the ended task of *record* raised, or None when it succeeded.
+    """Return the error of the ended task of *record*; None if it succeeded.
 
     Raises:
-        NoResult: it was forgotten.
+        NoResult: its result was forgotten.
     """
     if record.forgotten:
         _refuse(record, "its result was forgotten")
@@ -253,7 +253,7 @@ def value_of(outlet: ResultOutlet, record: TaskRecord) -> Any:
     """Return the value of the succeeded task of *record*, restored by the task's annotation where this app knows the task.
 
     Raises:
-        NoResult: it kept none.
+        NoResult: the task kept no result.
     """
     if record.result is None and record.result_ref is None:
         _refuse(record, "it keeps no result (ignore_result)")
