@@ -209,7 +209,7 @@ def test_a_workflow_with_a_step_that_keeps_order_is_refused_where_it_is_declared
             sent = Step(warehouse.ship.s(order, "out"), after=packed)
 
     for step in ("step 'packed': compensate: task ship", "step 'sent': task ship"):
-        assert f"{step} keeps order (serial_key), and a run begins its steps in none; let a step call its delay()" in str(refused.value)
+        assert f"{step} keeps order (serial_key), but a run starts its steps in no fixed order; let a step call" in str(refused.value)
 
 
 def test_what_the_queue_does_not_take_is_raised_and_nothing_comes_later_in_its_place(warehouse: Warehouse, world: World) -> None:

@@ -99,7 +99,7 @@ def test_what_a_run_left_undone_is_told_and_undone_or_declared_undone(world: tes
     run = said(capsys, "start", BREAD).strip()
     world.drain()
     assert "not undone: step dough (RuntimeError: the bin is full)" in said(capsys, "show", run).splitlines()
-    assert f"flow run {run} did not leave baked undone; it left dough" in said(capsys, "retry", run, "--undone", "baked", code=5)
+    assert f"flow run {run}: baked cannot be marked as undone, only dough" in said(capsys, "retry", run, "--undone", "baked", code=5)
     assert said(capsys, "retry", run) == "FAILING\n"
     world.drain()
     bakery.BROKEN.clear()

@@ -11,7 +11,7 @@
     run = Fulfil.delay(order=7)
     run.get()                                   # {"pack": […]}
 
-`load(app, "fulfil.toml")` declares the same in a file. `runs`, `find`: look at what runs, and pause, resume, cancel, retry it.
+`load(app, "fulfil.toml")` reads a workflow from a file. `runs` and `find` return runs: inspect, pause, resume, cancel or retry them.
 """
 
 from __future__ import annotations

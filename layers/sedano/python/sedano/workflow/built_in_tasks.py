@@ -1,6 +1,6 @@
 """The tasks that are in every worker: those that direct workflows, and bulk changes. Their code is loaded with the first command.
 
-A client may start a workflow from a file that the workers' app does not name; so they all know how to direct one.
+A client may start a workflow from a file that the workers' app does not declare, so all workers can direct flow runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sedano.workflow.names import BULK, COLLECT, PATIENT, PATROL, WORKFLOW, Work
 
 
 def enlist(app: WorkflowApp) -> None:
-    """Make *app* one whose workers direct flow runs and make bulk changes, unless it is already."""
+    """Let the workers of *app* direct flow runs and make bulk changes; calling it again changes nothing."""
     if WORKFLOW in app.registry.tasks:
         return
 
@@ -47,7 +47,8 @@ def enlist(app: WorkflowApp) -> None:
 
 
 def collect(results: Sequence[Any], kept: Sequence[Sequence[Any]] = ()) -> list[Any]:
-    """Return the results of a `map` in the order of its items; *kept*: number and result of each that had ended well before."""
+    """Return the results of a `map` in the order of its items; *kept*: number and result of each call that succeeded in an earlier
+    attempt."""
     whole, known = list(results), {int(number): value for number, value in kept}
     for number in sorted(known):
         whole.insert(number, known[number])

@@ -1,11 +1,11 @@
-"""A workflow as a class: its inputs and steps are the class's attributes, their names the attributes' names.
+"""Workflows as classes: the inputs and steps are attributes of the class, named as the attributes are.
 
     class Fulfil(Workflow, app=app, version="3"):
         order = Input(int)
         price = Step(price_order.s(order))
         charge = Step(charge_card.s(price["total"]), compensate=refund.s(order))
 
-Nothing in the body runs a task: a step means its result, `price["total"]` for a part of it, `price["total"] > 100` for a condition.
+The body runs no task: a step represents its result, `price["total"]` a part of it, and `price["total"] > 100` a condition.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Declared(Placeholder):
     """An input or a step: a value with a name, which is the attribute's."""
 
     def __init__(self) -> None:
-        """Note where it is declared."""
+        """Remember the place of the declaration."""
         super().__init__(self)
         self.name = ""
         frame = sys._getframe(2)  # noqa: SLF001 - the line of the class's body
@@ -65,11 +65,12 @@ class Step(Declared):
 
     Args:
         call: a task's signature, `task.s(…)`; among its arguments may be inputs, other steps, and parts of them.
-        after: steps that have to end first although nothing is taken from them.
-        when: a condition, or several that must all hold; a step means "its result is true". Otherwise it is skipped.
-        compensate: the signature that undoes it, once it has ended well, when the run fails or is cancelled.
-        retry: how often, or by which policy, it is begun again after its task has failed for good.
-        time_limit: seconds from its publication after which it is revoked and has failed.
+        after: steps that must end first, although their results are not used.
+        when: a condition, or several that must all hold; a step as a condition means that its result is true. If they do not hold, the step
+            is skipped.
+        compensate: the signature that undoes the step if it has succeeded and the run fails or is cancelled.
+        retry: how often, or by which policy, the step is started again after its task has failed and is not retried any more.
+        time_limit: seconds after its publication; then the step is revoked and counts as failed.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Step(Declared):
 
 
 class _Body(dict[str, Any]):
-    """The names of a class's body; a step or input that another one of the same name replaces is remembered."""
+    """The names of a class's body; it remembers a step or input that a later one of the same name replaces."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,29 +124,29 @@ class _Body(dict[str, Any]):
 
 
 class Meta(type):
-    """Makes a declared workflow of a class: reads its body, checks it, binds it to its app."""
+    """Turns a class into a declared workflow: reads its body, checks it, binds it to its app."""
 
     @classmethod
     def __prepare__(cls, name: str, bases: tuple[type, ...], /, **options: Any) -> _Body:
-        """Return what collects the body."""
+        """Return the mapping that collects the body."""
         return _Body()
 
     def __new__(
         mcs, name: str, bases: tuple[type, ...], body: _Body, app: WorkflowApp | None = None, version: str = "1",
         on_failure: OnFailure = "compensate", workflow: str | None = None,
     ) -> Any:  # fmt: skip
-        """Make the class; raise `WorkflowInvalid` with everything that is wrong with it."""
+        """Make the class; raise `WorkflowInvalid` with all problems of the workflow."""
         made = cast("type[Workflow]", super().__new__(mcs, name, bases, dict(body)))
         if not bases:
             return made
         if app is None:
-            raise OptionError(f"class {name}(Workflow): say which app runs it: class {name}(Workflow, app=app)")
+            raise OptionError(f"class {name}(Workflow): name the app that runs it: class {name}(Workflow, app=app)")
         options = {"workflow": workflow or name.lower(), "version": version, "on_failure": on_failure, "doc": (made.__doc__ or "").strip()}
         type.__setattr__(made, "flow", _flow(app, body, options))
         return made
 
     def __setattr__(cls, name: str, value: object) -> None:
-        """Refuse: a run uses the class exactly as it was checked.
+        """Refuse a change, because a run uses the class exactly as it was checked.
 
         Raises:
             OptionError: always.
@@ -161,15 +162,15 @@ class Meta(type):
         raise OptionError(f"{cls.__name__}.{name} cannot be deleted: a workflow is immutable; declare another class, with another version=")
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: _Body, **options: Any) -> None:
-        """Take the options, which are spent."""
+        """Accept the options, which `__new__` has used."""
         super().__init__(name, bases, dict(body))
 
 
 class Workflow(metaclass=Meta):
     """The base of declared workflows: `class Fulfil(Workflow, app=app, version="3")`.
 
-    Options: *app* runs it; *version* is shown with its runs; *workflow* names it, by default the class's name in small letters;
-    *on_failure*: ``compensate`` undoes what ended well, ``wait`` leaves it until the run is retried or cancelled.
+    Options: *app* runs it; *version* is shown with its runs; *workflow* names it, by default the class's name in lower case; *on_failure*:
+        ``compensate`` undoes the steps that succeeded, ``wait`` leaves them until the run is retried or cancelled.
     """
 
     flow: ClassVar[Flow]
@@ -209,7 +210,7 @@ def _flow(app: WorkflowApp, body: _Body, options: Mapping[str, Any]) -> Flow:
 
 
 def _plain(value: Any, step: str, lists: list[Placeholder]) -> Any:
-    """Return *value* as a file writes it; lists whose items it takes one by one are added to *lists*."""
+    """Return *value* as a file would write it; add the lists of each `each(…)` in it to *lists*."""
     if isinstance(value, Each):
         lists.append(value.of)
     if isinstance(value, Placeholder):

@@ -19,7 +19,8 @@ def as_mermaid(definition: Definition, states: Mapping[str, str], calls: Calls) 
 def as_svg(definition: Definition, states: Mapping[str, str], calls: Calls, note: str = "") -> str:
     """Return the graph of *definition* as an SVG picture, with a *note* beside the title.
 
-    *states* are those of its steps by name; *calls* of each `map`: how many ended well, how many ended otherwise, how many there are.
+    *states* are the states of its steps by name; *calls* has for each `map` how many calls succeeded, how many failed, and how many there
+    are.
     """
     from sedano.model.workflow.svg import svg
 

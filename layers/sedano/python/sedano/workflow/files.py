@@ -19,7 +19,7 @@ MOST_BYTES = 262_144
 MOST_DOTS = 32
 """The most dots in a key: reading a key takes quadratic time."""
 MOST_DEPTH = 200
-"""How deeply arrays and tables are nested at most: the reader recurses, and a program may have raised Python's own limit."""
+"""The deepest nesting of arrays and tables: the reader recurses, and a program may have raised Python's own limit."""
 _BRACKETS = re.compile(r"[\[\]{}]")
 _NAMES = re.compile(r"[\w.\"' \t-]+")
 _QUOTES = ('"""', "'" * 3)
@@ -60,8 +60,8 @@ def _toml(file: FilePath, text: str) -> tuple[dict[str, Any], Lines]:
     for names in _NAMES.finditer(text):
         if names[0].count(".") > MOST_DOTS and text[names.end() : names.end() + 1] in ("=", "]"):
             at = text.count("\n", 0, names.start()) + 1
-            raise WorkflowInvalid(file.stem, [f"{file}:{at}: not TOML that is read: a key of more than {MOST_DOTS} dots"])
-    too_deep = WorkflowInvalid(file.stem, [f"{file}:1: not TOML that is read: arrays or tables are nested too deeply"])
+            raise WorkflowInvalid(file.stem, [f"{file}:{at}: a key has more than {MOST_DOTS} dots; write tables instead"])
+    too_deep = WorkflowInvalid(file.stem, [f"{file}:1: arrays or tables are nested too deeply; use fewer levels"])
     if _depth(text) > MOST_DEPTH:
         raise too_deep
     try:

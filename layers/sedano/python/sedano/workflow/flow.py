@@ -32,7 +32,7 @@ Where = Callable[[Path], tuple[str, int]]
 
 
 def known_tasks(app: WorkflowApp) -> dict[str, Known]:
-    """Return what a workflow's checks know of the tasks of *app*."""
+    """Return the facts about the tasks of *app* that the checks of a workflow use."""
     tasks = {name: spec for name, spec in app.registry.tasks.items() if name not in {*BUILT_IN, WORKFLOW, COLLECT, PATROL}}
     return {
         name: Known(spec.function, spec.delivery != "at_least_once" or not spec.ignore_result, not spec.ignore_result, _unfit(spec))
@@ -41,9 +41,9 @@ def known_tasks(app: WorkflowApp) -> dict[str, Known]:
 
 
 def _unfit(spec: TaskSpec) -> str:
-    """Return why calls of the task of *spec* cannot be steps."""
+    """Return why the task of *spec* cannot be a step."""
     if is_fifo(spec.queue):
-        return "keeps order (serial_key), and a run begins its steps in none; let a step call its delay() in the order that is meant"
+        return "keeps order (serial_key), but a run starts its steps in no fixed order; let a step call its delay() in the right order"
     if spec.limits is not None and spec.limits.batch is not None:
         return "runs many calls as one (batch), so nothing can wait for one of them; let a step call its delay()"
     return ""
@@ -62,7 +62,8 @@ def declared(app: WorkflowApp) -> dict[str, list[Flow]]:
 
 
 class Flow:
-    """A workflow of one app. It is immutable: a changed file or class is another version, and runs keep the one that they began with."""
+    """A workflow of one app. It is immutable: a changed file or class is another version, and runs keep the version that they began
+    with."""
 
     def __init__(self, app: WorkflowApp, definition: Definition, problems: Sequence[Problem], where: Where) -> None:
         """Bind *definition* to *app*; *problems* were found while it was read.
@@ -85,7 +86,7 @@ class Flow:
         return f"<Flow {self.definition.name} {self.definition.version}: {len(self.definition.steps)} steps>"
 
     def belongs_to(self, app: WorkflowApp) -> bool:
-        """Say whether *app* runs it."""
+        """Return whether *app* runs it."""
         return self._app is app
 
     def delay(self, **inputs: Any) -> FlowResult:
@@ -98,19 +99,19 @@ class Flow:
     ) -> FlowResult:  # fmt: skip
         """Begin a run and return its handle.
 
-        One message is sent; a worker writes the run down and begins its first steps, so a run begins whole or not at all. Inside a task it
-        is one of the task's follow-ups.
+        It sends one message. A worker stores the run and starts its first steps, so a run starts completely or not at all. Inside a task,
+        the message is one of the task's follow-ups.
 
         Args:
             inputs: the workflow's inputs, by name.
-            run_id: names the run; by default a fresh id. The same id with the same inputs is the same run.
+            run_id: the id of the run; by default a new one. The same id with the same inputs is the same run.
             tenant, stamps: carried by every task of the run.
             budget: how many tasks the run may cause, divided among its steps.
 
         Raises:
             ArgumentError: an input is missing, unknown or of the wrong type.
-            FlowRunReused: a run of this id has begun with something else.
-            OptionError: a stamp cannot be one.
+            FlowRunReused: a run with this id was started with other inputs or another definition.
+            OptionError: a stamp is not valid.
         """
         outlet, definition = self._app.outlet, self.definition
         given = _fitted(definition, inputs)
@@ -146,7 +147,7 @@ class Flow:
         return as_svg(self.definition, {}, {})
 
     def _definition(self, outlet: Outlet) -> BlobRef:
-        """Keep the definition, once a day, for the blob store forgets what is old; return its claim check."""
+        """Store the definition once a day, because the blob store deletes old objects; return its claim check."""
         now = outlet.ports.clock.monotonic()
         if self._kept is None or self._kept[0] is not outlet or now > self._kept[2] + KEPT_S:
             self._kept = (outlet, outlet.ports.blobs.put(encode(self.definition)), now)
@@ -178,4 +179,4 @@ def _refuse_other(outlet: Outlet, run_id: str, ref: BlobRef, given: Mapping[str,
         return
     text = outlet.ports.blobs.get(found.inputs_ref).decode() if found.inputs_ref is not None else found.inputs or "{}"
     if found.definition != ref or codec.decode_value(text) != given:
-        raise FlowRunReused(f"a flow run {run_id} of {found.workflow} {found.version} has begun with other inputs or another definition")
+        raise FlowRunReused(f"a flow run {run_id} of {found.workflow} {found.version} was started with other inputs or another definition")

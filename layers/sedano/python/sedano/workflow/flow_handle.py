@@ -1,4 +1,4 @@
-"""The handle of a flow run: look at it, wait for it, and control it."""
+"""The handle of a flow run: inspect it, wait for it, and control it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Move = Callable[[FlowRun], FlowRun]
 
 
 class StepView(NamedTuple):
-    """A step as people look at it. *calls*: of a `map`, how many calls ended well, how many failed, how many there are."""
+    """A step as shown to people. *calls*: for a `map`, how many calls succeeded, how many failed, and how many there are."""
 
     name: str
     state: str
@@ -51,9 +51,9 @@ class StepView(NamedTuple):
 
 
 class FlowView(NamedTuple):
-    """A run as people look at it; times are epoch seconds, *ended* is 0 as long as it goes on.
+    """A run as shown to people. Times are epoch seconds; *ended* is 0 until the run ends.
 
-    *uncompensated*: why each step that ought to have been undone was not, by name; empty as long as the run goes on.
+    *uncompensated*: the steps that should have been undone but were not, with the reasons, by name; empty until the run ends.
     """
 
     run_id: str
@@ -68,7 +68,7 @@ class FlowView(NamedTuple):
 
 
 class FlowResult:
-    """One run of a workflow. Every property is read from the ledger at its use."""
+    """One run of a workflow. Each property reads the ledger when it is used."""
 
     def __init__(self, app: WorkflowApp, run_id: str) -> None:
         """Refer to the run *run_id* of *app*."""
@@ -87,7 +87,8 @@ class FlowResult:
 
     @property
     def uncompensated(self) -> dict[str, str]:
-        """Why each step that ought to have been undone was not, by name; empty when nothing was left undone, or the run goes on."""
+        """The steps that should have been undone but were not, with the reasons, by name; empty without any, or if the run has not
+        ended."""
         run = self._app.outlet.ports.flow_runs.read(self.id)
         return dict(run.uncompensated) if run is not None else {}
 
@@ -107,14 +108,14 @@ class FlowResult:
         )  # fmt: skip
 
     def get(self, timeout: float | None = None) -> dict[str, Any]:
-        """Wait for the run and return the results of the steps that no other waits for, by name.
+        """Wait for the run and return the results of its last steps (those that no other step waits for), by name.
 
         Args:
             timeout: seconds to wait at most; None waits for ever.
 
         Raises:
-            FlowFailed: it failed or was cancelled; the message names the step, and those that were left undone.
-            ResultTimeout: it did not end in time; a paused run does not.
+            FlowFailed: it failed or was cancelled; the message names the step, and the steps that could not be undone.
+            ResultTimeout: it did not end in time, for example because it is paused.
             WaitInsideTask, WaitInsideLoop: a task, or an event loop, is running here.
         """
         from sedano.result.waits import waited
@@ -137,7 +138,7 @@ class FlowResult:
         return {s.name: self._value(progress, s.name) for s in progress.definition.steps if s.name not in needed}
 
     def value(self, step: str) -> Any:
-        """Return the result of one *step*, None when it was skipped; raise `WrongFlowState` when it has not ended well."""
+        """Return the result of one *step*; None if it was skipped. Raise `WrongFlowState` if it has not succeeded."""
         progress = progress_of(self._app.outlet, self._run())
         known = [s.name for s in progress.definition.steps]
         if step not in known:
@@ -145,7 +146,7 @@ class FlowResult:
         return self._value(progress, step)
 
     def wait(self, timeout: float | None = None) -> FlowRun:
-        """Wait until the run has ended and return it as it is kept; see `get`."""
+        """Wait until the run has ended and return its record; see `get`."""
         from sedano.result.waits import waited
 
         return waited(self._waits(timeout))
@@ -163,46 +164,46 @@ class FlowResult:
             yield patience.rest(f"flow run {self.id} is {run.state if run else states.PENDING} and did not end", self.id)
 
     def pause(self) -> str:
-        """Begin no further step until `resume`; running steps continue. Return the state; raise `WrongFlowState` when it has ended."""
+        """Start no further steps until `resume`; running steps continue. Return the state; raise `WrongFlowState` if the run has ended."""
         return self._change({RUNNING: lambda run: run._replace(state=PAUSED), PAUSED: _as_it_is}, "be paused")
 
     def resume(self) -> str:
-        """Go on after `pause`. A run that goes on anyway is looked at again, which does no harm."""
+        """Continue after `pause`. It does no harm if the run is not paused."""
         going: dict[str, Move] = dict.fromkeys((RUNNING, FAILING, CANCELLING), _as_it_is)
         return self._change({PAUSED: lambda run: run._replace(state=RUNNING), **going}, "be resumed")
 
     def cancel(self) -> str:
-        """Begin no further step, ask those that run to end, and compensate what has ended well.
+        """Start no further steps, ask running steps to end, and compensate the steps that succeeded.
 
         A run that failed and waits (``on_failure = "wait"``) is compensated.
         """
         return self._change({RUNNING: _cancelling, PAUSED: _cancelling, FAILED: self._cancelled, CANCELLING: _as_it_is}, "be cancelled")
 
     def retry(self, undone: Iterable[str] = ()) -> str:
-        """Begin the steps again that failed or were compensated, and those that wait for them; results of steps that ended well are kept.
+        """Start again the steps that failed or were compensated, and those that wait for them; results of successful steps are kept.
 
-        A run that left something undone (`uncompensated`) first goes on with that, and only with that: it is FAILING again (or CANCELLING),
-        and a step whose effect was not undone is not begun a second time. Retry it once more when nothing is left undone. Returns the
-        state.
+        If steps could not be undone (`uncompensated`), the run first repeats their compensations and does nothing else: its state is
+        FAILING (or CANCELLING) again, and a step whose effect was not undone is not started a second time. Call `retry` once more when all
+        are undone. Returns the state.
 
         Args:
-            undone: steps whose compensation failed and that were undone by hand since.
+            undone: steps whose compensation failed and that you have undone by hand.
 
         Raises:
-            WrongFlowState: the run has not failed and was not cancelled, it is older than its tasks' records, or a step of *undone* was not
-                left undone.
+            WrongFlowState: the run has not failed and was not cancelled, it is older than its tasks' records, or a step of *undone* is not
+                one of `uncompensated`.
         """
         names = (undone,) if isinstance(undone, str) else tuple(undone)
         again = partial(self._retried, names)
         return self._change({FAILED: again, CANCELLED: again}, "be retried")
 
     def mermaid(self) -> str:
-        """Return the graph of its steps with their states in Mermaid's language, and how far each `map` is."""
+        """Return the graph of its steps with their states, and the progress of each `map`, in Mermaid's language."""
         progress = self._progress()
         return as_mermaid(progress.definition, _states(progress), _calls(progress))
 
     def svg(self) -> str:
-        """Return the graph of its steps with their states as an SVG picture, and how far each `map` is."""
+        """Return the graph of its steps with their states, and the progress of each `map`, as an SVG picture."""
         progress = self._progress()
         return as_svg(progress.definition, _states(progress), _calls(progress), progress.run.state)
 
@@ -212,7 +213,7 @@ class FlowResult:
     def _run(self) -> FlowRun:
         run = self._app.outlet.ports.flow_runs.read(self.id)
         if run is None:
-            raise UnknownFlowRun(f"no flow run {self.id}; one that was just begun is written down by the first worker that hears of it")
+            raise UnknownFlowRun(f"no flow run {self.id}; if it was just started, no worker has stored it yet")
         return run
 
     def _value(self, progress: FlowProgress, step: str) -> Any:
@@ -220,7 +221,7 @@ class FlowResult:
         if status.state == STEP_SUCCEEDED and status.record is not None:
             return progress.value_of(status.record)
         if status.state in (STEP_FAILED, WAITING, NOT_RUN):
-            raise WrongFlowState(f"step {step} is {status.state}: it has no result")
+            raise WrongFlowState(f"step {step} is {status.state} and has no result")
         return None
 
     def _cancelled(self, run: FlowRun) -> FlowRun:
@@ -235,11 +236,11 @@ class FlowResult:
         left = uncompensated(progress_of(self._app.outlet, run, whole=True))
         wrong = [name for name in undone if name not in left]
         if wrong:
-            raise WrongFlowState(f"flow run {self.id} did not leave {', '.join(wrong)} undone; it left {', '.join(left) or 'nothing'}")
+            raise WrongFlowState(f"flow run {self.id}: {', '.join(wrong)} cannot be marked as undone, only {', '.join(left) or 'none'}")
         return retried(progress_of(self._app.outlet, undone_by_hand(run, undone), whole=True))
 
     def _change(self, moves: Mapping[str, Move], what: str) -> str:
-        """Change the run by compare-and-swap and have a worker look at it; return its state."""
+        """Change the run by compare-and-swap and let a worker direct it; return its state."""
         ports = self._app.outlet.ports
         for _ in range(TRIES):
             run = self._run()
@@ -249,11 +250,11 @@ class FlowResult:
             if ports.flow_runs.change(changed, run, ports.clock.now()).done:
                 self._app.outlet.post([look(changed, self._app.queues[0])])
                 return changed.state
-        raise Unavailable(f"flow run {self.id}: it changed under each of {TRIES} attempts to change it")
+        raise Unavailable(f"flow run {self.id}: others changed it during each of {TRIES} attempts; try again")
 
 
 def _left(run: FlowRun) -> str:
-    """Return what is to be said about what a run left undone."""
+    """Return the text that names the steps which could not be undone."""
     if not run.uncompensated:
         return ""
     return "; not undone: " + ", ".join(f"{name} ({why})" for name, why in run.uncompensated.items())
@@ -272,7 +273,7 @@ def _states(progress: FlowProgress) -> dict[str, str]:
 
 
 def _calls(progress: FlowProgress) -> dict[str, tuple[int, int, int]]:
-    """Return of each `map` whose list is known how many calls ended well, how many did not, and how many there are."""
+    """Return for each `map` whose list is known how many calls succeeded, how many did not, and how many there are."""
     found = {s.name: progress.counted(s) for s in progress.definition.steps if s.each is not None}
     return {name: calls for name, calls in found.items() if calls[2]}
 

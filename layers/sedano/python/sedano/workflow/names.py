@@ -1,4 +1,4 @@
-"""The names of the built-in tasks that direct workflows, and what all of `sedano.workflow` needs of an app."""
+"""The names of the built-in tasks that direct workflows, and the part of an app that `sedano.workflow` needs."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ class WorkflowApp(Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""

@@ -1,8 +1,8 @@
 """The built-in task `sedano.workflow`: asks the rule for the next actions of a flow run and performs them.
 
-It is published beside every step that ends, well or not, by the step's own canvas (`link` and `link_error`). So a crash that the step
-survives does not stop the run. It reads the run's item and the steps' records, and publishes under derived ids; it keeps nothing, so
-running it twice, late, or side by side changes nothing. It is delivered at least once and writes only where the run itself changes.
+The canvas of each step publishes it (`link` and `link_error`) when the step succeeds or fails. So a crash that the step survives does not
+stop the run. It reads the run's item and the steps' records, and publishes under derived ids; it has no state, so running it twice, late,
+or in parallel changes nothing. It is delivered at least once and writes only if the run itself changes.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from sedano.workflow.run_records import progress_of
 from sedano.workflow.watchdog import look
 
 ROUNDS = 20
-"""How often one question is asked anew because its answer was a write; others write as well."""
+"""How often the rule is applied again after a write; other workers write as well."""
 INLINE_INPUTS = 60_000
 PATROL_S = 900
-"""The seconds between the looks at a run that goes on."""
+"""The seconds between two checks of a run that has not ended."""
 HOPELESS = (ArgumentError, BudgetExhausted, MessageRefused, OptionError, TooLarge, UnknownTask, Unserialisable, Skipped, ValueError)
-"""Raised when the step cannot be published as it is; a repetition does not help."""
+"""Raised if a step cannot be published; repeating does not help."""
 
 
 class Directing:
@@ -63,9 +63,9 @@ class Directing:
 
         Args:
             run_id: the run.
-            step: the step that has just ended; None looks at everything.
+            step: the step that has just ended; None checks all steps.
             begin: the run's first data, in the command that begins it.
-            limit: a task's id and the moment (epoch s) when its time is over, in the command that watches it.
+            limit: a task's id and the moment (epoch s) of its time limit, in the command that watches it.
         """
         ports = self._app.outlet.ports
         run = ports.flow_runs.read(run_id) if begin is None else self._begun(run_id, begin)
@@ -76,12 +76,12 @@ class Directing:
         self._direct(run, step)
 
     def patrol(self, run_id: str, number: int, turn: int) -> None:
-        """Look at everything in a run, and again in a while: a command may be parked, and no run may wait for it forever.
+        """Check all steps of a run, and again later: a command may be parked, and the run must not wait for it forever.
 
         Args:
             run_id: the run.
             number: of this patrol; each control operation on the run starts another one, and this one ends.
-            turn: how often it has looked.
+            turn: how many checks it has done.
         """
         run = self._app.outlet.ports.flow_runs.read(run_id)
         if run is None or number != run.patrol or run.state in ENDED:
@@ -90,7 +90,7 @@ class Directing:
             self._look_later(run, turn + 1)
 
     def _direct(self, run: FlowRun, step: str | None) -> FlowRun:
-        """Ask and do, until the answer changes nothing in the run itself; return the run as it is then."""
+        """Apply the rule until it no longer changes the run itself; return the run."""
         context = CURRENT.get()
         if context is None:
             raise SedanoError("sedano.workflow directs flow runs from a worker only")
@@ -99,10 +99,10 @@ class Directing:
             if changed is None:
                 return run
             run = changed
-        raise Unavailable(f"flow run {run.run_id}: it changed under each of {ROUNDS} looks at it")
+        raise Unavailable(f"flow run {run.run_id}: it changed in each of {ROUNDS} rounds")
 
     def _directed(self, run: FlowRun, step: str | None, context: TaskContext) -> FlowRun | None:
-        """Perform the next actions of *run*; return the run if it changed, so that the rule must be asked again."""
+        """Perform the next actions of *run*; return the run if it changed, so that the rule must be applied again."""
         if run.state in ENDED:
             return None
         if self._app.outlet.ports.clock.now() > run.started + LONGEST_RUN_S:
@@ -130,7 +130,7 @@ class Directing:
         found = ports.flow_runs.begin(run, ports.clock.now()).run
         if found is not None and (found.definition, found.inputs, found.inputs_ref) != (run.definition, run.inputs, run.inputs_ref):
             ports.telemetry.count("FlowRunsRefused")
-            ports.telemetry.log("error", "a flow run of this id has begun with something else; the second is not begun", run_id=run_id)
+            ports.telemetry.log("error", "a flow run with this id was started with other inputs or another definition", run_id=run_id)
             return None
         return found
 
@@ -165,7 +165,7 @@ class Directing:
             self._watch(run, step, action.task_id, until)
 
     def _post(self, progress: FlowProgress, step: StepSpec, tree: canvas.Tree, task_id: str) -> None:
-        """Put the canvas of a step into the outbox, as a child of the run: its steps are declared, so none of them spawns the next.
+        """Put the canvas of a step into the outbox as a child of the run: steps are declared, so no step counts as spawned by another.
 
         Raises:
             BudgetExhausted: it has more tasks than the step's share of the run's budget.
@@ -174,14 +174,14 @@ class Directing:
         draft = begun(self._app.outlet, canvas.normal(tree), task_id)
         share = run.budget // number
         if draft.weight > share:
-            more = f"each of its {number} steps may cause {share} of the run's {run.budget}; begin the run with a larger budget"
+            more = f"each of its {number} steps may cause {share} of the run's {run.budget}; start the run with a larger budget"
             raise BudgetExhausted(f"budget: step {step.name} has {draft.weight} tasks, but {more}")
         self._app.outlet.post([draft._replace(lineage=Lineage(run.root_id, run.run_id, run.hops + 1, share))])
 
     def _whole(
         self, progress: FlowProgress, action: Publish | Compensate, call: TaskCall, options: Options, follows: canvas.TaskNode
     ) -> canvas.Tree:
-        """Return a `map` as a canvas: a group of its calls and what collects them, which is the whole's task."""
+        """Return a `map` as a canvas: a group of its calls and the task that collects their results, which has the step's id."""
         step = action.step
         items = progress.items(step)
         if isinstance(action, Publish):
@@ -212,7 +212,7 @@ class Directing:
         self._app.outlet.post([draft._replace(delay=PATROL_S, lineage=Lineage(run.root_id, run.run_id, run.hops + 1, run.budget))])
 
     def _watch(self, run: FlowRun, step: StepSpec, task_id: str, until: float) -> None:
-        """Have this task look again when the time of *task_id* is over."""
+        """Let this task check again when the time limit of *task_id* has passed."""
         left = max(1.0, until - self._app.outlet.ports.clock.now() + 1.0)
         delay = int(min(MAX_DELAY_S, left))
         watch = derived_id(task_id, f"limit/{max(0, int(left - delay))}")
@@ -222,7 +222,7 @@ class Directing:
         self._app.outlet.post([CommandDraft(queue, command, delay)])
 
     def _over(self, run: FlowRun, name: str | None, task_id: str, until: float) -> bool:
-        """Revoke the step whose time is over; return whether the rule must be asked again."""
+        """Revoke the step whose time limit has passed; return whether the rule must be applied again."""
         outlet = self._app.outlet
         progress = progress_of(outlet, run, whole=True)
         step = next((s for s in progress.definition.steps if s.name == name), None)
@@ -237,7 +237,7 @@ class Directing:
         return step.each is None and states.REVOKED in stopped
 
     def _write(self, progress: FlowProgress, what: Action | dict[str, str]) -> FlowRun:
-        """Carry out what changes the run or its tasks, and return the run as it is then."""
+        """Perform an action that changes the run or its tasks, and return the changed run."""
         ports, run = self._app.outlet.ports, progress.run
         if isinstance(what, Stop):
             for task_id in what.task_ids:
@@ -252,7 +252,7 @@ class Directing:
         raise TypeError(f"{what} is published, not written")
 
     def _changed(self, run: FlowRun, changed: FlowRun) -> FlowRun:
-        """Write *changed* if *run* is still stored; return the run that is stored then."""
+        """Write *changed* if *run* is still the stored one; return the stored run."""
         ports = self._app.outlet.ports
         now = ports.clock.now()
         ended = now if changed.state in ENDED else 0.0

@@ -19,7 +19,7 @@ from sedano.ports import Ports
 
 MOST_KNOWN = 16
 _KNOWN: dict[str, Definition] = {}
-"""The definitions that were read last, by digest."""
+"""The latest definitions that were read, by digest."""
 
 
 class FlowRunOutlet(Protocol):
@@ -35,10 +35,10 @@ class FlowRunOutlet(Protocol):
 
 
 def definition_of(ports: Ports, ref: BlobRef) -> Definition:
-    """Return the definition that lies under *ref*; the last few are remembered, for they never change.
+    """Return the definition stored under *ref*; the last few are cached, because they never change.
 
     Raises:
-        MessageRefused: it is not there any more.
+        MessageRefused: it does not exist any more.
     """
     found = _KNOWN.pop(ref.digest, None)
     if found is None:

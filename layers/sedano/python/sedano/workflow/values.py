@@ -19,13 +19,13 @@ class When:
     """A condition on a result; `~` negates it."""
 
     def __init__(self, value: Placeholder, operator: str = "", right: object = None, negated: bool = False) -> None:
-        """Compare *value* with *right*, or ask whether it is true (no operator)."""
+        """Compare *value* with *right*, or test whether it is true (no operator)."""
         if isinstance(right, Placeholder):
             raise OptionError("a condition compares a result with a value; compare two results in a step of its own")
         self.value, self.operator, self.right, self.negated = value, operator, right, negated
 
     def condition(self, step: str) -> Condition:
-        """Return the condition that it is in the step *step*."""
+        """Return this condition for the step *step*."""
         return Condition(self.value.ref(step), self.operator, self.right, self.negated)
 
     def __invert__(self) -> When:
@@ -33,9 +33,9 @@ class When:
         return When(self.value, self.operator, self.right, not self.negated)
 
     def __bool__(self) -> bool:
-        """Refuse to be true or false: no result is known where a workflow is declared."""
+        """Refuse to be true or false: no result is known when a workflow is declared."""
         raise OptionError(
-            "a condition is decided when the workflow runs; give several as a tuple, when=(a > 1, ~b), not with `and` or `not`"
+            "a condition is evaluated when the workflow runs; write when=(a > 1, ~b) instead of `and` and `not`"
         )
 
 
@@ -47,16 +47,16 @@ class Placeholder:
         self.owner, self.path, self.maybe, self.item = owner, path, maybe, item
 
     def ref(self, step: str) -> Ref:
-        """Return the reference that it is in the step *step*."""
+        """Return this placeholder as a reference for the step *step*."""
         return Ref(ITEM if self.item else self.owner.name if self.owner is not None else step, self.path, self.maybe)
 
     def __getitem__(self, part: str | int) -> Placeholder:
-        """Return what lies under a key, or at an index."""
+        """Return a placeholder for the part under a key or at an index."""
         return Placeholder(self.owner, (*self.path, part), self.maybe, self.item)
 
     @property
     def or_none(self) -> Placeholder:
-        """The same, but None when the step was skipped; without it, a step that takes from a skipped step is skipped too."""
+        """The same value, but None if the step was skipped; otherwise a step that uses a skipped step is skipped too."""
         return Placeholder(self.owner, self.path, True, self.item)
 
     def is_in(self, values: Sequence[Any]) -> When:
@@ -98,8 +98,8 @@ class Placeholder:
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        """Refuse to be true or false: it is not known where a workflow is declared."""
-        raise OptionError("a result is not known where a workflow is declared; say when=… on the step that depends on it")
+        """Refuse to be true or false: the result is not known when a workflow is declared."""
+        raise OptionError("a result is not known when a workflow is declared; write when=… on the step that depends on it")
 
     def _compared(self, operator: str, other: object) -> When:
         return When(self, operator, other)

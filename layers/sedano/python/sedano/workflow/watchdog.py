@@ -1,4 +1,4 @@
-"""The patrol of a run: a command that looks at everything in it now and then, so that no step waits for a lost message."""
+"""The patrol of a run: a command that checks all of its steps periodically, so that no step waits for a lost message."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sedano.workflow.names import PATROL
 
 
 def look(run: FlowRun, queue: str, turn: int = 0) -> CommandDraft:
-    """Return the command that looks at everything in *run*, and again now and then until it has ended; *turn*: how often it did.
+    """Return the command that checks all steps of *run* periodically until it has ended; *turn*: how many checks it has done.
 
-    It is claimed, unlike the others: a copy of it that published the next one as well would never be got rid of.
+    Unlike the other commands it is claimed: an unclaimed copy would also publish the next check, and so would never end.
     """
     name = derived_id(run.run_id, f"patrol/{run.patrol}/{turn}")
     args = (run.run_id, run.patrol, turn)

@@ -1,7 +1,7 @@
-"""YAML with the line of everything, by PyYAML's safe loader: plain data, no tags of its own, no object is ever made.
+"""YAML with line numbers, by PyYAML's safe loader: plain data, no custom tags, no objects.
 
-A short text can describe a large value: an alias repeats everything at its anchor, and aliases nest. So the parts are counted as
-they would be walked, before a value is made of them, and numbers and moments may be only so long.
+A short text can describe a large value: an alias repeats everything at its anchor, and aliases nest. So the parts are counted, each alias
+with everything that it repeats, before values are made, and the length of numbers and moments is limited.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEXT = "tag:yaml.org,2002:str"
 
 
 class _TooMuch(ValueError):
-    """A document is more than is read, at *line*."""
+    """A document exceeds a limit at *line*."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
