@@ -31,11 +31,12 @@ TIMES = {1: "once", 2: "twice"}
 
 
 class Died(BaseException):
-    """The process is gone: nothing of it runs any more. No `except Exception` of a body sees it; `finally` does."""
+    """The process died: none of its code runs any more. `except Exception` in a body does not catch it; `finally` runs."""
 
 
 class PortCall(NamedTuple):
-    """A call of a port: by which *process*, its *name* (`ledger.record`), in whose *body*, and at which *sides* a process can die."""
+    """A call of a port: the *process* that makes it, its *name* (`ledger.record`), the task in whose *body* it is made, and the *sides* at
+    which a process can die."""
 
     process: str
     name: str
@@ -58,7 +59,7 @@ class Point(NamedTuple):
         """Return the point that *text* names: `31-after`, `31-before` or `doubled`.
 
         Raises:
-            OptionError: it names none.
+            OptionError: it does not name a point.
         """
         number, _, side = text.partition("-")
         if text == DOUBLED:
@@ -70,9 +71,9 @@ class Point(NamedTuple):
 
 @dataclass
 class CrashWatch:
-    """Notes the calls that the processes of a world make, and lets one die at *point*; None: at none.
+    """Notes the calls that the processes of a world make, and kills one at *point*; None kills none.
 
-    *runs*: how often each task's body ran, those included that a death cut off. *fired*: the point was reached.
+    *runs*: how often each task's body ran, including runs that a death interrupted. *fired*: the point was reached.
     """
 
     point: Point | None = None
@@ -95,7 +96,7 @@ class CrashWatch:
         return answer
 
     def received(self, process: str) -> None:
-        """Note that *process* was handed messages; it can die with them in its hands."""
+        """Note that *process* received messages; it can die while it holds them."""
         self._die(process, self._note(PortCall(process, "queues.receive", sides=("after",))), "after")
 
     def restarted(self) -> None:
@@ -103,7 +104,7 @@ class CrashWatch:
         self._dead = ""
 
     def tapped(self, ports: Ports, process: str, *, in_bodies: bool = False) -> Ports:
-        """Return *ports* as *process* uses them, under watch; *in_bodies*: watch only the calls made in a task's body."""
+        """Return *ports* for *process* with each call watched; *in_bodies*: watch only calls made in a task's body."""
         taps: dict[str, Any] = {name: _Tap(self, getattr(ports, name), process, name, in_bodies) for name in WATCHED}
         return replace(ports, **taps)
 
@@ -162,7 +163,7 @@ def points(calls: Sequence[PortCall]) -> list[Point]:
 
 
 def sampled(every: Sequence[Point], most: int) -> list[Point]:
-    """Return at most *most* of *every* point: all, or as many at even distances, the first and the last among them."""
+    """Return at most *most* of *every* point: all of them, or *most* at even distances, including the first and the last."""
     if len(every) <= most:
         return list(every)
     if most == 1:

@@ -1,4 +1,4 @@
-"""The world: a whole deployment in memory, on virtual time. Its processes can be let die at a call (`crash_points`)."""
+"""The world: a whole deployment in memory, on virtual time. Its processes can be killed at a call (`crash_points`)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class WaitingClock(VirtualClock):
             self.work = work
 
     async def sleep_async(self, seconds: float) -> None:
-        """Do so on a thread, for what is worked off may have event loops of its own; of all who wait one at a time."""
+        """Do so on a thread, because processing messages may start event loops; only one waiter at a time."""
         if CURRENT.get() is not None:
             self.advance(seconds)
         else:
@@ -80,7 +80,8 @@ class SentQueues(MemoryQueues):
     """Queues in memory that remember what was sent to tasks and events."""
 
     def __init__(self, clock: Clock, queues: Sequence[str], *, twice: bool = False) -> None:
-        """Have these command *queues*; dead letters begin beyond the engine's own limits, as in the deployed stack.
+        """Create these command *queues*; messages become dead letters after more receives than the engine's own limits, as in the deployed
+        stack.
 
         *twice*: every message is delivered twice, the copy a second later, except parked ones and those of a queue that keeps order.
         """
@@ -101,7 +102,7 @@ class SentQueues(MemoryQueues):
         return answers
 
     def later(self, queue: str, message: Outgoing, seconds: float) -> str:
-        """Let a timer wait, and remember its message as sent now: not again when it is sent on in time."""
+        """Set a timer, and remember its message as sent now, not again when the timer fires."""
         body = opened(message.body).body
         if _id(body) not in self._timed:
             self._timed.add(_id(body))
@@ -112,7 +113,7 @@ class SentQueues(MemoryQueues):
         return message_id
 
     def forget(self, queue: str, message_id: str) -> None:
-        """Take a message away, and its copy."""
+        """Remove a message and its copy."""
         for one in (message_id, self._copies.pop(message_id, None)):
             if one is not None:
                 super().forget(queue, one)
@@ -125,7 +126,7 @@ class World:
         self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET, watch: CrashWatch | None = None,
         parameters: Mapping[str, str] = NOTHING,
     ) -> None:  # fmt: skip
-        """Run *app* in memory; *seed* decides every random choice. *watch* sees the calls of its processes, and lets one die.
+        """Run *app* in memory; *seed* decides every random choice. *watch* sees the calls of its processes and can kill one.
 
         *parameters*: see `world`."""
         self.app, self.clock, self._settings, self._watch = app, WaitingClock(START), settings, watch
@@ -142,7 +143,7 @@ class World:
         self._owners = {command_queue(q): WORKER for q in app.queues} | {EVENTS: ROUTER, RECORDS: RECORDER}
 
     def _start(self, process: str) -> None:
-        """Start *process*, or the one that replaces it: it knows nothing of what the last one knew."""
+        """Start *process*, or its replacement, which has none of the old process's state."""
         ports = self.ports if self._watch is None else self._watch.tapped(self.ports, process)
         match process:
             case "worker":
@@ -161,18 +162,18 @@ class World:
         return sum(self._deliver(queue) for queue in self._owners) > 0
 
     def drain(self) -> None:
-        """Deliver until nothing is left, letting virtual time pass for what is delayed or held.
+        """Deliver messages until the queues are empty; virtual time advances for messages that are delayed or held back.
 
         Raises:
-            AssertionError: the tasks go on publishing without an end.
+            AssertionError: the tasks publish new messages without end.
         """
         for _ in range(MOST_ROUNDS):
             if not self.step() and not self._wait():
                 return
-        raise AssertionError(f"still not drained after {MOST_ROUNDS} rounds: a task publishes without an end")
+        raise AssertionError(f"not drained after {MOST_ROUNDS} rounds: a task publishes messages without end")
 
     def elapse(self, seconds: float) -> None:
-        """Let *seconds* pass, and all happen that is due until then; the scheduler looks at the full minutes, as it is deployed.
+        """Advance virtual time by *seconds* and process everything that is due; the scheduler runs at each full minute, as when deployed.
 
         In an app with periodic tasks, `drain` processes the published messages and starts no periodic task.
         """
@@ -185,9 +186,9 @@ class World:
                 return
 
     def post(self, path: str, body: bytes | str, headers: Mapping[str, str] = NOTHING, *, method: str = "POST") -> Answer:
-        """Post this to the app's webhook at *path* (`/github`), as it is deployed, and return the response.
+        """Post a request to the app's webhook at *path* (such as `/github`), as when deployed, and return the response.
 
-        `world.secrets["github"] = "…"` is the secret that its sender signs with.
+        `world.secrets["github"] = "…"` is the secret with which its sender signs.
         """
         return self._webhooks.answer(ReceivedRequest(method, path, headers, body.encode() if isinstance(body, str) else body))
 
@@ -199,18 +200,18 @@ class World:
         self, stream: str, *, keys: Mapping[str, Any], new: Mapping[str, Any] | None = None, old: Mapping[str, Any] | None = None,
         expired: bool = False, number: int = 0,
     ) -> None:  # fmt: skip
-        """Let the table behind *stream* report a change: its item with *keys* was *old* (None: it was not there), and is *new* (None: it
-        is gone, *expired*: because its time to live was over); the keys are part of both. *number* (from 1) is the record's; by default
-        the next one's: an earlier number repeats that record.
+        """Deliver a change of the table behind *stream*: its item with *keys* was *old* (None: it did not exist) and is now *new* (None: it
+        was deleted; *expired*: by its time to live). The keys are part of both. *number* (from 1) is the record's number, by default the
+        next one; an earlier number repeats that record.
 
         Raises:
-            OptionError: nothing has changed, or no table holds such an item.
+            OptionError: *old* and *new* are equal, or no table can hold such an item.
             ConfigurationError: no task of the app reads a stream of this name.
         """
         self._tell(stream, table_record(self._next(number), self.clock.now(), keys, new, old, expired))
 
     def record(self, stream: str, data: bytes | str, *, partition_key: str = "-", number: int = 0) -> None:
-        """Let the Kinesis stream *stream* hand over *data*; *number* as in `change`.
+        """Deliver *data* as a record of the Kinesis stream *stream*; *number* as in `change`.
 
         Raises:
             ConfigurationError: no task of the app reads a stream of this name.
@@ -226,23 +227,23 @@ class World:
         reading(self.app).take(stream, [record], self.clock.now() + INVOCATION_S)
 
     def sent(self, name: str) -> list[dict[str, Any]]:
-        """Return what was published for the task or event *name* so far, in order: args and kwargs, or the event's fields.
+        """Return the calls of the task, or the events, *name* published so far, in order: args and kwargs, or the event's fields.
 
-        A message that has to wait is sent anew as it is; it counts once.
+        A message that is sent again because it has to wait counts once.
         """
         return [_content(m) for m in map(codec.decode, dict.fromkeys(self.queues.sent)) if _name(m) == name]
 
     def parked(self) -> list[Outgoing]:
-        """Return the messages that were set aside, with their reasons in `attributes`."""
+        """Return the parked messages, with their reasons in `attributes`."""
         return self.queues.peek(PARKED)
 
     def table(self, name: str) -> list[dict[str, Any]]:
-        """Return the items that effects have left in the declared table *name*, in the order of their keys."""
+        """Return the items that effects have written to the declared table *name*, in the order of their keys."""
         effects: Any = self.ports.effects
         return [dict(row) for row in effects.rows(name)]
 
     def function(self, name: str, handler: Callable[[Any], Any]) -> None:
-        """Let *handler* be the Lambda function *name* of boxed tasks: it gets a request, and returns a reply (docs/boxes.md)."""
+        """Use *handler* as the Lambda function *name* of boxed tasks: it gets a request and returns a reply (docs/boxes.md)."""
         functions: Any = self.ports.functions
         functions.handlers[name] = handler
 
@@ -259,7 +260,7 @@ class World:
         return True
 
     def _survived(self, process: str, work: Callable[[], object]) -> bool:
-        """Let *process* do *work*; replace it when it dies of that, and return False."""
+        """Let *process* do *work*; if it dies, replace it and return False."""
         try:
             work()
         except Died:
@@ -293,7 +294,7 @@ class World:
         return min((at for queue in self._owners if (at := self.queues.next_visible(queue)) is not None), default=None)
 
     def _work_until(self, moment: float) -> None:
-        """Deliver all that is due until *moment*, which it is then."""
+        """Deliver everything that is due until *moment*, and advance the clock to it."""
         for _ in range(MOST_ROUNDS):
             if self.step():
                 continue
@@ -302,7 +303,7 @@ class World:
             if due is None or due > moment:
                 self.boot.look()
                 return
-        raise AssertionError(f"still at work after {MOST_ROUNDS} rounds: a task publishes without an end")
+        raise AssertionError(f"still at work after {MOST_ROUNDS} rounds: a task publishes messages without end")
 
 
 @contextmanager
@@ -310,18 +311,18 @@ def world(
     app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None, most_budget: int = DEFAULT_BUDGET,
     watch: CrashWatch | None = None, parameters: Mapping[str, str] = NOTHING,
 ) -> Iterator[World]:  # fmt: skip
-    """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until it is there.
+    """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until the result arrives.
 
-    Its boot steps start before the block and stop after it, and its services run meanwhile, with the machine's time. `world.boot.states()`
-    shows how far each step is. A process that dies by *watch* keeps what has started.
+    Its boot steps start before the block and stop after it; its services run meanwhile, in real time. `world.boot.states()` returns the
+    state of each step. Steps and services keep running when *watch* kills a process.
 
     Args:
         app: the app under test.
         seed: decides every random choice, so that a failing test fails again.
-        settings: the worker's; by default those of the app, but without threads, so that a run is deterministic.
-        most_budget: the setting of the stage: the largest budget of a message without a mark.
-        watch: sees the calls that the processes make, and lets one die (`sedano.testing.crash_points`).
-        parameters: what the layers of `app.configure` find: parameters by name (``/shop/pool``), profiles of AppConfig as
+        settings: the worker settings; by default those of the app without threads, so that a run is deterministic.
+        most_budget: as the setting of a stage: the largest budget of a message without a mark.
+        watch: sees the calls that the processes make, and can kill one (`sedano.testing.crash_points`).
+        parameters: the values for the layers of `app.configure`: parameters by name (``/shop/pool``), profiles of AppConfig as
             ``application/environment/profile``.
 
     Raises:
@@ -340,7 +341,7 @@ def world(
 
 
 def _id(body: str) -> str:
-    """Return the id of the message *body*; the text itself when it is none, as a test may want it."""
+    """Return the id of the message *body*; the body itself if it is not a message, as some tests send."""
     try:
         return codec.decode(body).id
     except MessageRefused:

@@ -1,4 +1,4 @@
-"""Finds the clients and sessions of a process, so that the strict AWS is also below those that were made before it."""
+"""Finds the clients and sessions of a process, so that existing ones are checked too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hook below every AWS client of a process: a call that AWS would refuse fails before it leaves, in AWS's words.
+"""A hook in every AWS client of a process: a call that AWS would refuse fails before it is sent, with AWS's message.
 
 botocore registers the handlers in `BUILTIN_HANDLERS` on each session (of boto3, of botocore, and sedano's `Session`), and calls them
 whatever `parameter_validation` says. So one entry there sees each call of each client, with the parameters as the caller gave them.
@@ -22,7 +22,8 @@ ANSWERS = (
     "after-call.sqs.ReceiveMessage", "after-call.dynamodb.GetItem", "after-call.dynamodb.PutItem", "after-call.dynamodb.UpdateItem",
     "after-call.dynamodb.DeleteItem",
 )  # fmt: skip
-"""The answers that are looked at. Each is named whole: the handlers of these run before those by which boto3's tables change the answer."""
+"""The answers that are checked. Each has its full name, so that its handlers run before those of boto3's tables, which change the
+answer."""
 
 
 class TrippedError(AssertionError):
@@ -38,7 +39,7 @@ def problems(service: str, operation: Any, call: Mapping[str, Any]) -> Iterator[
 
 
 class StrictAws:
-    """The hook: it raises at a call that AWS would refuse, and remembers it, because code under test may catch what is raised."""
+    """The hook: it raises for a call that AWS would refuse, and remembers it, because code under test may catch the error."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         """Count from *clock*, in Unix seconds."""
@@ -48,29 +49,29 @@ class StrictAws:
         self._trips: list[str] = []
         self._allowed: frozenset[str] = frozenset()
         self.is_on = True
-        """Whether calls are looked at."""
+        """Whether calls are checked."""
 
     def install(self) -> None:
-        """Look at the calls of every client of each session that this process makes from now on."""
+        """Check the calls of every client of each session that this process makes from now on."""
         handlers.BUILTIN_HANDLERS += [
             ("before-parameter-build", self._before, handlers.REGISTER_FIRST),
             *((event, self._after) for event in ANSWERS),
         ]
 
     def stand_under(self, events: Any) -> None:
-        """Look at the calls of a client, or of the clients of a session, whose emitter of *events* is there already."""
+        """Check the calls of an existing client, or of the clients of an existing session, by its emitter of *events*."""
         events.register_first("before-parameter-build", self._before)
         for event in ANSWERS:
             events.register(event, self._after)
 
     def remove(self) -> None:
-        """Leave sessions alone that are made from now on."""
+        """Do not check sessions that are made from now on."""
         own = (self._before, self._after)
         handlers.BUILTIN_HANDLERS[:] = [entry for entry in handlers.BUILTIN_HANDLERS if entry[1] not in own]
 
     @contextmanager
     def allowing(self, *limits: str) -> Iterator[None]:
-        """Let these limits be passed within the block: for a test that wants to see the service's own answer."""
+        """Allow calls beyond these limits within the block, for a test of the service's own answer."""
         before, self._allowed = self._allowed, self._allowed | set(limits)
         try:
             yield
@@ -78,7 +79,7 @@ class StrictAws:
             self._allowed = before
 
     def taken(self) -> Sequence[str]:
-        """Return what was tripped since the last look, and forget it."""
+        """Return the trips since the last call, and forget them."""
         found, self._trips = self._trips, []
         return found
 
