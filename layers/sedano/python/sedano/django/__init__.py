@@ -46,7 +46,8 @@ def configured_app() -> Sedano:
 def delay_on_commit(task: Task[P, Any], *args: P.args, **kwargs: P.kwargs) -> None:
     """Publish *task* when the transaction commits; without a transaction now, and never when it is rolled back.
 
-    The arguments are checked at once, so that a wrong one raises in the transaction. The result has no handle: nothing is published yet.
+    The arguments are checked at once, so that a wrong one raises in the transaction. It returns no result, because nothing is published
+    yet.
 
     Raises:
         ArgumentError: the arguments do not fit the task's parameters.
@@ -63,7 +64,7 @@ def apply_on_commit(
     Args:
         task: the task.
         args: its arguments.
-        kwargs: and by name.
+        kwargs: its keyword arguments.
         using: the alias of the database; by default ``default``.
         options: see `sedano.model.tasks.signature.Options`.
 

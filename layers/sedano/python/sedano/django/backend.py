@@ -2,8 +2,9 @@
 
     TASKS = {"default": {"BACKEND": "sedano.django.backend.SedanoBackend", "OPTIONS": {"retry": False}}}
 
-`get_result` finds the task by the id, which names it. A task that no worker has begun has no record, so an id that was never enqueued is
-READY too. The result of a task that succeeded has all times and arguments; that of another task has the time at which it was enqueued.
+`get_result` finds the task by the id, which names it. A task has no record until a worker begins it, so an id that was never enqueued is
+also READY. The result of a task that succeeded has all times and arguments; other results only have the time at which the task was
+enqueued.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class SedanoBackend(BaseTaskBackend):  # type: ignore[misc] # Django has no type
 
 
 def class_path(error: Exception) -> str:
-    """Return the path of the class that the worker raised: its traceback names it in full, unless it is built in."""
+    """Return the import path of the error's class: the traceback has it in full, unless the class is built in."""
     if not isinstance(error, RemoteError):
         return f"{type(error).__module__}.{type(error).__qualname__}"
     named = re.findall(rf"^((?:\w+\.)+{re.escape(error.type_name)})(?::|$)", error.traceback, re.MULTILINE)

@@ -1,7 +1,7 @@
 """Runs Django's tasks: one sedano task for all `def` functions of a backend, and one for all `async def` functions.
 
-A message names a Django task by its path. The path is a key in what this process knows: a task is known when its module was imported, by
-`sedano.django.apps` or by the project. Nothing that a message names is imported.
+A message names a Django task by its path. The path is a key into this process's registered tasks: a task is registered when
+`sedano.django.apps` or the project imports its module. A message never causes an import.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def runner_of(app: Sedano, alias: str, retry: Retry | bool | None, sender: type)
 
 
 def digest_of(path: str) -> str:
-    """Return what names the task *path* in an id."""
+    """Return the digest that names the task *path* in an id."""
     return hashlib.sha256(path.encode()).hexdigest()[:DIGEST]
 
 
@@ -74,7 +74,7 @@ class Runner:
         return self.async_task.name if iscoroutinefunction(task.func) else self.task.name
 
     def by_digest(self, digest: str) -> Any:
-        """Return the task that an id names, or None when this process does not know it."""
+        """Return the task that an id names; None if it is not registered in this process."""
         return next((task for path, task in self.known.items() if digest_of(path) == digest), None)
 
     def _run(self, path: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:

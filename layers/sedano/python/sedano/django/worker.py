@@ -1,7 +1,7 @@
-"""The app of a Django project as workers import it: `sedano.django.worker:app`. Name this one where you deploy.
+"""The app of a Django project as workers import it: `sedano.django.worker:app`. Deploy this app.
 
-Importing it sets Django up, by the settings that DJANGO_SETTINGS_MODULE names. Each body then begins and ends as a request does, by closing
-connections to databases that are too old or broken.
+Importing it sets Django up, by the settings that DJANGO_SETTINGS_MODULE names. Each body then begins and ends as a request does: old or
+broken database connections are closed.
 """
 
 from __future__ import annotations

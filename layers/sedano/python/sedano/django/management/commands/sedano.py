@@ -21,7 +21,7 @@ APP = "sedano.django.worker:app"
 
 
 def of_verbs(arguments: Sequence[str]) -> list[str]:
-    """Return *arguments* without those of Django, which it has read already."""
+    """Return *arguments* without Django's own options, which Django has already read."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--settings")
     parser.add_argument("--pythonpath")
@@ -29,13 +29,13 @@ def of_verbs(arguments: Sequence[str]) -> list[str]:
 
 
 class VerbCommand(BaseCommand):  # type: ignore[misc] # Django has no types
-    """Hands its arguments to the command line of sedano."""
+    """Passes its arguments to the command line of sedano."""
 
     help = "The verbs of sedano, for the app of this project: manage.py sedano --help lists them."
     requires_system_checks = ()
 
     def run_from_argv(self, argv: Sequence[str]) -> None:
-        """Run what manage.py was given, and exit with the code of the verb."""
+        """Run the verb on manage.py's command line, and exit with the verb's code."""
         sys.exit(main(["--app", APP, *of_verbs(argv[2:])]))
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,7 +43,7 @@ class VerbCommand(BaseCommand):  # type: ignore[misc] # Django has no types
         parser.add_argument("arguments", nargs=argparse.REMAINDER)
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Run what `call_command` was given.
+        """Run the arguments of `call_command`.
 
         Raises:
             CommandError: the verb failed; its exit code is `returncode`.
