@@ -107,7 +107,7 @@ def test_what_a_queue_did_not_take_goes_with_the_next_message(shop: Shop, tmp_pa
     through(stage, shop, 4, tmp_path)
     shop.add.delay(1, 2)
     assert stage.peek(COMMANDS) == []
-    assert "queue away: messages stored in the backlog" in stage.telemetry.messages("warning")
+    assert "queue not reached: messages stored in the backlog" in stage.telemetry.messages("warning")
     shop.add.delay(3, 4)
     assert len(stage.peek(COMMANDS)) == 2
 
@@ -132,7 +132,7 @@ def test_a_full_backlog_refuses_and_says_how_many_wait(shop: Shop, tmp_path: Pat
     backlog = DiskBacklog(tmp_path / "spool" / "shop" / "stage")
     (first, *_) = backlog.take(1, 0.0)
     backlog.keep([first.message] * (MOST - 3), 0.0)
-    with pytest.raises(BacklogFull, match=f"{MOST} messages wait in .* send or drop them"):
+    with pytest.raises(BacklogFull, match=f"{MOST} messages already wait in .* send or drop them"):
         shop.add.delay(3, 4)
 
 

@@ -213,9 +213,9 @@ def test_a_result_beyond_an_item_and_an_async_body_have_their_effects() -> None:
         (lambda e: e.update("orders", {"id": "a"}, set={"id": "b"}), OptionError, "id is in the key, or in two"),
         (lambda e: e.update("orders", {"id": "a"}, set={"n": 1}, remove=["n"]), OptionError, "n is in the key, or in two"),
         (lambda e: e.update("orders", {"id": "a"}, add={"n": True}), OptionError, "add: n must be a whole number"),
-        (lambda e: [e.put("orders", {"id": "a"}), e.delete("orders", {"id": "a"})], OptionError, "make one write of the two"),
-        (lambda e: [e.put("orders", {"id": f"{n}"}) for n in range(100)], OptionError, "a run may have 99"),
-        (lambda e: [e.put("orders", {"id": f"{n}", "n": "x" * 400_000}) for n in range(10)], TooLarge, "a run may have 3784704"),
+        (lambda e: [e.put("orders", {"id": "a"}), e.delete("orders", {"id": "a"})], OptionError, "combine the two writes"),
+        (lambda e: [e.put("orders", {"id": f"{n}"}) for n in range(100)], OptionError, "a run may have at most 99"),
+        (lambda e: [e.put("orders", {"id": f"{n}", "n": "x" * 400_000}) for n in range(10)], TooLarge, "a run may have at most 3784704"),
     ],
 )  # fmt: skip
 def test_an_effect_beyond_a_limit_is_refused_at_the_call_with_words(collect: Any, error: type[Exception], words: str) -> None:
@@ -255,7 +255,7 @@ def test_records_without_effects_never_touch_the_port() -> None:
 
 @pytest.mark.parametrize(
     ("name", "key", "words"),
-    [("", "id", "not a name"), ("a", (), "key= is"), ("a", ("x", "x"), "key= is"), ("orders", "id", "declared already")],
+    [("", "id", "not a name"), ("a", (), "key= is"), ("a", ("x", "x"), "key= is"), ("orders", "id", "is already declared")],
 )
 def test_a_table_that_cannot_be_declared_is_refused_with_words(name: str, key: Any, words: str) -> None:
     app = Sedano("shop")

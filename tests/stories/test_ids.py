@@ -22,7 +22,7 @@ def test_another_task_under_an_id_that_is_taken_is_set_aside_and_told(stage: Sta
     processes.drain()
     (parked,) = stage.peek(PARKED)
     assert (parked.attributes["reason"], parked.attributes["field"]) == (refusals.TAKEN, "taskid")
-    assert parked.attributes["detail"] == "the task add has run under this id; give this one its own"
+    assert parked.attributes["detail"] == "the task add has run under this id; give this task its own id"
     assert_kept(stage, succeeded(add=1), (refusals.TAKEN,))
 
 
@@ -61,7 +61,8 @@ def test_a_canvas_that_begins_alike_and_goes_on_otherwise_is_set_aside_and_a_cop
     assert (first.get(), shop.ran["add"]) == (value, runs)
     (parked,) = stage.peek(PARKED)
     assert (parked.attributes["reason"], parked.attributes["field"]) == (refusals.TAKEN, "taskid")
-    assert parked.attributes["detail"] == "a canvas that begins alike and goes on otherwise has run under this id; give this one its own"
+    expected = "a canvas with the same beginning and another continuation has run under this id; give this task its own id"
+    assert parked.attributes["detail"] == expected
 
 
 def published(stage: Stage, *forms: Form) -> list[Outgoing]:
@@ -95,8 +96,8 @@ def test_another_canvas_is_set_aside_and_a_copy_is_not_also_where_the_first_task
     assert shop.app.result(ID).get() == tries
     assert (shop.ran["flaky"], shop.ran["mail"], shop.ran["label"]) == (tries + 1, 1, 0)
     told = {(one.attributes["reason"], one.attributes["detail"]) for one in stage.peek(PARKED)}
-    what = "the task flaky" if begins == "otherwise" else "a canvas that begins alike and goes on otherwise"
-    assert told == {(refusals.TAKEN, f"{what} has run under this id; give this one its own")}
+    what = "the task flaky" if begins == "otherwise" else "a canvas with the same beginning and another continuation"
+    assert told == {(refusals.TAKEN, f"{what} has run under this id; give this task its own id")}
     assert len(stage.peek(PARKED)) == tries + 1, "whenever it came"
 
 

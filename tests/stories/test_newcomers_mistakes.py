@@ -83,8 +83,8 @@ def test_wrong_arguments_are_told_with_the_task_and_what_it_takes(shop: Shop, mi
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("routing_key", "routing_key: not an option; write queue=…"), ("headers", "headers: not an option; write stamps={…}: they travel"),
-        ("contdown", "serial_key; did you mean countdown?"), ("serializer", "serializer: not an option; messages are JSON, always"),
+        ("routing_key", "routing_key: not an option; write queue=…"), ("headers", "headers: not an option; write stamps={…}; every task"),
+        ("contdown", "serial_key; did you mean countdown?"), ("serializer", "serializer: not an option; messages are always JSON"),
     ],
 )  # fmt: skip
 def test_an_option_of_celery_for_one_call_is_told_by_its_name_here(shop: Shop, option: str, words: str) -> None:
@@ -97,8 +97,8 @@ def test_an_option_of_celery_for_one_call_is_told_by_its_name_here(shop: Shop, o
     ("option", "words"),
     [
         ("max_retries", "max_retries: not an option of a task; write retry=Retry(max_retries=…)"),
-        ("autoretry_for", "retry=Retry(…) says how often"), ("rate_limit", "rate_limit: not an option of a task; write rate=…"),
-        ("acks_late", "when its outcome is recorded, always: leave it out"), ("ignore_results", "did you mean ignore_result?"),
+        ("autoretry_for", "retry=Retry(…) sets how often"), ("rate_limit", "rate_limit: not an option of a task; write rate=…"),
+        ("acks_late", "after its outcome is recorded; remove this option"), ("ignore_results", "did you mean ignore_result?"),
     ],
 )  # fmt: skip
 def test_an_option_of_celery_for_a_task_is_told_by_its_name_here(shop: Shop, option: str, words: str) -> None:
@@ -107,7 +107,7 @@ def test_an_option_of_celery_for_a_task_is_told_by_its_name_here(shop: Shop, opt
 
 def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop) -> None:
     price, app = shop.price, shop.app
-    assert "raise the error: the task is tried again by its retry=Retry(…)" in told(AttributeError, lambda: price.retry)
+    assert "raise the error; retry=Retry(…) runs the task again" in told(AttributeError, lambda: price.retry)
     assert "'Sedano' object has no attribute 'conf'; write options in" in told(AttributeError, lambda: app.conf)
     assert told(AttributeError, lambda: price.colour) == "'Task' object has no attribute 'colour'"
     assert [hasattr(price, "retry"), getattr(app, "conf", None)] == [False, None]
@@ -117,12 +117,12 @@ def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop
     ("mistake", "words"),
     [
         (lambda s: s.price.delay_on_commit, "'Task' object has no attribute 'delay_on_commit'; write sedano.django.delay_on_commit(task"),
-        (lambda s: s.price.update_state, "a task has no states of its own: publish progress as a domain event"),
+        (lambda s: s.price.update_state, "a task cannot set its own state; publish progress as a domain event"),
         (lambda s: s.price.rate_limit, "'Task' object has no attribute 'rate_limit'; write rate=…"),
         (lambda s: s.price.time_limit, "it is an option: @app.task(time_limit=…)"),
         (lambda s: s.app.tasks, "'Sedano' object has no attribute 'tasks'; write app.control.inspect().registered()"),
-        (lambda s: s.app.result("x").date_done, "write app.control.explain(result.id): it says when the task ended"),
-        (lambda s: s.app.control.inspect().ping, "'Inspect' object has no attribute 'ping'; no worker is asked anything"),
+        (lambda s: s.app.result("x").date_done, "write app.control.explain(result.id), which says when the task ended"),
+        (lambda s: s.app.control.inspect().ping, "'Inspect' object has no attribute 'ping'; inspect() reads the stores"),
         (lambda s: s.app.control.purge, "'Control' object has no attribute 'purge'; pause the queue and empty it"),
         (lambda s: s.price.s("tea").set_immutable, "'Sig' object has no attribute 'set_immutable'; write task.si(…)"),
     ],
@@ -191,22 +191,22 @@ def test_an_attribute_that_is_there_and_fails_tells_its_own_error() -> None:
         (lambda s: Sedano(""), "name: '' is not 1 to 128 visible"), (lambda s: Sedano("shop", queues=()), "queues: () has none; give"),
         (lambda s: Sedano("shop", queues=("a", "b", "a")), "queues: ('a', 'b', 'a') has one twice"),
         (lambda s: Sedano("shop", queues=("a", 1)), "queues: ('a', 1) has 1, which is not a valid name"),
-        (lambda s: s.app.periodic(s.price), "periodic: it is not said when; write @app.periodic(every(60))"),
+        (lambda s: s.app.periodic(s.price), "periodic: the timetable is missing; write @app.periodic(every(60))"),
         (lambda s: s.app.periodic(60, args=("tea",))(s.price), "timetable: expected cron(…), every(…) or at(…), got int"),
-        (lambda s: s.price.delay("tea").get(timeout="5"), "timeout: '5' is not a number of seconds; give one, or None to wait for ever"),
+        (lambda s: s.price.delay("tea").get(timeout="5"), "timeout: '5' is not a number of seconds; give a number, or None"),
         (lambda s: Retry(max_retries="3"), "max_retries: expected a whole number, got '3'"),
         (lambda s: Retry(max_retries=True), "max_retries: expected a whole number, got True"),
         (lambda s: retry(interval_start="1").__enter__(), "interval_start: expected a number, got '1'"),
         (lambda s: s.app.control.revoke(None), "task_id: None is not an id; give a task's (result.id), or several in a list"),
         (lambda s: s.app.control.revoke([""]), "task_id: [''] is not an id"),
         (lambda s: s.app.partitions("orders", "3"), "count: '3' is not a whole number from 1 to 1000"),
-        (lambda s: s.app.control.pause(task="prise"), "task: 'prise' is none of this app's tasks ('shop.price', 'shop.total')"),
+        (lambda s: s.app.control.pause(task="prise"), "task: 'prise' is not one of this app's tasks ('shop.price', 'shop.total')"),
         (lambda s: s.app.lock(5), "name: 5 is not a text of 1 to 500 characters"),
         (lambda s: s.app.result(None), "task_id: None is not an id; give one as text, such as result.id"),
         (lambda s: s.app.result(s.price.delay("tea")), "task_id: <AsyncResult "),
         (lambda s: s.app.control.explain(""), "task_id: '' is not an id"),
         (lambda s: s.app.group_result(None), "group_id: None is not an id"),
-        (lambda s: ResultSet(["a"]), "results: 'a' is not a result; give what delay() returned, or app.result(…) of an id"),
+        (lambda s: ResultSet(["a"]), "results: 'a' is not a result; give the value of delay(), or app.result(id)"),
         (lambda s: ResultSet().add(s.price), "results: <sedano.task.Task object at "),
         (lambda s: ResultSet().update(["a"]), "results: 'a' is not a result"),
     ],
@@ -232,7 +232,7 @@ def test_who_waits_for_a_call_that_runs_with_others_is_told_whom_to_ask(shop: Sh
 
 @pytest.mark.parametrize("other", [lambda s: s.total, lambda s: 5, lambda s: s.total([1])])
 def test_what_is_no_signature_makes_no_chain(shop: Shop, other: Callable[[Shop], Any]) -> None:
-    words = f"a canvas is put together from signatures (task.s(…)) and forms of them, not {type(other(shop)).__name__}"
+    words = f"a canvas consists of signatures (task.s(…)) and forms of them, not {type(other(shop)).__name__}"
     assert told(CanvasError, lambda: shop.price.s("tea") | other(shop)) == words
 
 
@@ -301,9 +301,9 @@ def test_why_a_misspelt_task_has_not_run_is_told_while_a_worker_that_knows_it_ma
 @pytest.mark.parametrize(
     ("sent", "known"),
     [
-        ("tasks.price", "'shop.tasks.price' is known: a program that is begun with `python -m shop.tasks` publishes by that name"),
-        ("tasks.Till.sum", "'shop.tasks.Till.sum' is known: a program that is begun with `python -m shop.tasks` publishes by that name"),
-        ("stall.price", "known by that last name: 'market.price', 'shop.tasks.price'"),
+        ("tasks.price", "'shop.tasks.price' is known: start the program with `python -m shop.tasks` to publish by that name"),
+        ("tasks.Till.sum", "'shop.tasks.Till.sum' is known: start the program with `python -m shop.tasks` to publish by that name"),
+        ("stall.price", "known names with the same last part: 'market.price', 'shop.tasks.price'"),
     ],
 )
 def test_a_task_published_under_the_name_of_another_module_is_told_what_workers_call_it(sent: str, known: str) -> None:
@@ -335,4 +335,4 @@ def test_a_task_typed_at_a_console_is_set_aside_with_what_to_do() -> None:
         app.send_task("__main__.price", ("tea",))
         world.drain()
         (message,) = world.parked()
-        assert "no task '__main__.price' in this deployment; put what is typed at a console into a module" in str(message)
+        assert "no task '__main__.price' in this deployment; declare tasks in a module, not in a console" in str(message)

@@ -58,7 +58,7 @@ def test_a_planted_command_does_not_run_and_is_named(world: testing.World, sedan
     for asked in (("--all",), ("--why", "unknown-task"), ("p1",), ("m1",)):
         status, out, err = sedano("redrive", *asked)
         assert (status, out) == (1, "")
-        assert "p1 stays parked: nothing proves that a function of this stage parked it; look at it with `sedano parked show" in err
+        assert "p1 stays parked: it has no valid mark of a function of this stage; look at it with `sedano parked show" in err
     world.drain()
     assert ran == []
     assert len(world.parked()) == 1
@@ -68,7 +68,7 @@ def test_a_planted_request_of_a_webhook_makes_no_event_whatever_is_asked(world: 
     plant(world, request(7), queue="webhook:door", reason="webhook", field="body", detail="-", message_id="m1")
     for asked in (("--all",), ("m1",), ("--foreign", "m1")):
         assert sedano("redrive", *asked)[0] == 1
-    assert "nothing proves that it was let in" in sedano("redrive", "--foreign", "m1")[2]
+    assert "it has no proof that it was accepted" in sedano("redrive", "--foreign", "m1")[2]
     world.drain()
     assert (ran, len(world.parked())) == ([], 1)
 
@@ -129,7 +129,7 @@ def test_whatever_is_changed_in_what_was_parked_makes_it_foreign(world: testing.
         parked = parked._replace(attributes={**parked.attributes, name: DEFAULT})
     world.queues.send(PARKED, [parked])
     status, out, err = sedano("redrive", "--all")
-    assert (status, out, "nothing proves" in err) == (1, "", True)
+    assert (status, out, "it has no valid mark" in err) == (1, "", True)
     assert world.queues.peek(SECRET) == world.queues.peek(DEFAULT) == []
 
 

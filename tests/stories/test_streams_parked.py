@@ -49,7 +49,7 @@ def test_what_cannot_be_read_is_set_aside_whole_and_the_others_go_on(world: worl
 def test_what_can_neither_be_read_nor_set_aside_stays_in_the_stream(world: worlds.World) -> None:
     records = [order(1, "a", 1), {**order(2, "b", 2), "eventName": "RENAME"}, order(3, "c", 3)]
     assert take(world, "orders", records, lambda q, m: away(q, m) if q == PARKED else None) == 1
-    with pytest.raises(Unavailable, match="could not be set aside"):
+    with pytest.raises(Unavailable, match="could not be parked"):
         take(world, "orders", records[1:], lambda q, m: away(q, m) if q == PARKED else None)
     assert take(world, "orders", records[1:], lambda queue, message: None) == 2
     world.drain()
@@ -87,14 +87,14 @@ def test_the_command_line_shows_a_record_whole_and_says_where_it_is_taken_once_m
     take(world, "orders", [unreadable], lambda queue, message: None)
     assert main(["parked", "show", unreadable["dynamodb"]["SequenceNumber"], "--app", APP]) == 0
     first, _, body = capsys.readouterr().out.splitlines()
-    assert first == f"record {41:021}: stream, eventName: is none of INSERT, MODIFY, REMOVE"
+    assert first == f"record {41:021}: stream, eventName: is not one of INSERT, MODIFY, REMOVE"
     assert json.loads(body) == unreadable
     forge.attach(world.ports)
     try:
         assert main(["parked", "redrive", "--all", "--yes", "--app", "tests.stories.forge:app"]) == 1
     finally:
         forge.attach(None)
-    assert "stays parked: stream orders: this app declares none of the name; name the app that does with --app" in capsys.readouterr().err
+    assert "stays parked: stream orders: this app does not declare it; name the app that does with --app" in capsys.readouterr().err
 
 
 def test_what_was_set_aside_is_called_once_although_it_is_taken_once_more(world: worlds.World) -> None:
@@ -113,7 +113,7 @@ def test_a_parked_record_of_a_stream_that_is_no_more_stays_parked(world: worlds.
     other = Sedano("other")
     other.attach(world.ports)
     (stays,) = redrive(world.ports, planned(world.ports, parked(world.ports, lambda one: True)), None, reading(other).again)
-    assert "this app declares none of the name" in str(stays)
+    assert "this app does not declare it" in str(stays)
     assert len(world.parked()) == 1
 
 

@@ -21,7 +21,7 @@ from sedano.webhooks import WebhookRequest, unsigned
 from tests.stories.forge import SECRET, app, closed, github, standard, told
 from tests.stories.opening import opened_forge
 
-ASIDE = Answer(202, "taken, and set aside: it could not be read")
+ASIDE = Answer(202, "accepted, but parked, because it could not be read")
 odd = Sedano("odd")
 
 
@@ -203,7 +203,7 @@ def test_an_event_that_is_too_much_for_its_sender_to_wait_for_is_set_aside_whole
         assert len(strange.queues.peek(EVENTS)) == MOST_EVENTS
     (found,) = strange.parked()
     assert f"{MOST_EVENTS + 1} events of one request" in found.attributes["detail"]
-    assert "return one that holds them all" in found.attributes["detail"]
+    assert "return one event that contains them" in found.attributes["detail"]
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_who_sends_the_secret_is_let_in_and_a_delivery_that_comes_again_runs_not
 
 
 def test_the_secret_is_neither_seen_by_the_function_nor_kept_with_what_is_parked(world: worlds.World) -> None:
-    assert post(world, b"no JSON with hush in its headers", "a") == Answer(202, "taken, and set aside: it could not be read")
+    assert post(world, b"no JSON with hush in its headers", "a") == Answer(202, "accepted, but parked, because it could not be read")
     (lying,) = world.parked()
     assert [dict(request.headers) for request in SEEN] == [{"idempotency-key": "a"}]
     assert "-token" not in lying.body

@@ -302,7 +302,7 @@ def test_a_basket_is_opened_with_its_calls() -> None:
 
 def test_a_basket_without_calls_ends_unrun() -> None:
     found = collecting(world()).opened(job("a", args=("basket",)))
-    why = "nothing was put into its basket"
+    why = "its basket is empty"
     assert found.stillborn == Stillborn(states.REVOKED, refusals.SUPERSEDED, "batch", why, park=False)
 
 

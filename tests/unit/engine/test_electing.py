@@ -117,7 +117,7 @@ def test_who_cannot_close_it_because_others_register_tries_so_often_and_then_aga
     elections: Any = stage.ports.elections
     tries: list[Any] = []
     elections.close = lambda *given: tries.append(given) or Ballot(False, stage.read())
-    with pytest.raises(Unavailable, match=f"others registered under each of {TRIES} attempts"):
+    with pytest.raises(Unavailable, match=f"others registered during each of {TRIES} attempts"):
         stage.vote("late", last=True)
     assert len(tries) == TRIES
 

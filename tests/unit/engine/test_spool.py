@@ -112,7 +112,7 @@ def test_a_symbolic_link_is_refused(folder: Path, tmp_path: Path, which: str) ->
     place = {"spool": folder, "app": of().folder.parent, "deployment": of().folder}[which]
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     place.symlink_to(tmp_path / "theirs")
-    with pytest.raises(SpoolError, match="is a link or no directory"):
+    with pytest.raises(SpoolError, match="is a link or not a directory"):
         of().keep(MESSAGES, NOW)
     assert list((tmp_path / "theirs").iterdir()) == []
 
@@ -255,7 +255,7 @@ def test_a_spool_is_listed_with_its_stage_also_when_that_is_gone_and_dropped_by_
     os.environ["SEDANO_QUEUES"] = "{}"
     (found,) = spool.every()
     assert found[1:] == ("shop", "gone", 2, 0, NOW, ["commands:default", "events"])
-    with pytest.raises(SpoolError, match=r"2 messages are in .*, not 3: nothing was dropped"):
+    with pytest.raises(SpoolError, match=r"has 2 messages, not 3; nothing was dropped"):
         Spool(found.place).drop(3)
     assert Spool(found.place).drop(2) == 2
     assert Spool(found.place).waiting() == 0

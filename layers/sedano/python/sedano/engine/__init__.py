@@ -1,1 +1,1 @@
-"""The steps: one file per component of the CEP, in plain blocking Python over the model and the ports."""
+"""The engine: one file per component of the CEP, in blocking Python over the model and the ports."""

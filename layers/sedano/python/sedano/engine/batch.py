@@ -2,8 +2,8 @@
 
     Delivery → Job (decoded, let in) → Held (may run) → Ran (body ended) → Judged (what to record, what follows) → acknowledged
 
-Every message ends in exactly one way: acknowledged, given back (the queue delivers it again), or set aside in the parked queue with its
-reason. `Batch.given_back` is what the handler reports; the queue deletes all other messages.
+Every message ends in exactly one way: acknowledged, given back (the queue delivers it again), or parked with its reason. `Batch.given_back`
+is what the handler reports; the queue deletes all other messages.
 
 These records are named tuples: as immutable as a frozen dataclass, and made in a third of the time. A task passes through five of them.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Stillborn(NamedTuple):
-    """Why a task must not run (any more): the *state* to record, and the reason; *park*: set its message aside with it."""
+    """Why a task must not run (any more): the *state* to record, and the reason; *park*: park its message with the reason."""
 
     state: TaskState
     code: str
@@ -50,8 +50,9 @@ class Later(NamedTuple):
 class Job(NamedTuple):
     """An admitted command: the delivery, the message, the task; when and at which clock it was received.
 
-    *mode*: how it is delivered (`TaskSpec.mode`). One that was too late is admitted as *stillborn*: its claim decides whether it ends, or
-    had ended or begun before. *token*: the fencing token of its singleton lease or its permit; 0 for other tasks. *permit*: the permit's
+    *mode*: how it is delivered (`TaskSpec.mode`). A job that arrived too late is admitted as *stillborn*: its claim decides whether it ends
+        now, or has already begun or ended. *token*: the fencing token of its singleton lease or its permit; 0 for other tasks. *permit*:
+            the permit's
     number.
     """
 
@@ -67,7 +68,7 @@ class Job(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A job whose end is ours to record: with the *record* of its claim, or None when its delivery needs none.
+    """A job whose end this worker records: with the *record* of its claim, or None if its delivery needs none.
 
     *stillborn* is set when it must not run.
     """
@@ -103,7 +104,7 @@ class Judged(NamedTuple):
 
 
 class Parking(NamedTuple):
-    """A message to set aside, with the reason's code, the field and the detail."""
+    """A message to park, with the reason's code, the field and the detail."""
 
     delivery: Delivery
     code: str
@@ -112,8 +113,8 @@ class Parking(NamedTuple):
 
 
 class Deferral(NamedTuple):
-    """A message to send anew in so many *seconds* (None: longer each time), and the *reason* for the history of its *command*'s task;
-    without a reason nothing is written there. *ran*: this receipt counts as an execution.
+    """A message to send again in *seconds* (None: longer each time), and the *reason* for the history of its *command*'s task; without a
+    reason the history has no event. *ran*: this receipt counts as an execution.
     """
 
     delivery: Delivery
@@ -127,7 +128,7 @@ class Deferral(NamedTuple):
 class Batch:
     """The decisions of this invocation so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
     time, by task. *ordered*: its jobs are in the order that the app prefers. *decided*: the ids (the queue's) of messages that were given
-    back, parked, sent anew or collected.
+    back, parked, sent again or collected.
     """
 
     deadline: float
@@ -152,21 +153,21 @@ class Batch:
     def defer(
         self, delivery: Delivery, reason: str = "", command: Command | None = None, seconds: float | None = None, ran: bool = False
     ) -> None:  # fmt: skip
-        """Send this message anew with a delay of *seconds*, or a longer one each time (`Deferral`, `sedano.engine.deferrals`)."""
+        """Send this message again with a delay of *seconds*, or a longer one each time (`Deferral`, `sedano.engine.deferrals`)."""
         self.give_back(delivery)
         self.deferred[delivery.message_id] = Deferral(delivery, reason, command, seconds, ran)
 
     def defer_job(self, job: Job, error: object, *, ran: bool = False) -> None:
-        """Defer the message of *job*: a service did not answer, as *error* says. *ran*: its body has run without a claim."""
+        """Defer the message of *job*, because a service did not answer (*error*). *ran*: its body has run without a claim."""
         self.defer(job.delivery, f"not answered: {error}", job.command, ran=ran and job.mode != "claimed")
 
     def park(self, delivery: Delivery, code: str, field_name: str, detail: str) -> None:
-        """Set this message aside when the batch ends."""
+        """Park this message when the batch ends."""
         self.parkings.append(Parking(delivery, code, field_name, detail))
         self.decided.add(delivery.message_id)
 
     def move(self, delivery: Delivery) -> None:
-        """Note that another message was sent in place of this one, or that its call was collected."""
+        """Note that another message was sent instead of this one, or that its call was collected."""
         self.decided.add(delivery.message_id)
 
     def is_decided(self, delivery: Delivery) -> bool:

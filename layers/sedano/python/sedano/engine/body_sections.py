@@ -1,7 +1,7 @@
 """The three sections of a task's body: `with retry():`, `with poisonous():`, `with optional():` (CEP, Retries).
 
-A section gives one part of a body its own answer to failure, so that the same exception can mean "try again" here and "never again" there.
-Nothing is caught for good except by `optional`; the others mark the exception on its way out and the worker judges it.
+A section defines how a failure of one part of a body is handled, so that the same exception can be retried in one part and final in
+another. Only `optional` catches exceptions; the others mark the exception, which passes, and the worker judges it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_SECTIONS = 999_999
 """The largest number of a section that a message carries."""
 
 class Mark(NamedTuple):
-    """How the section that an exception left wants it judged. The innermost section decides."""
+    """How a section wants an exception judged that left it. The innermost section decides."""
 
     poisonous: bool = False
     section: int = 0
@@ -42,11 +42,10 @@ def mark_of(error: BaseException) -> Mark:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class retry(Retry, ContextDecorator):  # noqa: N801 - it is used as a statement: `with retry():`
-    """Retry the task under this policy when this section fails; failures are counted for this section alone.
+    """Retry the task under this policy if this section fails; failures are counted for this section only.
 
-    The fields are those of `Retry`, and *name*. Between two attempts a section is recognised by its name; by default by its place in the
-    source, and in a loop by how often that place was entered before in the run. Name the sections of a loop whose items may change:
-    ``with retry(name=order):``.
+    The fields are those of `Retry`, and *name*. Attempts recognise a section by its name; by default by its place in the source, and in a
+    loop also by how often the run has entered that place. Name the sections of a loop whose items may change: ``with retry(name=order):``.
 
     Raises:
         OptionError: the policy cannot be honoured.
@@ -71,7 +70,7 @@ class retry(Retry, ContextDecorator):  # noqa: N801 - it is used as a statement:
             object.__setattr__(self, "_number", crc32(f"{place}/{before}".encode()) % MOST_SECTIONS + 1)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        """Mark what the section failed with."""
+        """Mark the section's exception."""
         if isinstance(error, Exception):
             policy = Retry(*(getattr(self, one.name) for one in fields(Retry)))
             _mark(error, Mark(section=self._number, policy=policy))
@@ -89,7 +88,7 @@ def _place(frame: FrameType | None) -> str:
 
 @contextmanager
 def poisonous() -> Iterator[None]:
-    """Fail the task for good when this section fails: trying again could not help."""
+    """Fail the task without a retry if this section fails, because another attempt could not help."""
     try:
         yield
     except Exception as error:
@@ -99,7 +98,7 @@ def poisonous() -> Iterator[None]:
 
 @contextmanager
 def optional(*exceptions: type[Exception]) -> Iterator[None]:
-    """Go on with a warning when this section fails (with one of *exceptions*, by default with any)."""
+    """Continue with a warning if this section fails (with one of *exceptions*, by default any)."""
     ignored = exceptions or (Exception,)
     try:
         yield

@@ -1,7 +1,7 @@
 """The life of a process: boot steps start in order and stop in reverse, failed optional ones are tried again, services run in between.
 
-The rule is `sedano.model.boot`. A step is tried on the thread that asks, and one with a timeout on a thread of its own: Python cannot end
-a call that waits for the system. A try that succeeds after its timeout counts as started when the process looks next.
+The rule is `sedano.model.boot`. A step runs on the calling thread, or on its own thread if it has a timeout, because Python cannot end a
+call that waits for the system. If a step succeeds after its timeout, it counts as started at the next look.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BoundedCall:
-    """One call of a function, on a thread of its own where its time is limited. It keeps an error instead of raising it."""
+    """One call of a function, on its own thread if its time is limited. It stores an error instead of raising it."""
 
     def __init__(self, name: str, function: Callable[[], Any]) -> None:
         """Call *function* when it is run."""
@@ -65,7 +65,7 @@ class Boot:
         """Order the steps of *registry*; nothing is started yet.
 
         Raises:
-            OptionError: a step names an unknown one, steps wait for one another, or a mandatory step follows an optional one.
+            OptionError: a step names an unknown step, steps wait for one another, or a mandatory step follows an optional one.
         """
         self._registry, self._ports = registry, ports
         self._order = boot.ordered(declared.step for declared in registry.boot.values())
@@ -101,7 +101,7 @@ class Boot:
             raise
 
     def look(self) -> None:
-        """Try the optional steps again whose pause is over, and start what they had blocked. Called between batches."""
+        """Try optional steps again whose pause has passed, and start the steps that they blocked. Called between batches."""
         if not self._is_begun or self._is_ended:
             return
         self._adopt()
@@ -111,7 +111,7 @@ class Boot:
             self._try(step)
 
     def hasten(self) -> None:
-        """Let the next `look` try again at once all steps that failed or were given up. May be called by any thread."""
+        """Let the next `look` try all failed and abandoned steps again. May be called by any thread."""
         self._is_hastened = True
 
     def end(self) -> None:
@@ -158,7 +158,7 @@ class Boot:
                 return
 
     def _is_stuck(self, step: BootStep) -> bool:
-        """Return whether a try of the mandatory *step* has not ended: another try beside it would start it twice."""
+        """Return whether a try of the mandatory *step* has not ended; a second try would start it twice."""
         return not step.optional and step.name in self._late
 
     def _try(self, step: BootStep) -> BaseException | None:
@@ -188,7 +188,7 @@ class Boot:
         self._log("error" if given_up else "warning", words, step.name, error, attempt=after.tried, blocked=blocked)
 
     def _adopt(self) -> None:
-        """Take over the tries that have ended after their timeout."""
+        """Take over the results of tries that ended after their timeout."""
         for name, call in [*self._late.items()]:
             if not call.is_over:
                 continue
@@ -215,7 +215,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _begun(answer: Any) -> Generator[Any, Any, Any] | None:
-    """Run a generator to its `yield`; return it, or None where nothing is to be stopped."""
+    """Run a generator to its `yield`; return it, or None if there is nothing to stop."""
     if not isinstance(answer, Generator):
         return None
     try:
@@ -236,4 +236,4 @@ def _ended(generator: Generator[Any, Any, Any]) -> None:
     except StopIteration:
         return
     generator.close()
-    raise RuntimeError("it has a second yield; a boot step has one: its start is before it and its stop after it")
+    raise RuntimeError("it has a second yield; a boot step has one yield, after its start and before its stop")

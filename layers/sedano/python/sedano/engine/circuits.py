@@ -1,10 +1,10 @@
-"""Circuits at work: before a task is claimed its circuit is looked at, after it ran its circuit learns how that went.
+"""Circuits of a worker: checked before a task is claimed, and updated after it ran.
 
-An open circuit holds the task's message back until it closes, or ends the task as failed, as was declared. The health checks that a
-circuit watches are looked at when what is known of them has expired and one of its tasks is there to run: an unused circuit costs nothing.
-A circuit belongs to this worker (a value in memory), or to all (a memo: one read an invocation, one write a failure).
+An open circuit holds the task's message back until it closes, or ends the task as failed, as was declared. A health check that a circuit
+watches runs when its last result has expired and one of the circuit's tasks is about to run, so an unused circuit costs nothing. A circuit
+belongs to this worker (a value in memory), or to all workers (a memo: one read per invocation, one write per failure).
 
-Losing a circuit's write loses a failure, never a task: it is logged, and the next failure counts.
+If a circuit cannot be written, only the count of one failure is lost, never a task: the error is logged, and the next failure counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sedano.model.messages.timestamps import shown
 from sedano.ports import Ports
 
 TRIES = 4
-"""How often a failure is written again because another one was first."""
+"""How often a failure is written again because another write was first."""
 EXPECTED = frozenset({"Ignore", "Reject"})
 """Exceptions that a body raises on purpose: not a failure of its dependencies."""
 
@@ -37,7 +37,7 @@ class Circuits(Gate):
     """The circuits and health checks of one worker."""
 
     def __init__(self, registry: Registry, ports: Ports) -> None:
-        """Begin with every circuit closed and nothing known; the watchers of the checks begin to watch."""
+        """Begin with every circuit closed and no known states; start the watchers of the checks."""
         self._ports, self._registry, self._checks = ports, registry, registry.checks
         self._mine: dict[str, Circuit] = {}
         self._ahead: dict[str, Circuit] = {}
@@ -49,7 +49,7 @@ class Circuits(Gate):
                 threading.Thread(target=self._watch, args=(check, watch), name=f"sedano-watch-{check.name}", daemon=True).start()
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return the jobs whose circuits are closed, and those that shall end unrun; the others are decided in *batch*."""
+        """Return the jobs whose circuits are closed, and those that must end unrun; the others are decided in *batch*."""
         guarded = {job.task.circuit.name: job.task.circuit for job in jobs if job.task.circuit is not None and job.stillborn is None}
         if not guarded:
             return jobs
@@ -61,7 +61,7 @@ class Circuits(Gate):
         return [job for job in admitted if job is not None]
 
     def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Stillborn | Later | None:
-        """Return why the body of *job*, which was let in, must not begin at *now*: its circuit has opened since."""
+        """Return why the body of the admitted *job* must not begin at *now*, if its circuit has opened since."""
         breaker = job.task.circuit
         if breaker is None:
             return None
@@ -72,7 +72,7 @@ class Circuits(Gate):
         return self._held_up(breaker, circuit, now)
 
     def note(self, ran: Ran) -> None:
-        """Let the bodies of this batch that have not begun yet know how *ran* went; `learn` writes down what stays of it."""
+        """Apply the result of *ran* to bodies of this batch that have not begun yet; `learn` stores it."""
         breaker, run = ran.held.job.task.circuit, ran.run
         if breaker is None:
             return
@@ -84,7 +84,7 @@ class Circuits(Gate):
                 self._ahead[breaker.name] = rule.failed(breaker, before, FAILURE, self._ports.clock.now()).circuit
 
     def learn(self, ended: Sequence[Judged], ready: Sequence[tuple[Held, Arguments]], batch: Batch) -> None:
-        """Let the circuits of tasks that ran know how that went, and take in what health checks reported."""
+        """Update the circuits of tasks that ran, and take in the reports of health checks."""
         ran = {one.job.delivery.message_id for one, _ in ready}
         self._ahead.clear()
         self._hear(batch)
@@ -112,7 +112,7 @@ class Circuits(Gate):
         return None
 
     def _held_up(self, breaker: Breaker, circuit: Circuit, now: float) -> Stillborn | Later:
-        """Return what becomes of a task whose *circuit* is open."""
+        """Return the decision about a task whose *circuit* is open."""
         why = f"circuit {circuit.name} is open since {shown(circuit.since)}: {circuit.cause}"
         if breaker.on_open == "fail":
             return Stillborn(states.FAILURE, refusals.CIRCUIT, "circuit", why, park=False)
@@ -120,7 +120,7 @@ class Circuits(Gate):
         return Later(why, circuit.until - now + spread * self._ports.entropy.unit())
 
     def _look(self, breakers: Iterable[Breaker], batch: Batch) -> None:
-        """Look at the checks of circuits that are closed, where what is known has expired."""
+        """Run the checks of closed circuits whose last result has expired."""
         now = self._ports.clock.now()
         names = {name for breaker in breakers if not self._circuit(breaker).is_open(now) for name in breaker.checks}
         checks = [self._checks[name] for name in sorted(names)]
@@ -132,7 +132,7 @@ class Circuits(Gate):
                     self._report(check, *found, batch)
 
     def _refresh(self, checks: Sequence[RegisteredCheck], batch: Batch) -> None:
-        """Take over what others found of these shared *checks*; the circuits in this worker's memory have not heard of it yet."""
+        """Take over the results of other workers for these shared *checks*, for the circuits in this worker's memory."""
         try:
             found = known(self._ports, checks)
         except SedanoError as error:
@@ -145,7 +145,7 @@ class Circuits(Gate):
                 self._mark(check, found[check.name].state, batch, shared=False)
 
     def _hear(self, batch: Batch) -> None:
-        """Take in what tasks and watchers reported since the last look."""
+        """Take in the reports of tasks and watchers since the last look."""
         for check in self._checks.values():
             while check.inbox:
                 self._report(check, *check.inbox.popleft(), batch)
@@ -189,7 +189,7 @@ class Circuits(Gate):
             self._change(breaker, rule.succeeded)
 
     def _tripped(self, noted: rule.Noted, now: float, batch: Batch) -> None:
-        """Report it: the log, a metric, and the history."""
+        """Report the opened circuit in the log, a metric, and the history."""
         circuit = noted.circuit
         self._ports.telemetry.count("CircuitsTripped", circuit=circuit.name)
         self._ports.telemetry.log(
@@ -209,7 +209,7 @@ class Circuits(Gate):
         return self._mine.get(breaker.name) or Circuit(breaker.name)
 
     def _read(self, breakers: Iterable[Breaker]) -> None:
-        """Take over how the shared ones of these circuits are now."""
+        """Read the current states of the shared circuits."""
         names = {memo_name(CIRCUIT, breaker.name): breaker.name for breaker in breakers if breaker.shared}
         try:
             found = self._ports.memos.read([*names]) if names else {}
@@ -263,7 +263,7 @@ class Circuits(Gate):
 
 
 def counts(ran: Ran) -> bool:
-    """Return whether the end of *ran* says anything about the dependencies of its task."""
+    """Return whether the end of *ran* shows anything about the dependencies of its task."""
     run = ran.run
     expected = run.error is not None and run.error.type_name in EXPECTED
     return ran.held.stillborn is None and not (run.revoked or run.replaced or expected)

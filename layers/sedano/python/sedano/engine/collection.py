@@ -1,10 +1,10 @@
 """Calls that wait for others: of a debounced task the last of a quiet period runs; those of a batched task run together as one call.
 
 Debounce. Each call is noted where it is received, the latest by its publisher's logical clock, and sent anew with a delay until it may have
-been quiet for long enough. Only then is it asked whether it still is the latest; an earlier one ends as REVOKED. The latest one's message
-is never acknowledged before its copy is in the queue, so no crash loses it. When its quiet is over counts only with the mark of one of the
-stage's keys (`sedano.ports.seals`): otherwise the call is noted as if it had just been published. Where a worker has no keys, a call that
-is the latest and was published for long enough runs.
+been quiet for long enough. Only then does a worker check whether it is still the latest; an earlier one ends as REVOKED. The latest one's
+message is never acknowledged before its copy is in the queue, so no crash loses it. When its quiet is over counts only with the mark of one
+of the stage's keys (`sedano.ports.seals`): otherwise the call is noted as if it had just been published. Without keys, a call that is the
+latest and was published long enough ago runs.
 
 Batch. Calls go into a basket, one for each slice of time and key. A worker sends the command that runs a basket before it puts anything
 into it, with a delay until the slice is over; the first of these copies shuts the basket, the others meet its claim. So every basket has a
@@ -34,11 +34,11 @@ from sedano.model.messages.message import Command
 from sedano.ports import Ports
 
 MARGIN_S = 1.0
-"""A basket is fetched so much later than its slice is over, so that clocks may differ a little."""
+"""A basket is read this much later (s) than the end of its slice, because clocks may differ a little."""
 WHOLE_S = 1.0
-"""A queue delays by whole seconds, so the command of a basket may arrive later by so much."""
+"""A queue delays by whole seconds, so the command of a basket may arrive this much later (s)."""
 ALONE_BYTES = MOST_BASKET_BYTES // 4
-"""A call that is longer than this runs in a basket of its own, without one."""
+"""A call that is longer than this runs alone, without a basket."""
 MOST_SENT = 1_000
 
 
@@ -56,7 +56,8 @@ class CollectionRequest(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Where a call went: the id of the task that runs it with others, and when that begins at the latest if a worker is free (epoch s)."""
+    """The destination of a call: the id of the task that runs it with others, and the latest start of that task if a worker is free (epoch
+    s)."""
 
     batch: str
     until: float
@@ -73,7 +74,8 @@ class Collecting:
         self._parts: OrderedDict[str, int] = OrderedDict()
 
     def quieten(self, asked: Sequence[CollectionRequest], batch: Batch) -> list[Job]:
-        """Return the jobs that are the latest after the quiet, and those that are not any more, to end; send the others anew."""
+        """Return the jobs that are the latest after the quiet period, and those to end because a later one exists; send the others
+        again."""
         going: list[Job] = []
         waiting: list[Requeued] = []
         for one in asked:
@@ -116,7 +118,7 @@ class Collecting:
             return job  # a call that was too long for a basket is here alone
         calls = self.ports.limits.shut(basket, self.ports.clock.now()).calls
         if not calls:
-            why = "nothing was put into its basket"
+            why = "its basket is empty"
             return job._replace(stillborn=Stillborn(states.REVOKED, refusals.SUPERSEDED, "batch", why, park=False))
         return job._replace(command=job.command._replace(args=[Fetched(calls)], data_ref=None))
 
@@ -139,7 +141,8 @@ class Collecting:
         return Requeued(job, until, {QUIET: given} if given else {}, "debounce: waiting for quiet")
 
     def _until(self, asked: CollectionRequest) -> float | None:
-        """Return when its quiet is over, as a worker of this stage has noted; None where none has, whatever the message says."""
+        """Return the end of its quiet period, as noted by a worker of this stage; None if no worker has noted it, whatever the message
+        contains."""
         given = asked.job.delivery.attributes.get(QUIET, "")
         text = self.ports.seals.detached(QUIET, given, *_bound(asked))
         return int(text) / 1_000_000 if text else None
@@ -184,7 +187,7 @@ class Collecting:
         return found
 
     def _tell(self, job: Job, collected: Collected, batch: Batch) -> None:
-        """Note in the history that *job* was collected, for `explain`: it leaves no record of its own."""
+        """Note in the history that *job* was collected, for `explain`, because it leaves no record."""
         batch.move(job.delivery)
         batch.count("CallsCollected", job.task.name)
         batch.chronicle.line(
@@ -210,7 +213,7 @@ class Collecting:
             number, end = number + 1, end + seconds
 
     def _send_for(self, basket: str, job: Job, seconds: float) -> None:
-        """Send the command that runs *basket*, unless this worker has sent it."""
+        """Send the command that runs *basket*, unless this worker has already sent it."""
         if basket in self._sent:
             return
         self._run(job, basket, basket, -int(-seconds // 1))

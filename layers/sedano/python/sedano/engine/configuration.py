@@ -1,11 +1,11 @@
 """The configuration of an app in one process: the version that holds now, and how a new one takes its place.
 
-A new version is read and checked as a whole. An invalid one is logged and counted, and the last one stays. One that changes hot fields
-alone takes its place at once: bodies that have begun keep the version that they began with. One that changes a cold field waits until no
-body runs:
+A new version is read and checked as a whole. An invalid one is logged and counted, and the last one stays. A version that changes only hot
+fields replaces the old one at once; bodies that have begun keep the version with which they began. A version that changes a cold field
+waits until no body runs:
 
-    Lambda          it takes its place before the next batch
-    a process       nothing more begins, the bodies that run end, then it takes its place (`enter`, `leave`)
+    Lambda          it replaces the old one before the next batch
+    a process       no more bodies begin, the running ones end, then it replaces the old one (`enter`, `leave`)
 
 The control record (`sedano.model.cluster.control_record`), which every worker looks at, announces a new version.
 """
@@ -27,12 +27,12 @@ from sedano.ports import Ports
 
 C = TypeVar("C")
 AGAIN_S = 30.0
-"""After how many seconds layers that did not answer are read again."""
+"""The seconds after which layers that did not answer are read again."""
 UNCHANGED = "nothing changed"
 
 
 class Configuration(Generic[C]):
-    """The configuration of an app; call it for the version that holds here. Several threads may use it.
+    """The configuration of an app; calling it returns the current version. Several threads may use it.
 
     Inside a body it returns the version with which that body began, elsewhere the newest one of this process, read at the first call.
     """
@@ -49,10 +49,10 @@ class Configuration(Generic[C]):
         self._reading, self._bodies, self._lock = threading.Lock(), 0, threading.Lock()
 
     def __call__(self) -> C:
-        """Return the version that holds here.
+        """Return the current version.
 
         Raises:
-            ConfigurationError: the layers give none that is valid; the message lists each field, its layer and what to write.
+            ConfigurationError: the layers give no valid version; the message lists each field, its layer and what to write.
         """
         context = CURRENT.get()
         if context is not None and type(context.snapshot) is self.cls:
@@ -61,7 +61,7 @@ class Configuration(Generic[C]):
         return found
 
     def origins(self) -> dict[str, str]:
-        """Return for each field, by its path, the layer that gave the newest value; ``default`` for none. Raises as a call does."""
+        """Return for each field, by its path, the layer of its newest value, or ``default``. Raises as a call does."""
         return dict(self._current().origins)
 
     def rows(self) -> list[ConfigRow]:
@@ -112,14 +112,14 @@ class Configuration(Generic[C]):
                 self._reading.release()
 
     def reload(self, message_id: str = "") -> str:
-        """Read the layers again now and return what became of it in words; a second call with the same *message_id* returns the same."""
+        """Read the layers again now and describe the result; a second call with the same *message_id* returns the same."""
         with self._reading:
             if not message_id or self._asked[0] != message_id:
                 self._asked = (message_id, self._renewed() or "a layer did not answer; the last configuration stays")
             return self._asked[1]
 
     def enter(self) -> bool:
-        """Let the bodies of one more lane begin; False: not now, because a new version waits until no body runs. `leave` ends it."""
+        """Let the bodies of one more lane begin; False if a new version waits until no body runs. `leave` ends it."""
         with self._lock:
             if self._next is not None and self._bodies:
                 return False
@@ -149,7 +149,7 @@ class Configuration(Generic[C]):
         return merged(self.cls, self._fields, [(layer, read(layer, ports)) for layer in self.layers])
 
     def _renewed(self) -> str | None:
-        """Read a new version, and let it take its place or wait; return what became of it, or None when a layer did not answer."""
+        """Read a new version, and apply it or let it wait; return a description, or None if a layer did not answer."""
         try:
             new = self._read()
         except Unavailable as error:
@@ -181,7 +181,7 @@ class Configuration(Generic[C]):
         return f"refused: {error}"
 
     def _swap(self) -> bool:
-        """Let the version that waits take its place if no body runs, and return whether it did. The caller has the lock."""
+        """Apply the waiting version if no body runs, and return whether it was applied. The caller has the lock."""
         if self._next is None or self._snapshot is None or self._bodies:
             return False
         new, self._next = self._next, None

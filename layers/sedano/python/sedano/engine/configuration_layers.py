@@ -16,7 +16,7 @@ from sedano.ports import Ports
 
 
 def read(layer: Layer, ports: Ports | None) -> Mapping[str, object]:
-    """Return what *layer* gives now, by its own names; one that is not of this machine over *ports*.
+    """Return the current values of *layer*, by its own names; a remote layer is read over *ports*.
 
     Raises:
         ConfigurationError: a module, a file or a profile is missing or cannot be read; the message says what to write.

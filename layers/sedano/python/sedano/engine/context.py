@@ -1,7 +1,8 @@
-"""The task that is running now: its identity for the user, and its outbox for what it publishes.
+"""The running task: its identity for the user, and its outbox for the messages that it publishes.
 
 A publication of a running task is not sent at once: it is kept in the outbox, recorded together with the outcome and sent before the
-message is acknowledged (the transactional outbox). So a crash never leaves half of it, and an attempt that will be retried sends nothing.
+message is acknowledged (the transactional outbox). So after a crash either all or none of its messages are sent, and an attempt that will
+be retried sends nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Vote = Callable[["TaskContext", str, bool, Sequence[Any]], None]
 
 
 class Replaced(Exception):
-    """The running task is replaced by what *draft* begins. A body lets it pass."""
+    """The running task is replaced by the canvas that *draft* begins. A body must not catch this."""
 
     def __init__(self, draft: CommandDraft) -> None:
         """Carry *draft*."""
@@ -38,13 +39,13 @@ NO_TABLES: Mapping[str, tuple[str, ...]] = {}
 
 
 class TaskContext:
-    """The running task. *deadline* is when its claim ends (epoch s); *fence* rises with every claim: hand it to what you write to.
+    """The running task. *deadline* is the end of its claim (epoch s); *fence* increases with every claim: pass it with your writes.
 
-    *added*: what it adds to the chord that it is a member of. *before*: attempts of the task that it replaces. *token*: the fencing token
-    of a singleton, or of a permit, which rises with each run under it; 0 for other tasks. *permit*: the number of the permit, from 0.
-    *over*: the body has ended; leases taken for it are void from then on. *again*: begins its time limits anew, for a map's next
-    call. *cancel*: cancels an async body that runs. *revoked*: the body was ended because its task is revoked. *tables*: what its effects
-    may write to (`effects`); *recorded*: its success leaves a record. *snapshot*: see `config`; None in an app without a configuration.
+    *added*: the members that it adds to its chord. *before*: attempts of the task that it replaces. *token*: the fencing token of a singleton,
+    or of a permit, which increases with each run; 0 for other tasks. *permit*: the number of the permit, from 0. *over*: the body has ended;
+    leases taken for it are void from then on. *again*: restarts its time limits, for a map's next call. *cancel*: cancels an async body that
+    runs. *revoked*: the body was ended because its task is revoked. *tables*: the tables to which its effects may write (`effects`);
+    *recorded*: its success leaves a record. *snapshot*: see `config`; None in an app without a configuration.
     """
 
     __slots__ = (
@@ -56,7 +57,7 @@ class TaskContext:
         self, command: Command, fence: int, deadline: float, clock: int, token: int = 0, permit: int = 0,
         checkpoint: Callable[[], None] | None = None, vote: Vote | None = None, before: int = 0,
     ) -> None:  # fmt: skip
-        """Run *command*; *checkpoint* is what `check` asks, *vote* how a task takes part in an election."""
+        """Run *command*; `check` calls *checkpoint*, and *vote* takes part in an election."""
         self.command, self.fence, self.deadline, self.clock = command, fence, deadline, clock
         self.token, self.permit, self.checkpoint, self.vote, self.before = token, permit, checkpoint, vote, before
         self.outbox: list[Draft] = []
@@ -73,19 +74,19 @@ class TaskContext:
         self.snapshot: Any = None
 
     def check(self) -> None:
-        """Raise `TaskRevoked` when this task was revoked with *terminate* while it runs; call it where a long body can stop.
+        """Raise `TaskRevoked` if this task was revoked with *terminate* while it runs; call this where a long body can stop.
 
-        It reads the ledger, at most once a second; a body that lets the exception pass ends as REVOKED.
+        It reads the ledger at most once a second. A body that does not catch the exception ends as REVOKED.
         """
         if self.checkpoint is not None:
             self.checkpoint()
 
     @property
     def config(self) -> Any:
-        """The app's configuration (`app.configure`) as it was when this body began; a new version counts from the next body on.
+        """The app's configuration (`app.configure`) as it was when this body began; a new version applies from the next body on.
 
         Raises:
-            ConfigurationError: the app declares none.
+            ConfigurationError: the app declares no configuration.
         """
         if self.snapshot is None:
             raise ConfigurationError("this app has no configuration; declare a frozen dataclass with app.configure(…)")
@@ -93,7 +94,8 @@ class TaskContext:
 
     @property
     def effects(self) -> TableWrites:
-        """Collect writes to tables that the app declares (`app.table`): they happen with the recorded success of this task, or not at all.
+        """Collect writes to tables that the app declares (`app.table`); they are made together with the record of this task's success, or
+        not at all.
 
         Raises:
             SedanoError: this task leaves no record.
@@ -126,7 +128,7 @@ class TaskContext:
 
     @property
     def root_id(self) -> str:
-        """The id of the task that everything began with."""
+        """The id of the first task of the canvas."""
         return self.command.lineage.root_id or self.command.task_id
 
     @property
@@ -141,7 +143,7 @@ class TaskContext:
 
     @property
     def stamps(self) -> Mapping[str, str]:
-        """The stamps of this task, by name; all that it causes inherits them."""
+        """The stamps of this task, by name; all tasks that it publishes inherit them."""
         return read(self.command.stamps)
 
     @property
@@ -153,17 +155,17 @@ class TaskContext:
 
     @property
     def traceparent(self) -> str:
-        """The W3C trace parent of what this execution causes; all that it publishes carries it."""
+        """The W3C trace parent for the messages that this execution publishes."""
         return self.span.traceparent
 
     @property
     def tracestate(self) -> str | None:
-        """The W3C trace state that its publisher handed down, if it did; all that this task publishes carries it."""
+        """The W3C trace state of its publisher, if any; all messages that this task publishes carry it."""
         return self.command.tracestate
 
 
 def span_of(command: Command, fence: int, clock: int) -> Span:
-    """Return the span of the execution of *command* under *fence*; of one without a claim, that which began at *clock*."""
+    """Return the span of the execution of *command* under *fence*; without a claim, of the execution that began at *clock*."""
     execution = f"{command.task_id}/{command.attempt}/{fence or f'{command.id}/{clock}'}"
     return span(command.traceparent, command.lineage.root_id or command.task_id, execution)
 
@@ -172,14 +174,14 @@ CURRENT: ContextVar[TaskContext | None] = ContextVar("sedano_task", default=None
 
 
 def must_not_hold_up() -> None:
-    """Let pass who may wait here for a task to end.
+    """Raise if the caller must not wait here for a task to end.
 
     Raises:
-        WaitInsideTask: a task is running here, and the one waited for may need its worker.
+        WaitInsideTask: a task is running here, and the awaited task may need its worker.
         WaitInsideLoop: see `must_not_stop_loop`.
     """
     if CURRENT.get() is not None:
-        raise WaitInsideTask("a task must not wait for another task's result; use a chord, or publish a follow-up")
+        raise WaitInsideTask("a task must not wait for another task's result; use a chord, or link a callback")
     must_not_stop_loop(
         "`await result` (in a notebook, too), with a limit `await asyncio.wait_for(result, 10)`, as they arrive "
         "`async for value in results.iterate()`; `result.ready()` looks without waiting"
@@ -190,7 +192,7 @@ def must_not_stop_loop(instead: str) -> None:
     """Return if the caller may block this thread; otherwise raise an error that says what to write *instead*.
 
     Raises:
-        WaitInsideLoop: an event loop runs on this thread, and nothing else on it would go on meanwhile.
+        WaitInsideLoop: an event loop runs on this thread, and all of its other tasks would stop meanwhile.
     """
     asyncio: Any = sys.modules.get("asyncio")
     if asyncio is None:  # then no loop of it runs, and a program that waits without one does not pay for its import
@@ -210,5 +212,5 @@ def current() -> TaskContext:
     """
     context = CURRENT.get()
     if context is None:
-        raise SedanoError("no task is running here; `current()` is for the body of a task")
+        raise SedanoError("no task is running here; use `current()` in the body of a task")
     return context

@@ -1,9 +1,8 @@
-"""Where the names of an app were declared: by what name workers import that module, and whether a run of it may declare a name again.
+"""Where the names of an app were declared: the module's name for workers, and whether a name may be declared again.
 
-A notebook's cell that is run a second time, and a module that is reloaded, declare the same tasks under the same names: the later
-declaration replaces the earlier one. Two functions of one name within one run of one module are a mistake, and so are two of different
-modules. They are distinguished by the code that runs at the level of the module: every run of a cell, and every reload, has a code object
-of its own.
+A notebook cell that runs again, or a module that is reloaded, declares the same tasks under the same names: the later declaration replaces
+the earlier one. Two functions of one name within one run of one module are a mistake, and so are two of different modules. They are
+distinguished by the code that runs at module level: every run of a cell, and every reload, has its own code object.
 """
 
 from __future__ import annotations
@@ -62,9 +61,9 @@ def _here(what: str) -> Origin | None:
 
 
 def module_of(declared: Any) -> str:
-    """Return how workers import the module that declares this function or class.
+    """Return the name by which workers import the module that declares this function or class.
 
-    A program's own module, `__main__` to itself, is to them what `python -m` was given or its file is called; a console's has no name.
+    For a program's own module, `__main__`, it is the argument of `python -m` or the name of the file; a console has no name.
     """
     module: str = declared.__module__
     main = sys.modules.get(module) if module == "__main__" else None

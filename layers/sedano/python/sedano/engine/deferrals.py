@@ -1,10 +1,10 @@
-"""Deferrals: messages that wait are sent anew with a delay, ten to a call, and the received ones are acknowledged
+"""Deferrals: messages that wait are sent again with a delay, ten per call, and the received ones are acknowledged
 (`sedano.model.deferrals`).
 
 A crash between the two leaves two copies of one message, with one id, which their claim absorbs. A message of a queue that keeps order
 would lose its place, so it is hidden instead and stays in flight: SQS counts one message in flight for each key that waits, so at most
-120 000 keys of a FIFO queue wait at once. A message that the queue does not take anew is hidden too, for longer each time, and so is one
-whose queue cannot delay a message at all.
+120 000 keys of a FIFO queue wait at once. A message that the queue does not accept again is hidden too, for longer each time, and so is one
+whose queue cannot delay messages.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ ANEW_AFTER = 4
 """Receipts after which what is hidden, because its queue can delay no message, is sent anew: fewer than end a task without a claim."""
 REASON_CHARACTERS = 300
 HELD = "message-held"
-"""The history's line about it: of the message, because the task may have begun, or ended, before what follows from it could not be sent."""
+"""The event in the history. It is about the message, because the task may have begun or ended before its follow-ups could not be sent."""
 
 
 def settle(ports: Ports, lamport: LamportClock, spared: Spared, batch: Batch) -> None:
-    """Send the deferred messages of *batch* anew; a sent one is not given back any more."""
+    """Send the deferred messages of *batch* again; a sent message is not given back."""
     deferred, batch.deferred = batch.deferred, {}
     back = {delivery.message_id for delivery in batch.given_back}
     by_queue: dict[str, list[Deferral]] = {}
@@ -67,7 +67,7 @@ def hide(ports: Ports, batch: Batch) -> None:
 
 
 def stale(ports: Ports, delivery: Delivery, batch: Batch) -> bool:
-    """Set *delivery* aside, and return True, where it waited in a queue that keeps order for nearly as long as SQS keeps messages."""
+    """Park *delivery* and return True if it waited in a queue that keeps order for nearly as long as SQS keeps messages."""
     if delivery.serial_key is None:
         return False
     from sedano.model.order import KEPT_S
@@ -81,7 +81,7 @@ def stale(ports: Ports, delivery: Delivery, batch: Batch) -> bool:
 
 
 def tenant_of(body: str) -> str | None:
-    """Return the tenant of the message *body*, or None: a message that is sent again stays theirs."""
+    """Return the tenant of the message *body*, or None; a message that is sent again keeps its tenant."""
     try:
         found = codec.decode(body)
     except MessageRefused:
@@ -97,7 +97,7 @@ def _is_hidden(ports: Ports, one: Deferral) -> bool:
 
 
 def _outlasting(ports: Ports, one: Deferral) -> float:
-    """Return for how long *one* is hidden that cannot be sent anew."""
+    """Return for how long *one*, which cannot be sent again, is hidden."""
     return max(hidden(one.delivery.receives, ports.clock.now() - one.delivery.sent), _seconds(ports, one))
 
 
@@ -111,7 +111,7 @@ def _send(ports: Ports, spared: Spared, queue: str, some: Sequence[Deferral], ba
         if error is None:
             sent.add(one.delivery.message_id)
             continue
-        ports.telemetry.log("warning", "waiting message not sent anew", message_id=one.delivery.message_id, error=str(error))
+        ports.telemetry.log("warning", "waiting message not sent again", message_id=one.delivery.message_id, error=str(error))
         _hide(ports, one.delivery, _outlasting(ports, one))
     batch.given_back[:] = [delivery for delivery in batch.given_back if delivery.message_id not in sent]
 
@@ -144,7 +144,7 @@ def _hide(ports: Ports, delivery: Delivery, seconds: float) -> None:
 
 
 def _tell(ports: Ports, lamport: LamportClock, one: Deferral, batch: Batch) -> None:
-    """Note in the history that the task waits and why; without a reason that was done before, or its message was not read."""
+    """Note in the history that the task waits and why. Without a reason, this was done before, or the message was not read."""
     if not one.reason:
         return
     ports.telemetry.count("MessagesDeferred")

@@ -9,11 +9,11 @@ from sedano.ports import Ports
 from sedano.ports.absent import has
 
 TRIES = 4
-"""How often a deployment is written again because another one was first."""
+"""How often a deployment is written again because another write was first."""
 
 
 def keep(ports: Ports, deployment: DeploymentMark) -> DeploymentMark:
-    """Keep *deployment* as the last one unless a later one is kept; return the one that is kept then.
+    """Store *deployment* as the last one, unless a later one is stored; return the stored one.
 
     Raises:
         PortMissing: the stage keeps no memos.

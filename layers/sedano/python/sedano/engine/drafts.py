@@ -1,6 +1,6 @@
-"""A draft is a message that was asked for and is not stamped yet: its content and where it goes, no clock, no ancestry.
+"""A draft is a message that is not stamped yet: its content and destination, without a clock and without a lineage.
 
-`Composer` stamps drafts: the logical clock, the lineage, a fresh message id; data beyond what the queue takes (`QueueBounds.inline_bytes`:
+`Composer` stamps drafts: the logical clock, the lineage, a fresh message id; data longer than the queue takes (`QueueBounds.inline_bytes`:
 60 KB on SQS) goes to the blob store and the message carries its claim check (Hohpe and Woolf, Claim Check; CloudEvents `dataref`).
 """
 
@@ -22,10 +22,10 @@ from sedano.ports import EVENTS, Outgoing, Ports, command_queue
 
 
 class CommandDraft(NamedTuple):
-    """The *command* that is asked for, not stamped yet, and where it goes: to *queue* (a command queue's name), after *delay* seconds.
+    """The requested *command*, not stamped yet, and its destination: *queue* (a command queue's name), after *delay* seconds.
 
-    It causes *weight* tasks, itself among them. *lineage* is its ancestry when that is not what its publisher hands down: a step of a flow
-    run descends from the run. *serial_key* is the key within which a FIFO queue keeps order, in the form in which it travels. *keyed* names
+    It causes *weight* tasks, including itself. *lineage* is its ancestry if it does not descend from its publisher: a step of a flow run
+        descends from the run. *serial_key* is the key within which a FIFO queue keeps order, in the form in which it travels. *keyed* names
     its arguments where a deduplication key binds them (`model.ledger.dedup_keys`).
     """
 
@@ -43,7 +43,7 @@ class CommandDraft(NamedTuple):
 
 
 Draft = CommandDraft | Event
-"""The content of a draft. An event needs nothing beside itself: all go to one queue."""
+"""The content of a draft. An event needs no destination, because all events go to one queue."""
 
 
 def weight_of(drafts: Sequence[Draft]) -> int:
@@ -71,7 +71,7 @@ class Composer:
         self._most = ports.queues.bounds.inline_bytes
 
     def compose(self, draft: Draft, lineage: Lineage = ROOT, message_id: str = "") -> Addressed:
-        """Return *draft* as a message; raise `Unserialisable` or `TooLarge` when its data cannot travel.
+        """Return *draft* as a message; raise `Unserialisable` or `TooLarge` if a message cannot carry its data.
 
         *message_id*: the message's own id, where the same message may be composed in several places; a fresh one without.
         """
@@ -81,7 +81,7 @@ class Composer:
         return self._event(draft, lineage)
 
     def payload(self, draft: CommandDraft) -> str:
-        """Return what names the arguments of *draft* under its deduplication key, as its worker will read them."""
+        """Return the digest of the arguments of *draft* under its deduplication key, as its worker will compute it."""
         task_id, data = draft.command.task_id, codec.encode_data(draft.command.args, draft.command.kwargs)
         if len(data) > self._most:
             return keyed.payload(task_id, (), {}, BlobRef(sha256(data).hexdigest(), len(data)))
@@ -92,7 +92,7 @@ class Composer:
         """Put a command's data into the blob store when it is too long to travel; return its claim check, or None.
 
         Raises:
-            TooLarge: it is longer than what any worker reads.
+            TooLarge: it is longer than any worker reads.
         """
         if self._most >= SHORT_BYTES and _short(args) and not kwargs:
             return None

@@ -9,7 +9,7 @@ from sedano.model.effects import ABSENT, MOST, MOST_BYTES, Condition, Row, Table
 
 
 class TableWrites:
-    """The effects of one run. They are written with its recorded success, all in one transaction; else none of them is."""
+    """The effects of one run. They are written together with the record of its success, in one transaction, or not at all."""
 
     __slots__ = ("_bytes", "_places", "_tables", "writes")
     ABSENT = ABSENT
@@ -25,7 +25,7 @@ class TableWrites:
         """Write the whole *item*, in place of the one with its key; *condition*: see `update`.
 
         Raises:
-            OptionError: the table is not declared, or a value, the key or the place cannot be written; the message says what to write.
+            OptionError: the table is not declared, or a value, the key or the place is not valid; the message says what to write.
             TooLarge: the item has more than 400 KB, or all effects together are too large for one transaction.
         """
         key = {name: item[name] for name in self._names(table) if name in item}
@@ -35,7 +35,7 @@ class TableWrites:
         self, table: str, key: Row, *, set: Row | None = None, add: Mapping[str, int] | None = None, remove: Sequence[str] = (),  # noqa: A002
         condition: Condition = None,
     ) -> None:  # fmt: skip
-        """Change the item at *key*, which is made if it does not exist. Raises what `put` raises.
+        """Change the item at *key*, which is created if it does not exist. Raises the same errors as `put`.
 
         Args:
             table: the name of a table that the app declares (`app.table`).
@@ -55,7 +55,7 @@ class TableWrites:
         )  # fmt: skip
 
     def delete(self, table: str, key: Row, *, condition: Condition = None) -> None:
-        """Delete the item at *key*, if it exists; *condition*: see `update`. Raises what `put` raises."""
+        """Delete the item at *key*, if it exists; *condition*: see `update`. Raises the same errors as `put`."""
         self._names(table)
         self._add(TableWrite(table, "delete", dict(key), condition=condition))
 
@@ -69,25 +69,25 @@ class TableWrites:
         checked(effect, self._tables[effect.table])
         where = place(effect)
         if where in self._places:
-            raise OptionError(f"effects.{effect.kind}({effect.table!r}): this run writes {where[1]} already; make one write of the two")
+            raise OptionError(f"effects.{effect.kind}({effect.table!r}): this run already writes {where[1]}; combine the two writes")
         if len(self.writes) == MOST:
-            raise OptionError(f"effects: a run may have {MOST}; give the others to another task")
+            raise OptionError(f"effects: a run may have at most {MOST}; move the others to another task")
         if self._bytes + size(effect) > MOST_BYTES:
-            raise TooLarge(f"effects: {self._bytes + size(effect)} bytes; a run may have {MOST_BYTES}")
+            raise TooLarge(f"effects: {self._bytes + size(effect)} bytes; a run may have at most {MOST_BYTES}")
         self._places.add(where)
         self._bytes += size(effect)
         self.writes.append(effect)
 
 
 def collecting(tables: Mapping[str, tuple[str, ...]], recorded: bool) -> TableWrites:
-    """Return what collects the effects of a run; *recorded*: its success leaves a record.
+    """Return the collector of a run's effects; *recorded*: its success leaves a record.
 
     Raises:
-        SedanoError: it leaves none, so that effects would be made again with each delivery.
+        SedanoError: it leaves no record, so effects would be repeated with each delivery.
     """
     if not recorded:
         raise SedanoError(
-            'effects: a task with delivery="at_least_once" and ignore_result leaves no record that they could happen with; declare it with '
+            'effects: a task with delivery="at_least_once" and ignore_result leaves no record with which to write them; declare it with '
             'delivery="claimed" or "record_once"'
         )
     return TableWrites(tables)

@@ -1,14 +1,14 @@
 """Elections among workers that join and leave: acknowledging, closing, dispatching, and waiting for a winner.
 
-The caller of an election sends one command, for any number of workers. The worker that runs it opens the election, and calls the
-workers as its follow-ups: one command for each member that was alive, for any receiver, and one for the end of the election's time. So an
-asker that dies has asked, or has not; an election that is open has its calls on the way. Each worker that runs a call registers itself,
+The caller of an election sends one command, whatever the number of workers. The worker that runs it opens the election, and calls the
+workers as its follow-ups: one command for each live member, for any receiver, and one for the end of the election's time. So a caller that
+dies has requested the election or not, and the calls of an open election are always sent. Each worker that runs a call registers itself,
 once; the one that completes the election, or runs the last call, closes it and publishes the elected task as its own follow-up. The task
 that closed is named in the election, so when its worker dies before the publication, the same message is delivered again and publishes
 again, under the same id.
 
-Only the holder of a call's claim closes in its name: a worker from which the call was taken over, and ended without a close, would close an
-election that no worker publishes then (found by simulation, 5 of 1 000 000).
+Only the holder of a call's claim closes the election with it. Otherwise a worker whose call was taken over, and ended there without a
+close, would close an election whose task no worker publishes (found by simulation, 5 of 1 000 000).
 
 All these commands are claimed: two copies of one call must not both take part, for the one that closes answers for the dispatch, and the
 other, finished earlier, would let its copy be discarded (found by simulation).
@@ -41,11 +41,12 @@ TRIES = 8
 LOOK_S = 5.0
 """How long a message that waits for a winner is held back at most before another worker looks at it."""
 MOST_CALLS = 50
-"""The most workers that are called to one election; the others may still win the next."""
+"""The most workers that are called to one election; the others may win a later one."""
 
 
 def opening(election: Election, queue: str, timeout: int, task_id: str) -> CommandDraft:
-    """Return the one command that asks for *election*: it opens it, and calls the workers; it is over after *timeout* seconds."""
+    """Return the command that requests *election*: it opens the election and calls the workers; the election ends after *timeout*
+    seconds."""
     args = (election.election_id, False, election.topic, election.task_id, election.draft, sorted(election.need), timeout)
     return CommandDraft(queue, _elect(task_id, args))
 
@@ -53,7 +54,7 @@ def opening(election: Election, queue: str, timeout: int, task_id: str) -> Comma
 def calls(election: Election, queue: str, timeout: int, parent: str) -> list[CommandDraft]:
     """Return the commands that call the workers to *election*: one for each that is needed, and one when *timeout* seconds are over.
 
-    They follow from the task *parent*, so asking again for an election that is still open calls again.
+    They follow from the task *parent*, so requesting an election again while it is open calls the workers again.
     """
     number = min(max(1, len(election.need)), MOST_CALLS)
     delays = [0] * number + [timeout]
@@ -64,7 +65,7 @@ def calls(election: Election, queue: str, timeout: int, parent: str) -> list[Com
 
 
 def sudden(election: Election, queue: str, task_id: str) -> CommandDraft:
-    """Return the one command of a `fast` election, which carries it: the first worker to write it down has won."""
+    """Return the command of a `fast` election, which carries the election: the first worker that writes it wins."""
     args = (election.election_id, True, election.topic, election.task_id, election.draft)
     return CommandDraft(queue, _elect(task_id, args))
 
@@ -92,7 +93,7 @@ class Gossip(Gate):
         self.registry, self.ports, self.lamport, self.name = registry, ports, lamport, name
 
     def vote(self, context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
-        """Do what the running command asks for: open an election, end it early (*last*; *about* is its question), or take part in it.
+        """Perform the running command: open an election, end it early (*last*; *about* is its question), or take part in it.
 
         *last*: its time is over, close it with the registered workers.
         """
@@ -116,16 +117,17 @@ class Gossip(Gate):
                     self._dispatch(context, election)
                 return
             ballot = self._close(election, context)
-        raise Unavailable(f"election {election_id}: others registered under each of {TRIES} attempts to close it")
+        raise Unavailable(f"election {election_id}: others registered during each of {TRIES} attempts to close it")
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return the jobs that may go on: all but those that must run on the winner of an election which this worker is not."""
+        """Return the jobs that may continue: all except those that must run on the winner of an election, if this worker is not the
+        winner."""
         if not self.registry.led:
             return jobs
         return [job for job in jobs if job.task.name not in self.registry.led or job.stillborn is not None or self._leads(job, batch)]
 
     def _open(self, context: TaskContext, election_id: str, asked: Question) -> None:
-        """Open the election unless it exists, and call the workers as long as it is not closed."""
+        """Open the election unless it exists, and call the workers while it is not closed."""
         queue = _draft(asked.draft).queue
         new = Election(election_id, asked.topic, asked.task_id, asked.draft, self.ports.entropy.nonce(), need=asked.need)
         standing = self.ports.elections.open(new, self.ports.clock.now()).election or new

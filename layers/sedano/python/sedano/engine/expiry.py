@@ -1,4 +1,4 @@
-"""Expiry: a task whose time is over ends unrun, at its intake and again right before its body begins."""
+"""Expiry: an expired task ends unrun, at its intake or right before its body begins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAR_S = 5.0
 
 
 class Expiry(Gate):
-    """Ends what expired."""
+    """Ends expired tasks."""
 
     def __init__(self, ports: Ports) -> None:
         """Judge by the clock of *ports*, as far as it is right."""
@@ -43,7 +43,7 @@ class Expiry(Gate):
 def judged(ports: Ports, shown: float) -> float:
     """Return the time (epoch s) by which a task is ended as expired, where this machine's clock shows *shown*.
 
-    Such an end cannot be taken back, so what is known of the store's clock decides where this machine's is wrong.
+    Such an end cannot be undone, so if this machine's clock is wrong, the known time of the store's clock decides.
     """
     store = ports.store_time()
     return shown if store is None else store.corrected(shown)

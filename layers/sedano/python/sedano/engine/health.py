@@ -1,5 +1,4 @@
-"""Health checks at work: their functions are called when the known state has expired, and their findings are kept, for one worker or for
-all.
+"""Health checks of a worker: their functions run when the known state has expired, and the results are stored for one worker or for all.
 
 A function that fails unexpectedly is ignored and logged as an error (CEP). Of several functions of one check the worst state counts.
 """
@@ -17,16 +16,16 @@ from sedano.model.memos import HEALTH, Memo, memo_name
 from sedano.ports import Ports
 
 TRIES = 4
-"""How often a report is written again because another one was first."""
+"""How often a report is written again because another write was first."""
 Report = Callable[..., None]
-"""Reports a state, and in a few words why: `report("unhealthy", "no answer")`."""
+"""Reports a state and a short reason: `report("unhealthy", "no answer")`."""
 Look = Callable[[], str | tuple[str, str]]
-"""A function of a check: it returns the state, or the state and why in a few words."""
+"""A check function: it returns the state, or the state and a short reason."""
 
 
 @dataclass(slots=True)
 class RegisteredCheck:
-    """One check of an app: its declaration, the functions that look, those that watch all the time, the reports since."""
+    """One check of an app: its declaration, its check functions, its watchers, and the reports since the last look."""
 
     spec: HealthCheck
     functions: list[Look] = field(default_factory=list)
@@ -40,7 +39,7 @@ class RegisteredCheck:
 
 
 def look(check: RegisteredCheck, log: Callable[..., None]) -> tuple[str, str] | None:
-    """Return the state that the functions of *check* find, and why; None if all of them failed, which is logged by *log*."""
+    """Return the state that the functions of *check* find, and the reason; None if all of them failed, which is logged by *log*."""
     found: list[tuple[str, str]] = []
     for function in check.functions:
         try:
@@ -57,14 +56,14 @@ def look(check: RegisteredCheck, log: Callable[..., None]) -> tuple[str, str] | 
 
 
 def known(ports: Ports, checks: Sequence[RegisteredCheck]) -> dict[str, Health]:
-    """Return what all workers know of these shared *checks*, by name."""
+    """Return the stored states of these shared *checks*, by name."""
     names = {memo_name(HEALTH, check.name): check.name for check in checks}
     found = ports.memos.read([*names]) if names else {}
     return {name: health.from_text(found[memo].text) if memo in found else Health(name) for memo, name in names.items()}
 
 
 def share(ports: Ports, change: Callable[[Health], Health], name: str) -> Health:
-    """Change what all workers know of the check *name* and return it as it is then.
+    """Change the stored state of the shared check *name* and return it.
 
     Raises:
         SedanoError: the store did not answer, or others changed it under each attempt.

@@ -1,8 +1,8 @@
-"""Taking, renewing and giving back leases: the steps around the pure rule `sedano.model.leases`.
+"""Taking, renewing and releasing leases: the steps around the pure rule `sedano.model.leases`.
 
 Cost: a lease whose state is known here is taken with one write, an unknown one with a read and a write; a renewal and a release are one
-write each. The item that a refused write returns is used instead of a read. A write without an answer is sent again with the same
-nonce: if the first one had arrived, the second is refused by an item with the nonce, and that means *mine*.
+write each. The item that a refused write returns is used instead of a read. A write without an answer is sent again with the same nonce: if
+the first one had arrived, the second is refused by an item with this nonce, which shows that the lease is ours.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from sedano.ports import Ports
 
 T = TypeVar("T")
 SENDS = 2
-"""How often one write is sent (each time with the client's own retries) before its caller learns that there is no answer."""
+"""How often one write is sent (each time with the client's own retries) before it counts as unanswered."""
 TRIES = 3
 """How often a take is tried when others change the lease at the same time."""
 MOST_KNOWN = 1_000
 POLL_S = 1.0
-"""The longest pause between two looks of a waiter at a lease."""
+"""The longest pause (s) between two reads of a lease by a waiter."""
 
 
 class Busy(NamedTuple):
@@ -40,7 +40,7 @@ class Leasing:
     """The leases of one process. Thread-safe."""
 
     def __init__(self, ports: Ports) -> None:
-        """Work over *ports*; nothing is known yet."""
+        """Use *ports*; no lease is known yet."""
         self.ports = ports
         self._known: OrderedDict[str, Sight] = OrderedDict()
         self._given: dict[str, Term] = {}
@@ -52,10 +52,10 @@ class Leasing:
         return Moment(clock.now() * 1000, clock.monotonic() * 1000)
 
     def attempt(self, name: str, owner: str, duration: int, asker: str = "") -> Term | Busy:
-        """Try once to take the lease *name* for *duration* ms; return the term, or the holder in the way.
+        """Try once to take the lease *name* for *duration* ms; return the term, or the current holder.
 
         Raises:
-            Unavailable: the store did not answer. If the write had arrived nevertheless, the lease has no user until it expires.
+            Unavailable: the store did not answer. If the write had arrived nevertheless, the lease is unused until it expires.
         """
         sight, fresh = self._glance(name)
         nonce = self.ports.entropy.nonce()
@@ -71,15 +71,15 @@ class Leasing:
                 return term
             fresh = True
         if sight.record is None:
-            raise Unavailable(f"lease {name!r}: it changed under each of {TRIES} attempts")
+            raise Unavailable(f"lease {name!r}: it changed during each of {TRIES} attempts; try again")
         return Busy(sight.record, 0.1)
 
     def want(self, seen: LeaseRecord, who: str) -> bool:
-        """Ask the holder of *seen* for the lease in the name of *who*."""
+        """Ask the holder of *seen* for the lease, for *who*."""
         return self._send(lambda: self.ports.leases.want(seen, who))
 
     def renew(self, term: Term) -> Term | None:
-        """Return the term after a renewal; None if it is over: another process holds the lease, or the lease is free."""
+        """Return the renewed term; None if the term is over, because another process holds the lease or the lease is free."""
         since = self.moment()
         expires = lease.renewed_until(term, self._time())
         answer = self._send(lambda: self.ports.leases.renew(term, expires))
@@ -89,14 +89,14 @@ class Leasing:
         return term._replace(since=since, expires=answer.record.expires, wanted=answer.record.want)
 
     def believes(self, term: Term) -> bool:
-        """Return whether the holder of *term* may assume that no other process holds the lease. Not after its release was sent, even if
-        that fails: it may still arrive at any time.
+        """Return whether the holder of *term* may assume that no other process holds the lease. False once its release was sent, even if
+        that failed, because the release may still arrive.
         """
         given = self._given.get(term.name)
         return (given is None or given.token < term.token) and lease.believes(term, self.moment())
 
     def release(self, term: Term) -> LeaseRecord | None:
-        """Give the lease back; return it as it is then, or None when the term was over before: then nothing changed."""
+        """Release the lease and return its record, or None if the term was already over and nothing changed."""
         self._give(term)
         reserved = self._time().hi + HAND_OVER_MS
         answer = self._send(lambda: self.ports.leases.release(term, reserved))
@@ -117,7 +117,7 @@ class Leasing:
         return self._take(name, owner, duration, self.ports.entropy.nonce(), sight)[0]
 
     def _give(self, term: Term) -> None:
-        """Remember that *term* is given back, until it would have expired anyway."""
+        """Remember that *term* is released, until it would have expired anyway."""
         with self._lock:
             if len(self._given) >= MOST_KNOWN:
                 now = self.moment()
@@ -125,7 +125,7 @@ class Leasing:
             self._given[term.name] = term
 
     def _take(self, name: str, owner: str, duration: int, nonce: str, sight: Sight) -> tuple[Term | None, Sight]:
-        """Return the term, or None where the lease had changed, and how the lease is seen after that."""
+        """Return the term, or None if the lease had changed, and the new sight of the lease."""
         since = self.moment()
         grant = lease.grant(name, owner, nonce, duration, sight.record, self._time())
         answer = self._send(lambda: self.ports.leases.take(grant, sight.record))
@@ -133,7 +133,7 @@ class Leasing:
         return (lease.term(answer.record, since) if answer.done and answer.record is not None else None), seen
 
     def _glance(self, name: str) -> tuple[Sight, bool]:
-        """Return how the lease is seen, and whether that was read just now: it is, when it or the time is not known."""
+        """Return the sight of the lease, and whether it was read just now: it is read if it or the time is unknown."""
         with self._lock:
             known = self._known.get(name)
         time = self.ports.leases.time()
@@ -167,14 +167,14 @@ class Leasing:
 
 
 class Acquisition:
-    """Waiting for one lease, one look at a time: the caller decides how to sleep in between."""
+    """The wait for one lease, step by step: the caller decides how to sleep in between."""
 
     __slots__ = ("_asker", "_duration", "_leasing", "_name", "_owner", "_until")
 
     def __init__(self, leasing: Leasing, name: str, owner: str, duration: Callable[[], int], timeout: float | None, *, fair: bool) -> None:
-        """Wait up to *timeout* seconds (None: without an end) for the lease *name*; *duration* returns at each attempt the duration in ms.
+        """Wait up to *timeout* seconds (None: without a limit) for the lease *name*; *duration* returns the duration (ms) at each attempt.
 
-        *fair* asks the holder for the lease, so that its release keeps it for us for a moment.
+        *fair* asks the holder for the lease, so that on release it is reserved for this process for a moment.
         """
         self._leasing, self._name, self._owner, self._duration = leasing, name, owner, duration
         self._asker = leasing.ports.entropy.nonce() if fair else ""
@@ -184,7 +184,7 @@ class Acquisition:
         """Try once; return the term, or how many seconds to wait before the next step.
 
         Raises:
-            LeaseTaken: the time is over and another process holds the lease.
+            LeaseTaken: the timeout has passed and another process holds the lease.
         """
         found = self._leasing.attempt(self._name, self._owner, self._duration(), self._asker)
         if isinstance(found, Term):
@@ -198,7 +198,7 @@ class Acquisition:
         return min(found.wait + 0.001, poll, left)
 
     def wait(self) -> Term:
-        """Step until the lease is ours, sleeping in between."""
+        """Step until this process has the lease, sleeping in between."""
         while True:
             found = self.step()
             if isinstance(found, Term):

@@ -1,14 +1,14 @@
-"""The marks of lineages: the most descendants that a message may claim without a proof, and the mark that is the proof.
+"""The marks of lineages: the most descendants that a message may claim without proof, and the mark that proves more.
 
 A sender writes the budget of its message. The stage has a ceiling for it (`most_budget`, 10 000): a worker and the router reduce a larger
 budget to the ceiling, count it (`BudgetsCapped`) and log it. The message is not refused: its task may need less than it claims.
 
 A larger budget counts with a **mark** by one of the stage's keys over the task's id, its name and the budget (`sedano.ports.seals`).
-Workers mark the follow-ups of a task whose own budget was proven; a program marks if its role may read the keys. Every budget of a
-follow-up is a share of its parent's, so a worker never marks more than was proven to it. Below the ceiling there is no mark, and no key is
-read.
+Workers mark the follow-ups of a task whose own budget was proven; a program marks if its role may read the keys. The budget of a follow-up
+is a share of its parent's, so a worker never marks more than was proven. Below the ceiling there is no mark, and no key is read.
 
-A reader of a marked message can copy its mark, but only to a message of the same task id, name and budget. The claim of that id runs one.
+A reader of a marked message can copy its mark, but only to a message of the same task id, name and budget. The claim of that id lets one of
+them run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def marked(ports: Ports, lineage: Lineage, own_id: str, name: str) -> Lineage:
 
 
 def granted(ports: Ports, lineage: Lineage, own_id: str, name: str) -> Lineage:
-    """Return *lineage* as the message *own_id* of *name* may have it: a larger budget without a valid mark becomes the ceiling."""
+    """Return *lineage* as allowed for the message *own_id* of *name*: a larger budget without a valid mark is reduced to the ceiling."""
     most = ports.most_budget
     if lineage.budget <= most or ports.seals.is_marked(lineage.mark, BUDGET, own_id, name, str(lineage.budget)):
         return lineage
@@ -41,9 +41,9 @@ def granted(ports: Ports, lineage: Lineage, own_id: str, name: str) -> Lineage:
 
 
 def resumed(ports: Ports, own: Lineage, hops: int, budget: int, task_id: str) -> Lineage:
-    """Return the lineage with which a chain goes on behind a replaced task, from what the plan of the message *task_id* says.
+    """Return the lineage with which a chain continues after a replaced task, from the plan of the message *task_id*.
 
-    The plan has no mark, so it gives no budget above the ceiling, unless the message's *own* one is.
+    The plan has no mark, so it gives no budget above the ceiling, unless the message's *own* budget is above it.
     """
     most = max(ports.most_budget, own.budget)
     if budget > most and budget != DEFAULT_BUDGET:
@@ -52,7 +52,7 @@ def resumed(ports: Ports, own: Lineage, hops: int, budget: int, task_id: str) ->
 
 
 def require_grant(ports: Ports, budget: int) -> None:
-    """Let a program publish with *budget*, if the stage takes that from it.
+    """Check that a program may publish with *budget*.
 
     Raises:
         OptionError: it is above the ceiling, and the program cannot read the keys that would prove it.
@@ -65,6 +65,6 @@ def require_grant(ports: Ports, budget: int) -> None:
 
 
 def note_cap(ports: Ports, budget: int, most: int, task_id: str) -> None:
-    """Count and log that a message asked for more than it gets."""
+    """Count and log that a message claimed a larger budget than it gets."""
     ports.telemetry.count("BudgetsCapped")
     ports.telemetry.log("warning", "a budget above the stage's ceiling was reduced to it", task_id=task_id, budget=budget, most=most)

@@ -1,8 +1,8 @@
-"""Batches in which order counts: of each key one message at a time, and where one does not end, those behind it go back with it.
+"""Order within a batch: one message of each key at a time; if one does not end, the messages behind it go back with it.
 
 A message that must be delivered again (its task is tried again, paused, claimed by another, or something was out of reach) keeps its place
-at the head of its key: it is hidden, never sent anew. Those behind it are released at once, because SQS keeps a key back while any message
-of it is in flight. A parked message has ended: the next of its key goes on when the parked queue has taken it, and not before.
+at the head of its key: it is hidden, not sent again. Those behind it are released at once, because SQS keeps a key back while any message
+of it is in flight. A parked message has ended: the next message of its key continues only when the parked queue has accepted it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from sedano.ports import Delivery, Ports
 
 
 class Order(Gate):
-    """Lets the messages of a key walk one after another."""
+    """Processes the messages of a key one after another."""
 
     def __init__(self, ports: Ports, parking: ParkingLot) -> None:
-        """Hold back over *ports* what waits; *parking* sets aside what has ended before the next of its key goes on."""
+        """Hold waiting messages back over *ports*; *parking* parks a message before the next of its key continues."""
         self._ports, self._parking = ports, parking
 
     def turns(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> Iterator[list[Job]] | None:
-        """Return which of *jobs* go together, turn after turn, each when the one before has been walked to its end.
+        """Return which of *jobs* go together, turn after turn, each when the turn before has ended.
 
-        *deliveries*: everything that was received, in its order; None when none of it has a key. A job behind one that was given back is
-        given back too.
+        *deliveries*: everything that was received, in its order. None if no message has a key. A job behind one that was given back is
+            given back too.
         """
         if all(delivery.serial_key is None for delivery in deliveries):
             return None
@@ -54,7 +54,7 @@ def _turns(ports: Ports, deliveries: Sequence[Delivery], jobs: Sequence[Job], ba
 
 
 def _key(delivery: Delivery) -> str:
-    """Return the groups that are walked one after another; a message of a queue without order is a group of its own."""
+    """Return the key of the group of *delivery*; each message of a queue without order is its own group."""
     return f"{delivery.queue} {delivery.serial_key}" if delivery.serial_key is not None else delivery.message_id
 
 

@@ -1,4 +1,4 @@
-"""The outbox: what a task published while it ran, as it is kept in its record, so that a redelivery can publish it again."""
+"""The outbox: the messages that a task published while it ran, stored in its record, so that a redelivery can publish them again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Holding a fair share of partitions: look at all of them, keep what is mine, then one round of the pure plan (`sedano.model.partitions`).
+"""A worker's fair share of partitions: read all of them, renew its own, then do one round of the pure plan (`sedano.model.partitions`).
 
-Cost of a round: one read of all leases (a hundred to a call), one write for each term whose half is over, and for what changes hands.
+Cost of a round: one read of all leases (a hundred per call), one write for each term that is half over, and for each change of holder.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Partitioning:
         return dict(self._terms)
 
     def release(self) -> None:
-        """Give everything back, so that others need not wait for it to end."""
+        """Release all partitions, so that others need not wait for their expiry."""
         while self._terms:
             self._leasing.release(self._terms.popitem()[1])
 
     def _keep(self, sights: dict[int, Sight]) -> None:
-        """Renew the terms whose half is over; forget those that are over."""
+        """Renew the terms that are half over; forget those that have ended."""
         now = self._leasing.moment()
         for index, term in list(self._terms.items()):
             record = sights[index].record

@@ -1,6 +1,6 @@
-"""Paused queues: a worker that knows of the pause gives their messages back without a look, until it learns that they go on.
+"""Pauses: a worker that knows of a pause gives the messages back without decoding them, until it reads that the pause has ended.
 
-A waiting message is sent anew with a delay and acknowledged (`sedano.engine.deferrals`): it is not in flight while it waits, its receipts
+A waiting message is sent again with a delay and acknowledged (`sedano.engine.deferrals`): it is not in flight while it waits, its receipts
 are never counted out, and a pause may last for any time. After the pause a message arrives at the latest after as long again as it has
 waited, 900 s at most. Only a claimed task's wait of at most 30 s, and a message that waits to be woken, stays in flight.
 """
@@ -23,19 +23,21 @@ from sedano.model.queues import queue_of
 from sedano.ports import Delivery, Ports, command_queue
 
 HOLD_S = 40.0
-"""How long a message of what is paused waits at first, a quarter less at random: longer than any wait in flight. Twice as long each time,
-at most 900 s."""
+"""How long (s) a message waits at first during a pause, up to a quarter less at random: longer than any wait in flight. Twice as long each
+time, at most 900 s."""
 
 
 class Pauses(Gate):
-    """Holds back what is paused: the messages of a queue undecoded, those of a task, tenant, circuit or id unclaimed and unrun."""
+    """Holds back paused messages: those of a queue before decoding, those of a task, tenant, circuit or id before the claim and the
+    body."""
 
     def __init__(self, ports: Ports, membership: Membership, arguments: Callable[[Command], Arguments]) -> None:
-        """Know the pauses that *membership* knows; *arguments* fetches those of a command: a map is one of the task that it calls."""
+        """Use the pauses that *membership* has read; *arguments* fetches those of a command, because a map counts as the task that it
+        calls."""
         self._ports, self._membership, self._arguments = ports, membership, arguments
 
     def sift(self, deliveries: Sequence[Delivery], batch: Batch) -> Sequence[Delivery]:
-        """Return those of *deliveries* whose queue is not paused; hold the others back, or send them anew."""
+        """Return those of *deliveries* whose queue is not paused; hold the others back, or send them again."""
         paused, ports = self._membership.control.paused, self._ports
         if not paused:
             return deliveries
@@ -51,8 +53,7 @@ class Pauses(Gate):
         return [delivery for delivery in deliveries if delivery.queue not in keys]
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return those of *jobs* that no pause of a task, tenant, circuit or id stops, and those that must end unrun; hold the others
-        back."""
+        """Return those of *jobs* that no pause of a task, tenant, circuit or id stops, or that must end unrun; hold the others back."""
         paused, ports = self._membership.control.paused, self._ports
         if not any("=" in one for one in paused):
             return jobs
@@ -104,7 +105,7 @@ def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -
 def may_be_woken(job: Job) -> bool:
     """Return whether *job* may wait in flight until it is woken: at most ten messages of a permit board or lease do.
 
-    A task without a claim never does, because its receipts must not count waits; nor does one that was woken in vain too often.
+    A task without a claim may not, because its receipts must not count waits; nor one that was woken too often without effect.
     """
     return job.mode == "claimed" and job.delivery.receives < ANEW_AFTER
 
@@ -116,7 +117,7 @@ def await_call(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch
 
 
 def times_of(delivery: Delivery) -> int:
-    """Return how often *delivery* has waited, as far as it remembers."""
+    """Return how often *delivery* has waited, according to its attributes."""
     return waited(delivery.attributes).times + delivery.receives - 1
 
 
@@ -129,14 +130,14 @@ def tell_held(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch)
 
 
 def postpone(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> None:
-    """Send *delivery* anew with a delay of *seconds*; in a queue that keeps order it is hidden, and parked before the queue forgets it.
+    """Send *delivery* again with a delay of *seconds*; in a queue that keeps order it is hidden, and parked before the queue deletes it.
     """
     if not stale(ports, delivery, batch):
         batch.defer(delivery, seconds=seconds)
 
 
 def _patience(ports: Ports, delivery: Delivery) -> float:
-    """Return how long to wait for what may last: longer each time."""
+    """Return how long to wait for a pause of unknown length: longer each time."""
     return patience(times_of(delivery), HOLD_S) * (1 - ports.entropy.unit() / 4)
 
 

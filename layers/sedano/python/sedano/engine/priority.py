@@ -1,4 +1,4 @@
-"""Beginning those tasks of a batch first that the app prefers (`sedano.model.priority`). Loaded where an app has a preference."""
+"""The order in which the tasks of a batch begin (`sedano.model.priority`). Loaded only by an app with a preference."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sedano.ports import Ports
 
 
 class Preferring(Gate):
-    """Orders jobs by *strategy*, and learns from those that ended. One per worker."""
+    """Orders jobs by *strategy*, and measures jobs that ended. One per worker."""
 
     def __init__(self, ports: Ports, strategy: Strategy, lanes: int) -> None:
-        """Know nothing about any task yet; *lanes*: `def` bodies that run at once."""
+        """Start without measurements; *lanes*: `def` bodies that run at once."""
         self.ports, self.strategy, self.lanes = ports, strategy, lanes
         self._seconds: dict[str, float] = {}
         self._runs: Counter[str] = Counter()
@@ -24,7 +24,7 @@ class Preferring(Gate):
         self._learned: float | None = None
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return *jobs* in the order in which they shall begin; in the order of their arrival when the strategy fails."""
+        """Return *jobs* in the order in which to begin them; in the order of their arrival if the strategy fails."""
         if len(jobs) < 2:
             return jobs
         now = self.ports.clock.now()

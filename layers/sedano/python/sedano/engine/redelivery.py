@@ -1,4 +1,4 @@
-"""Giving a message back: its queue delivers it again after a while, or earlier if the queue refuses the request; it is never lost."""
+"""Redelivery: a message that is given back arrives again after a while, or earlier if the queue refuses the request; it is never lost."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from sedano.model import refusals
 from sedano.ports import Delivery, Ports
 
 FOREIGN = frozenset({refusals.UNKNOWN_TASK, refusals.UNKNOWN_EVENT, refusals.NEWER})
-"""Refusals of things that another version of this deployment may know: during a deployment old and new functions read the same queue."""
+"""Refusals of names that another version of this deployment may know: during a deployment old and new functions read the same queue."""
 FOREIGN_HOLD_S = 30.0
 """How long such a message is held back before another function may look at it."""
 FOREIGN_RECEIVES = 4
-"""Receives after which such a message is set aside: below the queue's redrive limit, so the reason is kept."""
+"""Receives after which such a message is parked: below the queue's redrive limit, so that its reason is kept."""
 ANEW_AFTER = 10
-"""Receipts after which a short wait is sent anew too: half of what would set the message aside."""
+"""Receipts after which a message with a short wait is sent again too: half of the queue's redrive limit."""
 
 MOST_NAMESAKES = 3
-"""How many are named; the reason of a parked message has 512 characters."""
+"""How many names are listed; the reason of a parked message has 512 characters."""
 
 
 def unknown(kind: str, name: str, known: Collection[str]) -> str:
-    """Say that this deployment has no *kind* of this *name*, and suggest one of those *known*: the same name in another module.
+    """Return the text that this deployment has no *kind* of this *name*, with a suggestion from *known*: the same name in another module.
 
-    A program publishes its own tasks by the module that it is itself: `python shop/tasks.py` is `tasks` where workers import `shop.tasks`.
+    A program names its own tasks by its own module name: for `python shop/tasks.py` that is `tasks`, while workers import `shop.tasks`.
     """
     told = f"no {kind} {name!r} in this deployment"
     if name.startswith("__main__."):
-        return f"{told}; put what is typed at a console into a module"
+        return f"{told}; declare tasks in a module, not in a console"
     last = name.rpartition(".")[2]
     namesakes = sorted(one for one in known if one.rpartition(".")[2] == last and not one.startswith("sedano."))
     within = next((one for one in namesakes if one.endswith(f".{name}")), "")
     if within:
         module = within.removesuffix(name) + name.partition(".")[0]
-        return f"{told}; {within!r} is known: a program that is begun with `python -m {module}` publishes by that name"
+        return f"{told}; {within!r} is known: start the program with `python -m {module}` to publish by that name"
     if namesakes:
-        return f"{told}; known by that last name: {', '.join(map(repr, namesakes[:MOST_NAMESAKES]))}"
+        return f"{told}; known names with the same last part: {', '.join(map(repr, namesakes[:MOST_NAMESAKES]))}"
     from sedano.errors.celery_names import misspelt
 
     near = misspelt(name, known)
@@ -45,7 +45,7 @@ def unknown(kind: str, name: str, known: Collection[str]) -> str:
 
 
 def refuse(ports: Ports, delivery: Delivery, refused: MessageRefused, batch: Batch) -> None:
-    """Set *delivery* aside with the reason; hold it back for a while first when another version of this deployment may know it."""
+    """Park *delivery* with the reason; first hold it back for a while if another version of this deployment may know it."""
     if refused.code not in FOREIGN or delivery.receives >= FOREIGN_RECEIVES:
         batch.park(delivery, refused.code, refused.field, refused.detail)
         return
@@ -64,7 +64,7 @@ def hold_back(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) ->
 
 
 def put_back(job: Job, batch: Batch) -> None:
-    """Deliver *job*, for whose body there was no time, again at once: as a new message where its receipts are counted towards poison."""
+    """Deliver *job*, for whose body there was no time, again at once: as a new message if its receipts count towards poison."""
     if job.delivery.serial_key is None and (job.mode != "claimed" or job.delivery.receives >= ANEW_AFTER):
         batch.defer(job.delivery, seconds=0.0)
     else:

@@ -1,5 +1,5 @@
-"""The declarations of this deployment: the tasks by name and the subscribers of each event. A name in a message is only ever a key in
-here."""
+"""The declarations of this deployment: the tasks by name and the subscribers of each event. A name in a message is only used as a key into
+it."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 OnBusy = Literal["wait", "drop", "raise"]
 ORDER, DELAY = "order", "delay"
-"""Needs of an app beside the optional ports: queues that keep order, and queues that can delay a message."""
+"""Needs of an app besides the optional ports: queues that keep order, and queues that can delay a message."""
 
 
 def alone(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return the one key of a task that has one run at a time for all arguments: they are not even fetched."""
+    """Return the single key of a task that has one run at a time for all arguments, which are not even fetched."""
     return ""
 
 
 class TaskSpec(NamedTuple):
-    """One task: its function and how it is delivered, retried and kept. *expires* is seconds after publication.
+    """One task: its function, delivery, retry policy and results. *expires*: seconds after publication.
 
-    *singleton* returns the key that has one run at a time; *on_busy* says what becomes of the others. *circuit*: when it is left
-    alone for a while. *limits*: how often and how many at a time; *tenant*: who a call is for, by its arguments.
-    *time_limits*: how long its body may run. *serial_key*: within what order is kept, by its arguments; its queue is one that keeps it.
-    *keep_arguments*: whether a run without success leaves its call behind (`sedano.engine.reruns`).
+    *singleton* returns the key that has one run at a time; *on_busy*: what the others do. *circuit*: the rule of its pauses after failures.
+    *limits*: how often and how many at a time; *tenant*: the tenant of a call, by its arguments. *time_limits*: how long its body may run.
+        *serial_key*: the key within which order is kept, by its arguments; its queue keeps order. *keep_arguments*: whether the call of a
+            run without success is kept (`sedano.engine.reruns`).
     """
 
     name: str
@@ -65,10 +65,10 @@ class TaskSpec(NamedTuple):
     keep_arguments: bool = True
 
     def tenant_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-        """Return who a call with these arguments is for, where the task says how to find that.
+        """Return the tenant of a call with these arguments, if the task declares how to find it.
 
         Raises:
-            ArgumentError: they do not say, or a message cannot carry the value.
+            ArgumentError: the arguments have no tenant, or a message cannot carry the value.
         """
         try:
             found = (self.tenant(args, kwargs) or None) if self.tenant is not None else None
@@ -86,30 +86,30 @@ class TaskSpec(NamedTuple):
         return delivery
 
     def keeps(self, command: Command) -> bool:
-        """Return whether *command* keeps a result: as it says itself, else as the task was declared."""
+        """Return whether *command* keeps a result: by its own option, else by the task's declaration."""
         return not (self.ignore_result if command.ignore_result is None else command.ignore_result)
 
 
 def hindrance(task: TaskSpec) -> str:
-    """Return why *task* cannot be run in order, whatever its queue keeps; empty when it can."""
+    """Return why *task* cannot run in order, even on a queue that keeps order; empty if it can."""
     if task.delivery != "claimed":
         return f"{task.name} is delivered {task.delivery}: earlier attempts are known of claimed tasks only"
     limits = task.limits
     if limits is not None and (limits.paces or limits.debounce or limits.batch or limits.runs):
-        return f"{task.name} has a rate, a debounce or a batch, for which its calls would have to step out of the line"
+        return f"{task.name} has a rate, a debounce or a batch, for which its calls would leave their order"
     return f"{task.name} is the library's own and knows no order" if task.name in BUILT_IN else ""
 
 
 def apart(task: TaskSpec) -> str:
-    """Return why each call of *task* needs a message of its own; empty when many may share one, as in a map."""
+    """Return why each call of *task* needs its own message; empty if many may share one, as in a map."""
     limits = "a limit (rate, concurrency, debounce, batch)"
     named = {"serial_key": task.serial_key, "singleton": task.singleton, "circuit": task.circuit, limits: task.limits}
     found = next((name for name, given in named.items() if given is not None), None)
-    return f"{task.name} is declared with {found}, which holds for each message, and a map's calls share one" if found else ""
+    return f"{task.name} is declared with {found}, which applies to each message, and a map's calls share one" if found else ""
 
 
 def _launched(*_: Any, **__: Any) -> None:
-    """Do nothing: what a launch causes are its follow-ups."""
+    """Do nothing: the effects of a launch are its follow-ups."""
 
 
 def _collected(results: Any = None) -> Any:
@@ -131,7 +131,7 @@ BUILT_IN = {LAUNCH: LAUNCH_TASK, COLLECT: COLLECT_TASK, ELECT: ELECT_TASK}
 
 
 class WorkerSettings(NamedTuple):
-    """How a worker works.
+    """The settings of a worker.
 
     *concurrency*: `def` bodies at once (1: inline); *lanes*: outcomes recorded at once while bodies run (0: none, on the caller's
     thread); *window*: message ids remembered by the idempotent receiver; *guard*: seconds before the deadline after which nothing is
@@ -184,11 +184,11 @@ class Registry:
     hooks: dict[str, list[Callable[..., Any]]] = field(default_factory=dict)
 
     def need(self, what: str, user: str) -> None:
-        """Note that *user*, something that the app declares, needs *what*: an optional port, or something of the queues.
+        """Note that *user*, a declaration of the app, needs *what*: an optional port, or a capability of the queues.
 
         Raises:
             PortMissing: the app is connected to a deployment without that port.
-            QueueUnfit: the queues of that deployment cannot do it.
+            QueueUnfit: the queues of that deployment lack the capability.
         """
         if self.bound is not None:
             require_of(self.bound, what, user)

@@ -1,11 +1,11 @@
-"""Running a task again that ended without success: as a task of its own, under an id that is derived from the first one's.
+"""Runs an unsuccessful task again: as a new task, under an id that is derived from the first one's.
 
-A record that has ended never changes: callers have the answer of the first id, and the tasks behind it in a canvas have ended too. So
-another run needs another id (`sedano.model.messages.lineage.rerun_id`). It is always the same one: two requests publish copies of one task,
-which its claim absorbs. A rerun that fails is run again under an id that is derived from its own.
+The record of an ended task never changes: callers have read it, and the tasks after it in a canvas have ended too. So another run needs
+another id (`sedano.model.messages.lineage.rerun_id`). The derived id is always the same, so two requests publish copies of one task, which
+its claim absorbs. A rerun that fails is run again under an id that is derived from its own.
 
 The worker keeps the **call** with the record of such an end: the message as far as another run needs it. Its place in a canvas is left out,
-since the canvas has gone on without it: a rerun arrives at no join and nothing follows it, and it does not expire. A body of a
+because the canvas has continued without it: a rerun arrives at no join, nothing follows it, and it does not expire. A body of a
 chord keeps its join, whose results it reads again. Long arguments lie in the blob store.
 """
 
@@ -29,16 +29,16 @@ from sedano.ports import Ports
 from sedano.ports.absent import has
 
 CALL_BYTES = 4_096
-"""A longer message is kept with its arguments in the blob store: a record is paid by the KiB, and a blob by the request."""
+"""The arguments of a longer message are kept in the blob store, because records are charged per KiB and blobs per request."""
 REPLACED = (refusals.SUPERSEDED, refusals.BUSY)
-"""Why a task did not run whose work another call does: no call of it is kept."""
+"""Reasons for which a task did not run because another call replaces it: its call is not kept."""
 OURS = "sedano."
 """How the names of the library's own tasks begin."""
 _SOURCE = "rerun"
 
 
 class Rerun(NamedTuple):
-    """A task that is to run again: the id that it ended under, and the *command* and *queue* (a key) of the next run."""
+    """A task to run again: the id under which it ended, and the *command* and *queue* (a key) of the next run."""
 
     ended_id: str
     command: Command
@@ -47,9 +47,9 @@ class Rerun(NamedTuple):
 
 
 def call_of(ran: Ran, ports: Ports) -> Posted | None:
-    """Return the call to keep with the record of *ran*, which ended without success; None where another run is not wanted.
+    """Return the call to keep with the record of *ran*, which ended without success; None if another run makes no sense.
 
-    Without an answer of the blob store, long arguments are not kept, and a log line says so.
+    If the blob store does not answer, long arguments are not kept, which is logged.
     """
     job, stillborn = ran.held.job, ran.held.stillborn
     replaced = stillborn is not None and stillborn.code in REPLACED
@@ -65,7 +65,7 @@ def call_of(ran: Ran, ports: Ports) -> Posted | None:
 
 
 def _is_ours(name: str) -> bool:
-    """Return whether *name* is a task with which the library runs others, such as a launch; a map is a call of the user."""
+    """Return whether *name* is a task of the library that runs others, such as a launch; a map is a call of the user."""
     return name.startswith(OURS) and name not in (MAP, MAP_ASYNC)
 
 
@@ -90,12 +90,12 @@ def rerun_of(command: Command, queue: str, serial_key: str | None, most_budget: 
 
 
 def is_ended_by(record: TaskRecord | None, command: Command) -> bool:
-    """Return whether *record* says that the message of *command* ended its task, and without success: no delivery of it runs it again."""
+    """Return whether the message of *command* ended the task of *record* without success, so that no delivery of it runs it again."""
     return record is not None and record.state in states.UNSUCCESSFUL and record.message_id == command.id
 
 
 def arguments_of(record: TaskRecord) -> tuple[Sequence[Any], Mapping[str, Any]] | None:
-    """Return the arguments that the call of *record* holds itself; None where it holds none, or names a blob."""
+    """Return the arguments in the call of *record*; None if it has none, or names a blob."""
     try:
         command = codec.decode(record.call.body) if record.call is not None else None
     except MessageRefused:
@@ -117,7 +117,7 @@ def _planned(ports: Ports, task_id: str, record: TaskRecord | None, later: TaskR
     if record is None:
         return RerunRefused(task_id, f"no task is recorded under it; `sedano explain {task_id}` looks for it", missing=True)
     if record.state not in states.TERMINAL:
-        return RerunRefused(task_id, f"it is {record.state} and goes on without help")
+        return RerunRefused(task_id, f"it is {record.state} and has not ended")
     if record.state == states.SUCCESS:
         return RerunRefused(task_id, f"it ended as SUCCESS; to run it once more, publish it: sedano call {record.name} …")
     if later is not None:
@@ -156,7 +156,7 @@ def _read(ports: Ports, call: Posted) -> Rerun:
 
     Raises:
         MessageRefused: this version cannot read it.
-        RerunRefused: a run of a workflow has to run it.
+        RerunRefused: it is a step of a workflow, whose run must be retried.
     """
     command = codec.decode(call.body)
     if not isinstance(command, Command):

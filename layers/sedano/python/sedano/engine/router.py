@@ -1,4 +1,4 @@
-"""The router: a domain event becomes one command for each task that subscribed to it.
+"""The router: a domain event becomes one command for each subscribed task.
 
 The commands' ids are derived from the event's id and the task's name, so a redelivered event publishes the same commands again and their
 claims absorb them: no state, no write. The cost of invocations is reported ten at a time or once a minute, parked messages at once.
@@ -109,7 +109,7 @@ class Router:
         ))  # fmt: skip
 
     def _tenant(self, spec: TaskSpec, data: Mapping[str, Any]) -> str | None:
-        """Return who the call is for, where the event's fields say; a call must not be lost because they do not."""
+        """Return the tenant of the call, if the event's fields have it; a call must not be lost if they do not."""
         try:
             return spec.tenant_of((), data)
         except ArgumentError as lacking:

@@ -1,4 +1,4 @@
-"""Services: async functions of the user that run for as long as a worker process, on an event loop on a thread of their own.
+"""Services: async functions of the user that run for the life of a worker process, on an event loop in a separate thread.
 
 A service that fails is logged and started again after a pause that doubles with each failure in a row. One that returns has ended.
 """
@@ -15,7 +15,7 @@ from sedano.model.boot import LONGEST_S, backoff
 from sedano.ports import Telemetry
 
 GRACE_S = 5.0
-"""How long the services have together to end when the process does."""
+"""How long (s) all services together may take to end when the process ends."""
 Service = Callable[[], Coroutine[Any, Any, Any]]
 
 
@@ -26,7 +26,7 @@ class Services:
         self, services: Mapping[str, Service], telemetry: Telemetry, rest: Callable[[float], Awaitable[Any]] = asyncio.sleep,
         grace: float = GRACE_S,
     ) -> None:  # fmt: skip
-        """Begin nothing yet. *rest* waits for some seconds before a service that failed is started again."""
+        """Start nothing yet. *rest* waits for some seconds before a failed service is started again."""
         self._services, self._telemetry, self._rest, self._grace = services, telemetry, rest, grace
         self._thread = threading.Thread(target=self._run, name="sedano-services", daemon=True)
         self._ready = threading.Event()
@@ -39,7 +39,7 @@ class Services:
         self._ready.wait()
 
     def end(self) -> None:
-        """Cancel the services, and wait for as long as the grace for their `finally` blocks."""
+        """Cancel the services, and wait up to the grace time for their `finally` blocks."""
         if self._loop is not None and self._over is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._over.set)
             self._thread.join(2 * self._grace)

@@ -1,14 +1,14 @@
-"""Singletons: of a task, or of each of its keys, one run at a time. The others wait as messages, end, or fail, as was declared.
+"""Singletons: one run at a time of a task, or of each of its keys. The others wait as messages, end, or fail, as declared.
 
-A run holds a lease until its invocation's deadline, taken before the claim and given back after everything that follows. A job that finds
-it taken leaves its message's receipt in the lease and is held back until the holder's time is over; the holder, when it ends earlier, makes
-the first of them visible again and keeps the lease for it for a moment. So workers do not poll, and a holder that dies costs no more than
-its time.
+A run holds a lease until its invocation's deadline, taken before the claim and released after all follow-ups. A job that finds the lease
+taken leaves its message's receipt in the lease and is held back until the lease expires. If the holder ends earlier, it makes the first
+waiting message visible again and keeps the lease for it for a moment. So workers do not poll, and a dead holder blocks the others no longer
+than its lease.
 
 Ten can be woken. Further ones retry after a wait that doubles each time, so the line never runs dry and no message is delivered often: a
 message may wait for ten hours before it reaches the limit of receives.
 
-A woken message passes the queue: a crash between the release and the waking costs the rest of the waiting time and nothing else.
+A woken message arrives through the queue. A crash between the release and the waking costs only the rest of the waiting time.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ from sedano.model.states import TaskState
 from sedano.ports import Delivery, Ports
 
 AGAIN_S = 5.0
-"""How long a message waits at first that may not be woken; twice as long each time, at most 900 s."""
+"""How long (s) a message that cannot be woken waits at first; twice as long each time, at most 900 s."""
 _SEPARATOR = "\n"
 
 
 class Singletons(Gate):
-    """Lets singletons in."""
+    """Admits singletons."""
 
     def __init__(self, ports: Ports, leasing: Leasing, arguments: Callable[[Command], Arguments]) -> None:
         """Take leases by *leasing*; *arguments* fetches those of a command."""
         self.ports, self.leasing, self.arguments = ports, leasing, arguments
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return the jobs that may go on: those that are not singletons, those whose lease is ours now, and those that shall end unrun."""
+        """Return the jobs that may continue: those that are not singletons, those whose lease this worker has taken, and those that must
+        end unrun."""
         if all(job.task.singleton is None for job in jobs):
             return jobs
         admitted = [self._admit(job, job.task.singleton, batch) if job.stillborn is None else job for job in jobs]
@@ -103,7 +104,7 @@ class Singletons(Gate):
         return f"singleton/{job.task.name}/{'' if key is alone else key(*self.arguments(job.command))}"
 
     def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
-        """Hold the message back until the holder's time is over at least, and leave its receipt so that it can be woken earlier."""
+        """Hold the message back until the holder's lease expires, and leave its receipt so that it can be woken earlier."""
         delivery, unit = job.delivery, self.ports.entropy.unit()
         again, why = patience(times_of(delivery), AGAIN_S), f"singleton held by {busy.record.owner}"
         seconds = max(busy.wait, again) + unit
@@ -115,7 +116,7 @@ class Singletons(Gate):
 
 
 def wake(ports: Ports, released: LeaseRecord) -> None:
-    """Let the first message that waits for a *released* singleton, and can be woken, arrive at once."""
+    """Make the first message visible that waits for a *released* singleton and can be woken."""
     for receipt in released.waiting:  # ten at most
         queue, handle, message_id, until = receipt.split(_SEPARATOR)
         if not ports.leases.call(released, message_id):

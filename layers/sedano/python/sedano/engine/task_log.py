@@ -1,4 +1,4 @@
-"""Log lines from inside a task: they go to the telemetry of the worker that runs it, and to standard logging where none does."""
+"""Log lines from inside a task: they go to the telemetry of the worker that runs it, or to standard logging outside a worker."""
 
 from __future__ import annotations
 

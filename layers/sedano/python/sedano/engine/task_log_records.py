@@ -1,11 +1,11 @@
-"""Log records that name the task they were written in: every record of standard logging, whichever logger made it.
+"""Log records that name their task: every record of standard logging, from any logger.
 
 While a body runs, `record.task`, `record.task_id`, `record.attempt` and `record.trace_id` are those of its task, in threads of the worker
 and in async bodies alike; outside a body they are empty. So a format such as ``%(task_id)s`` and every JSON formatter show them.
 
 A record factory does it, because a filter would have to be on each handler. The names are written into the record only when its text is
-asked for: `Logger.makeRecord` refuses an `extra=` with a name that the record has already, and a body may well log its own ``task_id``.
-The caller's value wins. The library's own lines (`OWN`) say what they are about themselves.
+requested, because `Logger.makeRecord` refuses an `extra=` with a name that the record already has, and a body may log its own ``task_id``.
+The caller's value has precedence. The library's own lines (`OWN`) have their own fields.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from sedano.engine.context import CURRENT
 
 OUTSIDE = ("", "", "", "")
 OWN = "sedano-"
-"""How the loggers of the library's functions are called: ``sedano-worker``."""
+"""The prefix of the loggers of the library's functions, such as ``sedano-worker``."""
 
 
 class TaskLogRecord(logging.LogRecord):
-    """A record that knows in which task it was made: *of_task* holds the values of `NAMES`, empty outside a body."""
+    """A record with the task in which it was made: *of_task* has the values of `NAMES`, empty outside a body."""
 
     __slots__ = ("of_task",)
     NAMES = ("task", "task_id", "attempt", "trace_id")
     of_task: tuple[str, str, int | str, str]
 
     def getMessage(self) -> str:  # noqa: N802 - the name that logging calls
-        """Return the record's text; from now on its dictionary names the task as well."""
+        """Return the record's text; from then on its dictionary also has the task's fields."""
         for name, value in zip(self.NAMES, self.of_task, strict=True):
             self.__dict__.setdefault(name, value)
         return super().getMessage()
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the caller did not give itself."""
+        """Return a field that the caller did not set."""
         if name not in self.NAMES:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return self.of_task[self.NAMES.index(name)]
@@ -62,7 +62,7 @@ def install() -> None:
 
 
 def _kind(of: type[logging.LogRecord]) -> type[TaskLogRecord]:
-    """Return the kind of record that names tasks and is *of* the kind that another factory made."""
+    """Return the record class that names tasks and inherits *of*, the class of another factory."""
     if of not in _KINDS:
         _KINDS[of] = type(of.__name__, (TaskLogRecord, of), {})
     return _KINDS[of]

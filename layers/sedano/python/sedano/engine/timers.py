@@ -1,12 +1,12 @@
-"""Delays beyond what a queue can delay a message: sent as timers, received early, and finished by the queue to the second.
+"""Delays that are too long for a queue: sent as timers, received early, and completed by the queue to the second.
 
 A timer fires a minute and a half early, because EventBridge Scheduler keeps to the minute. Its message is an envelope around the command
 (`sedano.model.timers`). A worker that receives it too early sends the command itself, with the remaining seconds as its delay, and
 acknowledges the envelope; a crash in between leaves two copies, which their claim absorbs. Loaded only where there is a timer.
 
 A deployment without timers waits in steps: the envelope goes to the queue itself with the queue's longest delay, and a worker that
-receives it early sends it on. Only delays of the engine's own do so, such as the pause before the next attempt of a task (at most a day); a
-call with such a countdown is refused. In a queue that cannot delay a message at all the envelope is hidden instead.
+receives it early sends it on. Only the engine's own delays do this, such as the pause before the next attempt of a task (at most a day); a
+call with such a countdown is refused. In a queue that cannot delay messages the envelope is hidden instead.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from sedano.ports.absent import has
 
 DAY_S = 86_400.0
 MOST_AHEAD_S = LONGEST_S + DAY_S
-"""How far ahead the moment of a timer may lie: as far as one can be set, and a day for clocks and queues."""
+"""How far ahead the moment of a timer may be: the longest timer, and a day for clocks and queues."""
 
 
 def send(queues: Queues, timers: Timers, clock: Clock, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
-    """Send *messages* to *queue*, those that it cannot delay for so long as timers, or in steps where there are no timers; answer None for
-    each that was accepted.
+    """Send *messages* to *queue*, or as timers if the delay is too long for it, or in steps without timers; answer None for each that was
+    accepted.
     """
     most = queues.bounds.max_delay
     if not has(timers):
@@ -47,7 +47,7 @@ class Envelopes(Gate):
     """Opens the envelopes that timers send."""
 
     def __init__(self, ports: Ports) -> None:
-        """Judge by the clock of *ports* what is due."""
+        """Use the clock of *ports*."""
         self._ports = ports
 
     def sift(self, deliveries: Sequence[Delivery], batch: Batch) -> Sequence[Delivery]:
@@ -67,10 +67,10 @@ class Envelopes(Gate):
 
 
 def _due(ports: Ports, delivery: Delivery, batch: Batch) -> list[Delivery]:
-    """Return the command in the envelope *delivery* when it is due; else send it on and return nothing.
+    """Return the command in the envelope *delivery* if it is due; else send it on and return nothing.
 
     Raises:
-        MessageRefused: it is not a timer's, or its moment lies further ahead than a timer can be set.
+        MessageRefused: it is not an envelope of a timer, or its moment is further ahead than a timer can be set.
     """
     timer = opened(delivery.body)
     left = timer.at - ports.clock.now()
@@ -107,7 +107,7 @@ def _timer(clock: Clock, queue: str, message: Outgoing) -> Timer:
 
 
 def _dated(timer: Timer) -> str:
-    """Return the command of *timer* as one published at its moment: records are kept for so long after that, not after it was set.
+    """Return the command of *timer* as if published at its moment, so that records are kept from that moment on.
 
     Raises:
         MessageRefused: it is not a command.

@@ -1,27 +1,28 @@
 """Unexpected errors, the last resort of each engine: an exception that no rule foresaw costs the one message that caused it, and no other.
 
-A parser refuses foreseen faults with a code of the closed list. This module is for the rest: a defect of ours, a strategy or a
-policy of the user's that raises, an answer of a service that is not an answer. The message is parked as `unexpected`, with the type of the
-exception and the frames of its traceback, and never with a value, because values may be secrets.
+A parser refuses foreseen faults with a code of the closed list. This module handles the rest: a defect of the library, a strategy or a
+policy of the user that raises, a malformed answer of a service. The message is parked as `unexpected`, with the type of the exception and
+the frames of its traceback, and never with a value, because values may be secrets.
 
 Why this is safe. A message ends by its acknowledgement, and the other two ends repeat it: a message that is given back is delivered again,
 a parked message is sent again by `sedano parked redrive`, with the same body and so with the same ids. The record of its task lists the
 remaining work (`sedano.model.ledger.claims`):
 
 - nothing is claimed yet: the task has not begun; the copy claims and runs it.
-- claimed, not begun: the claim is released, and the copy claims it again.
+- claimed, not begun: the claim is released, and the copy claims the task again.
 - begun, not recorded: the attempt has failed, and that is recorded, so that the retry policy decides. Where the record itself is what
   raises, the claim runs out and the copy takes it over: the body runs again, as after a crash.
 - recorded, not followed: the copy finds the terminal record with its own id and publishes the same follow-ups under the same derived ids;
   claims and joins absorb those that were sent before.
 
-Where a step for the whole batch raises, it is repeated for each message alone, so that only the guilty one raises again. The steps allow
+If a step for the whole batch raises, it is repeated for each message alone, so that only the message that causes it raises again. The steps
+allow
 that: claims have their nonces, arrivals are members of sets, follow-ups have derived ids. An earlier decision about a message (given back,
 parked, sent anew) stays (`Batch.is_decided`).
 
-An exception out of an AWS adapter may be the service's fault (a page of HTML with status 200): such a message is given back first and set
-aside at its fourth receipt. `MemoryError` passes, like `SystemExit` and `KeyboardInterrupt`: it concerns this process, whose state cannot
-be trusted any more. The queue then delivers the batch again, each message alone (`sedano.engine.worker.pipeline.rounds`).
+An exception in an AWS adapter may be the service's fault (a page of HTML with status 200): such a message is given back first and parked at
+its fourth receipt. `MemoryError` passes, like `SystemExit` and `KeyboardInterrupt`: it concerns this process, whose state cannot be trusted
+any more. The queue then delivers the batch again, each message alone (`sedano.engine.worker.pipeline.rounds`).
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ R = TypeVar("R")
 LIBRARY = "sedano."
 ADAPTERS = ("aws/", "sqlite/")
 RECEIVES = 4
-"""Receipts after which a message is set aside whose exception came out of an adapter."""
+"""Receipts after which a message is parked whose exception was raised in an adapter."""
 MOST_PLACES = 8
 
 
 def unexpected(telemetry: Telemetry, error: Exception) -> SedanoError:
-    """Return what *error* means for its message: itself where it is one of sedano's for "not now", else a refusal as `unexpected`.
+    """Return the error for the message: *error* itself if it is a temporary error of sedano, else a refusal as `unexpected`.
 
     Raises:
-        MemoryError: *error* is one.
+        MemoryError: *error* is a `MemoryError`.
     """
     if isinstance(error, MemoryError):
         raise error
@@ -66,12 +67,12 @@ def is_unexpected(error: SedanoError | None) -> bool:
 
 
 def contain(telemetry: Telemetry, error: Exception, delivery: Delivery, batch: Batch) -> None:
-    """Settle *delivery*, for which a step raised *error*: set it aside, or give it back where the error says "not now"."""
+    """Settle *delivery*, for which a step raised *error*: park it, or give it back if the error is temporary."""
     settle(telemetry, unexpected(telemetry, error), delivery, batch)
 
 
 def settle(telemetry: Telemetry, answer: SedanoError, delivery: Delivery, batch: Batch) -> None:
-    """Set *delivery* aside when *answer* refuses it, else give it back."""
+    """Park *delivery* if *answer* refuses it, else give it back."""
     if isinstance(answer, MessageRefused) and not is_early(answer, delivery):
         batch.park(delivery, answer.code, answer.field, answer.detail)
         return
@@ -81,12 +82,12 @@ def settle(telemetry: Telemetry, answer: SedanoError, delivery: Delivery, batch:
 
 
 def is_early(refused: MessageRefused, delivery: Delivery) -> bool:
-    """Return whether *refused* is from an adapter and *delivery* was received so seldom that the service may be the cause."""
+    """Return whether *refused* is from an adapter and *delivery* has so few receipts that the service may be the cause."""
     return is_unexpected(refused) and refused.field.startswith(ADAPTERS) and delivery.receives < RECEIVES
 
 
 def passing(telemetry: Telemetry, step: str, call: Callable[[], R], instead: R) -> R:
-    """Return what *call* returns. It is about no message: when it raises, that is logged and counted, and *instead* is returned."""
+    """Return the value of *call*, which concerns no message: if it raises, the error is logged and counted, and *instead* is returned."""
     try:
         return call()
     except Exception as error:  # noqa: BLE001 - the last resort
@@ -95,14 +96,14 @@ def passing(telemetry: Telemetry, step: str, call: Callable[[], R], instead: R) 
 
 
 def stumbled(telemetry: Telemetry, step: str, error: Exception) -> None:
-    """Log and count the *error* of a *step* of the batch that is about no message."""
+    """Log and count the *error* of a *step* of the batch that concerns no message."""
     answer = unexpected(telemetry, error)
     with suppress(Exception):
         telemetry.log("error", "unexpected error in a step of the batch", step=step, error=str(answer))
 
 
 def answers_of(telemetry: Telemetry, call: Callable[[Sequence[I]], Sequence[R]], items: Sequence[I]) -> list[R | SedanoError]:
-    """Return what *call* answers for each of *items*. If it raises an unforeseen exception, it is made for each item alone."""
+    """Return the answers of *call* for *items*. If it raises an unforeseen exception, it is made for each item alone."""
     try:
         return list(call(items))
     except SedanoError as error:
@@ -117,7 +118,7 @@ def answers_of(telemetry: Telemetry, call: Callable[[Sequence[I]], Sequence[R]],
 def apart(
     telemetry: Telemetry, step: Callable[[Sequence[Job]], Sequence[R]], jobs: Sequence[Job], batch: Batch, undo: Callable[[], None]
 ) -> list[R]:
-    """Return what *step* returns for *jobs*. When it raises, call *undo*, then *step* for each job alone; settle the one that raises."""
+    """Return the value of *step* for *jobs*. If it raises, call *undo*, then *step* for each job alone; settle the jobs that raise."""
     try:
         return list(step(jobs))
     except Exception as error:  # noqa: BLE001 - the last resort

@@ -1,9 +1,9 @@
-"""Worker events, packed: what happened in one invocation leaves as one message and becomes event lines later, off the hot path.
+"""Packed worker events: the events of one invocation are sent as one message and become event lines later, off the hot path.
 
 A run is one row of a packed record; `unpack` (the recorder calls it) turns the row into the event lines that Celery's monitors know:
-task-sent, task-received, task-started and how it ended. The worker writes `task-sent` from the publisher's data in the message, so
-publishing costs no second call. Other happenings (a duplicate, a steal, a parked message) are lines from the beginning. Rows hold times as
-whole microseconds: writing a float as text costs five times as much as writing an integer.
+task-sent, task-received, task-started and the end. The worker writes `task-sent` from the publisher's data in the message, so publishing
+costs no second call. Other events (a duplicate, a steal, a parked message) are lines from the beginning. Rows have times as whole
+microseconds, because writing a float as text costs five times as much as writing an integer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _FIELDS = (
 Row = tuple[Any, ...]
 """One run, in the order of `_FIELDS`; times are microseconds since the epoch, *end* the class of the last event or None.
 
-*stamps* are only in the rows of tasks that have some.
+*stamps* are only in the rows of tasks that have stamps.
 """
 MICRO = 1_000_000
 LATEST = 253_402_300_800
-"""The first second of the year 10 000: what no date can hold."""
+"""The first second of the year 10 000, which no date can represent."""
 _write = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
@@ -43,12 +43,12 @@ class Host(NamedTuple):
 
 
 class Chronicle:
-    """Collects the happenings of one invocation."""
+    """Collects the events of one invocation."""
 
     __slots__ = ("host", "lines", "rows")
 
     def __init__(self, host: Host) -> None:
-        """Collect on behalf of *host*."""
+        """Collect events for *host*."""
         self.host = host
         self.rows: list[Row] = []
         self.lines: list[dict[str, Any]] = []
@@ -58,14 +58,14 @@ class Chronicle:
         self.lines.append({"type": kind, "clock": clock, "timestamp": timestamp, **fields})
 
     def pack(self) -> str | None:
-        """Return everything as the body of one message, or None when nothing happened."""
+        """Return everything as the body of one message, or None if there are no events."""
         if not self.rows and not self.lines:
             return None
         packed = {"v": VERSION, "host": self.host.hostname, "pid": self.host.pid, "rows": self.rows, "lines": self.lines}
         return _write(packed)
 
     def packs(self, most: int) -> list[str]:
-        """Return everything as the bodies of messages of at most *most* bytes each; a row or line that is longer has a body of its own."""
+        """Return everything as the bodies of messages of at most *most* bytes each; a longer row or line gets its own body."""
         whole, count = self.pack(), len(self.rows) + len(self.lines)
         if whole is None:
             return []
@@ -78,7 +78,7 @@ class Chronicle:
         return first.packs(most) + second.packs(most)
 
     def unpacked(self) -> list[dict[str, Any]]:
-        """Return the lines as `unpack` would, for one that writes the history itself."""
+        """Return the lines as `unpack` would, for a function that writes the history itself."""
         who = _who(self.host.hostname, self.host.pid)
         return [{**who, **line} for line in self.lines]
 

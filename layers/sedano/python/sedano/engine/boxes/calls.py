@@ -1,4 +1,4 @@
-"""The parts of every call of a box, whether a process or a function answers it: its request, its turn, its value."""
+"""The parts of every call of a box, to a process or a function: its request, its turn, its value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def value_of(answer: BoxAnswer) -> Any:
 
 
 class CallTurns:
-    """At most so many calls at once in one process; the others wait, in order. Loops of several threads may ask."""
+    """A limit of the calls at once in one process; the others wait, in order. Event loops of several threads may use it."""
 
     def __init__(self, at_once: int) -> None:
         """Begin with no call."""
@@ -61,7 +61,7 @@ class CallTurns:
             raise
 
     def pass_on(self) -> None:
-        """Give this turn to the call that has waited longest, or back."""
+        """Give this turn to the call that has waited longest, or return it."""
         while True:
             with self._lock:
                 if not self._waiting:

@@ -1,4 +1,4 @@
-"""One process of a box: started in a session of its own, limited, and killed with its whole group."""
+"""One process of a box: started in its own session, limited, and killed with its whole group."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ AT_FIRST = 1 << 30
 SPARE = 32 << 20
 """How much more a later process may reserve than the first one did."""
 REAPED_S = 1.0
-"""How long an ended process is waited for; the system reports one that was killed within milliseconds."""
+"""How long to wait for an ended process; the system reports a killed one within milliseconds."""
 Log = Callable[[str, str], None]
 """Logs one line that a process wrote, with the name of its stream."""
 
 
 class BoxProcess:
-    """A process. *task_id* and *log* are those of its latest call: what it writes after its reply belongs to that call."""
+    """A process. *task_id* and *log* belong to its latest call; output after its reply counts as output of that call."""
 
     def __init__(self, plan: BoxPlan, reserved: int | None = None) -> None:
         """Start it; *reserved*: the bytes that its runtime reserves and does not use, where an earlier process has shown that.
@@ -61,14 +61,14 @@ class BoxProcess:
         return found
 
     def log_errors(self) -> bool:
-        """Log what has arrived on stderr; return whether more may follow."""
+        """Log the output that has arrived on stderr; return whether more may follow."""
         data = _read(self.errors)
         for line in self._error_lines.feed(data) if data else ():
             self._logged("stderr", line)
         return data != b""
 
     def log_rest(self) -> None:
-        """Log what is there, also last lines without an end: the process has ended."""
+        """Log the remaining output of the ended process, including an unfinished last line."""
         if self.lines.rest and not self.lines.rest.startswith(RS):
             self._logged("stdout", self.lines.rest)
         while (data := _read(self.errors)) is not None:
@@ -78,19 +78,19 @@ class BoxProcess:
                 return
 
     def is_fit(self) -> bool:
-        """Return whether it can be given a call: its output is open, without a reply that nothing asked for. Logs what it wrote since."""
+        """Return whether it can take a call: its output is open, without an unrequested reply. Logs its output since the last call."""
         self.log_errors()
         return self.replies() == [] and not self.lines.rest.startswith(RS)
 
     def status(self) -> int | None:
-        """Return how it ended, as `Popen.returncode` has it, without reaping it, so that nothing else gets its number; None: it runs."""
+        """Return its exit status, as in `Popen.returncode`, without reaping it, so that its number is not reused; None: it runs."""
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if ended is None:
             return None
         return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
     def reserved(self) -> int:
-        """Return the bytes that its runtime reserves and does not use, which `memory` does not count; allow it no more from now on."""
+        """Return the bytes that its runtime reserves and does not use, which `memory` does not count; from now on, allow it no more."""
         try:
             pages = [int(number) for number in Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()]
         except OSError:

@@ -11,17 +11,17 @@ from sedano.errors import BoxCrashed, BoxFailure, BoxReplyInvalid, BoxTimeout
 from sedano.model.boxes import RS, BoxAnswer, BoxPlan, read_answer
 
 ENDED_S = 0.25
-"""How long the status of a process that closed its output is waited for."""
+"""How long to wait for the exit status of a process that closed its output."""
 LOOK_S = 0.002
 SLOW_S = 0.005
-"""After so long stderr is watched as well; a call that ends before reads it once, which is a third of its cost less."""
+"""After this time stderr is watched as well; a shorter call reads it once, which costs a third less."""
 
 
 async def exchange(plan: BoxPlan, child: BoxProcess, line: bytes, call_id: str) -> BoxAnswer:
     """Send *line* to *child* and return its answer.
 
     Raises:
-        BoxTimeout, BoxCrashed, BoxReplyInvalid: it gave none; the process must be killed, as it must when this is cancelled.
+        BoxTimeout, BoxCrashed, BoxReplyInvalid: it gave no valid answer; the process must then be killed, as it must if this is cancelled.
     """
     running = _Exchange(plan, child, call_id)
     child.calls += 1

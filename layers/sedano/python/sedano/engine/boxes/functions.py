@@ -1,4 +1,4 @@
-"""The calls of a box whose program is a Lambda function: each on a thread of its own, because the port waits for the answer."""
+"""The calls of a box whose program is a Lambda function: each on its own thread, because the port waits for the answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FunctionCalls:
         request = request_of(current())
         payload = request_line(request, args, kwargs)
         if len(payload) > MOST_PAYLOAD:
-            raise TooLarge(f"box {self._plan.name}: a call has {len(payload)} bytes, a function takes {MOST_PAYLOAD}; pass a place instead")
+            raise TooLarge(f"box {self._plan.name}: a call has {len(payload)} bytes, more than {MOST_PAYLOAD}; pass the place of the data")
         await self._turns.take()
         return value_of(await self._answered(payload, request.call_id))
 

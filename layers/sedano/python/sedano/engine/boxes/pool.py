@@ -23,10 +23,10 @@ MOST_LINES = 1_000
 
 
 class Pool:
-    """Gives calls to processes. Loops of several threads may ask."""
+    """Gives calls to processes. Event loops of several threads may use it."""
 
     def __init__(self, plan: BoxPlan) -> None:
-        """Start nothing yet: a process is started by the call that needs one."""
+        """Start no process yet; the first call that needs one starts it."""
         self._plan, self._lock, self._owner = plan, threading.Lock(), os.getpid()
         self._idle: list[BoxProcess] = []
         self._called: set[BoxProcess] = set()
@@ -35,7 +35,7 @@ class Pool:
         atexit.register(self._leave)
 
     async def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what a process answers, for the running task.
+        """Return the answer of a process to a call of the running task.
 
         Raises:
             BoxedError: it answered with an error.
@@ -68,7 +68,7 @@ class Pool:
             child.kill()
 
     def _leave(self) -> None:
-        """Kill what still runs a call, and end the others: this process ends."""
+        """Kill the processes that still run a call, and end the others, because this process ends."""
         if self._owner == os.getpid():
             for child in [*self._called]:
                 child.kill()
@@ -103,7 +103,7 @@ class Pool:
             child.kill()
 
     def _begin_anew_after_fork(self) -> None:
-        """Leave the processes to the process that started them, when this one was forked from it."""
+        """Forget the processes after a fork: they belong to the parent process."""
         with self._lock:
             if self._owner != os.getpid():
                 for child in self._idle:
@@ -123,7 +123,7 @@ def _log(plan: BoxPlan, context: TaskContext, telemetry: Telemetry | None) -> Lo
             return
         about = {"box": plan.name, "stream": stream, "task_id": context.id, "attempt": context.attempt}
         if lines == MOST_LINES:
-            telemetry.log("warning", f"this call has logged {MOST_LINES} lines; its further lines are left out", **about)
+            telemetry.log("warning", f"this call has logged {MOST_LINES} lines; further lines are not logged", **about)
         else:
             telemetry.log("info", text, **about)
 

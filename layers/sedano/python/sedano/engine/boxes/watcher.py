@@ -1,10 +1,9 @@
-"""The process that kills the programs of a worker which was killed itself, and so could kill none of them.
+"""The process that kills the programs of boxes when their worker was killed and could not do it.
 
-The end of its input is all that a program learns of such a death, and one that hangs does not read. The kernel's own signal at a parent's
-death (`PR_SET_PDEATHSIG`) follows the *thread* that started the program, and threads of a worker end before its warm programs do. So each
-worker that runs a boxed task has one `sh` beside it, in a session of its own. It reads from a pipe which process groups run, and kills
-those that are left at the end of the pipe: only the death of the worker closes it. A process that is forked from the worker closes its
-copy.
+A program notices such a death only by the end of its input, and a program that hangs does not read. The kernel's signal at a parent's death
+(`PR_SET_PDEATHSIG`) follows the *thread* that started the program, and threads of a worker end before its warm programs do. So each worker
+that runs a boxed task starts one `sh` in its own session. The `sh` reads from a pipe which process groups run, and kills the remaining ones
+at the end of the pipe, which only the death of the worker closes. A process that is forked from the worker closes its copy.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class GroupWatcher:
             self._report(b"+ %d\n" % group)
 
     def remove(self, group: int) -> None:
-        """Watch *group* no longer: it was killed, and its number may soon be another one's."""
+        """Stop watching *group*: it was killed, and its number may soon be reused."""
         with self._lock:
             if group in self._groups:
                 self._groups.remove(group)

@@ -1,4 +1,4 @@
-"""The results of a chord's members: the body reads them in order, a hundred to a call, right before it runs."""
+"""The results of a chord's members: the body reads them in order, a hundred per call, right before it runs."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Gathering:
     ports: Ports
 
     def arguments(self, command: Command) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the arguments of *command*, from wherever they lie.
+        """Return the arguments of *command*, from the message, the blob store or the results of a chord.
 
         Raises:
-            MessageRefused: they are not there, or not what they were declared to be.
+            MessageRefused: they do not exist, or do not match their declaration.
             HeaderFailed: they are results of tasks that failed.
         """
         if command.data_ref is None and command.gather is None:
@@ -62,7 +62,7 @@ class Gathering:
     def results(self, gather: Gather) -> list[Any]:
         """Return the results of all members in the order of the header, or how each ended when *gather* asks for outcomes.
 
-        A member's record is there before it arrives, so one that is missing is gone for good.
+        A member's record exists before the member arrives, so a missing record was deleted.
 
         Raises:
             HeaderFailed: at least one member did not succeed, or its result is gone.
@@ -84,7 +84,7 @@ class Gathering:
         return None if gather.outcomes else _failure(self._ends(gather))
 
     def is_open(self, join_id: str, size: int) -> bool:
-        """Return whether a join of this id was opened, with so many members.
+        """Return whether a join with this id and this number of members was opened.
 
         Raises:
             Unavailable: it cannot be read now.
@@ -95,8 +95,8 @@ class Gathering:
     def _ends(self, gather: Gather) -> list[TaskRecord]:
         """Return how the members of a join ended; after them, those that members added to it.
 
-        A message says the size, so what is read for it is bounded: beyond one page of records the size must be that of the stored join, a
-        page without a single record ends the reading (all are gone then), and the results together may have as many bytes as arguments.
+        The size comes from a message, so reading is bounded: beyond one page of records the size must be that of the stored join, a page
+            without any record ends the reading (all were deleted), and the results together may have no more bytes than arguments.
         """
         if gather.size > PAGE and not self.is_open(gather.join_id, gather.size):
             raise MessageRefused(refusals.SCHEMA, "gathersize", f"no group {shown(gather.join_id)} of {gather.size} members was launched")
@@ -154,9 +154,9 @@ def _kept(record: TaskRecord) -> TaskRecord:
     """Return *record* under the id that its task has, as failed when its result does not exist any more."""
     record = record._replace(task_id=copied_from(record))
     if record.state == states.PENDING:
-        gone = "the record of a member is gone: it ended longer ago than records are kept, or was deleted"
+        gone = "the record of a member does not exist: it has expired, or was deleted"
     elif record.forgotten:
-        gone = "the result of a member was forgotten before it could be handed on"
+        gone = "the result of a member was forgotten before it was used"
     else:
         return record
     return record._replace(state=states.FAILURE, error=ErrorRecord(GONE, f"{gone} (task {record.task_id})"))

@@ -1,13 +1,13 @@
-"""The steps of a canvas that follow from the end of one of its tasks.
+"""Continues a canvas after the end of one of its tasks.
 
-The rule of continuing is pure (`sedano.model.canvas.continuation`); here it meets the ports.
+The rule is pure (`sedano.model.canvas.continuation`); this module applies it through the ports.
 
-A task that ended well hands its value to the next of its chain, to its links and its forks; the last one of a chain that is a member of
-a group arrives at the group's join. A task that ended without success has its error callbacks called; the rest of its chain never runs, so
-the end of the chain, which a caller may wait for, is recorded as failed with the same error and the id of the task that failed first. That
-costs one write for each chain around it, however long the rest.
+A task that succeeded passes its value to the next step of its chain, to its links and its forks; the last step of a chain that is a member
+of a group arrives at the group's join. For a task that ended without success, its error callbacks are called. The rest of its chain never
+runs, so the end of the chain, for which a caller may wait, is recorded as failed with the same error and the id of the task that failed
+first. That costs one write for each enclosing chain, however long the rest is.
 
-Every id is derived and every record is put only if it does not exist, so a redelivery does the same again and changes nothing.
+Every id is derived, and a record is written only if it does not exist, so a redelivery repeats this without an effect.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Conducting:
-    """Carries canvases on."""
+    """Continues canvases."""
 
     ports: Ports
     lamport: LamportClock
@@ -100,7 +100,7 @@ class Conducting:
     gathering: Gathering
 
     def check(self, command: Command) -> None:
-        """Check the place of *command* before it runs: a canvas that can never go on must not wait as a follow-up forever.
+        """Check the place of *command* before it runs, because a canvas that cannot continue must not wait as a follow-up forever.
 
         Raises:
             MessageRefused: its canvas is inconsistent (code `schema`) or lost (`blob`).
@@ -111,7 +111,7 @@ class Conducting:
             find(command.place, self.plans.load)
 
     def attempts_before(self, command: Command) -> int:
-        """Return how many attempts of the task were over when what replaced it began: they do not count as its retries."""
+        """Return how many attempts the task had before it was replaced: they do not count as retries of the replacement."""
         if command.place is None or command.task == LAUNCH:
             return 0
         try:
@@ -131,7 +131,7 @@ class Conducting:
             return self.failed(job, states.FAILURE, failed.error)
         except MessageRefused as lost:
             self.ports.telemetry.count("CanvasesCut", task=job.task.name)
-            self.ports.telemetry.log("error", "what follows in a canvas is lost", task_id=job.command.task_id, error=str(lost))
+            self.ports.telemetry.log("error", "the next step of a canvas is lost", task_id=job.command.task_id, error=str(lost))
             return self.failed(job, states.FAILURE, ErrorRecord(type(lost).__name__, str(lost)))
 
     def _continued(self, job: Job, value: Callable[[], Any], added: int) -> Consequences:
@@ -151,7 +151,7 @@ class Conducting:
         return found
 
     def failed(self, job: Job, state: TaskState, error: ErrorRecord | None) -> Consequences:
-        """Return what follows from *job*, which ended as *state* without success."""
+        """Return the follow-ups of *job*, which ended as *state* without success."""
         command, found = job.command, Consequences()
         why = _why(command.task_id, error)
         unled = command.task == LAUNCH and command.place is not None and command.gather is not None and why.cause != command.task_id
@@ -182,11 +182,12 @@ class Conducting:
             return
         record = self.ports.ledger.read([command.task_id]).get(command.task_id)
         if record is None or record.state not in states.TERMINAL:
-            raise Unavailable(f"the record of {command.task_id}, a member of the join {command.member.join_id}, is not there yet")
+            raise Unavailable(f"the record of {command.task_id}, a member of the join {command.member.join_id}, does not exist yet")
         found.exits.append(copy_of(end_of(record, command.id, self.ports.clock.now()), slot))
 
     def continued(self, join: Join) -> Addressed | JoinMember:
-        """Return the message of what runs now that *join* is full; or, when it held what a member added, that member, which arrives now."""
+        """Return the message that runs after the full *join*; or, if the join held members that a member added, that member, which arrives
+        now."""
         member = added_by(join)
         if member is not None:
             return member
@@ -214,7 +215,7 @@ class Conducting:
             try:
                 self._call(item, body, error, end.origin, found, told)
             except MessageRefused as gone:
-                self.ports.telemetry.log("error", "an error callback is lost with its plan", task_id=body.task_id, error=str(gone))
+                self.ports.telemetry.log("error", "an error callback is lost, because its plan is", task_id=body.task_id, error=str(gone))
         return Cut(last, found)
 
     def _handed_on(
@@ -269,7 +270,7 @@ class Conducting:
             return
         if is_aside(place):
             self.ports.telemetry.count("ForksFailed", task=job.task.name)
-            self.ports.telemetry.log("warning", "a side branch failed; its canvas goes on", task_id=job.command.task_id)
+            self.ports.telemetry.log("warning", "a side branch failed; its canvas continues", task_id=job.command.task_id)
         derived, told = why.cause != job.command.task_id, set[str]()
         for at, spot in spots:
             for item in errbacks(spot, derived):
@@ -363,7 +364,7 @@ class Conducting:
         )  # fmt: skip
 
     def _call(self, item: Item, command: Command, why: ErrorRecord, origin: LaunchOrigin, found: Consequences, told: set[str]) -> None:
-        """Publish the error callback *item* of *command*, once however often it was linked."""
+        """Publish the error callback *item* of *command* once, even if it was linked several times."""
         call = {name: item[name] for name in CALL if name in item}
         digest = sha256(dumps(call, sort_keys=True).encode()).hexdigest()[:32]
         if digest in told:
@@ -373,7 +374,7 @@ class Conducting:
         found.messages.append(self._composed(drafted(ask, origin, self.ports.clock.now(), self.ports.blobs), origin))
 
     def _context(self, item: Item, command: Command, why: ErrorRecord) -> Sequence[Any]:
-        """Return what an error callback is called with: request, exception and traceback when it takes three, else the failed task's id."""
+        """Return the arguments of an error callback: request, exception and traceback if it takes three, else the failed task's id."""
         spec = self.registry.tasks.get(str(item["task"]))
         room = spec.parameters.room(len(item.get("args", ())), item.get("kwargs", {})) if spec is not None else 1
         if told_to_errback(room) == 3:

@@ -11,7 +11,8 @@ from sedano.model.messages.stamps import read
 
 
 def request_of(command: Command) -> dict[str, Any]:
-    """Return what an error callback learns of the failed task; arguments that lie in the blob store, or nest too deeply, stay out."""
+    """Return the description of the failed task for an error callback, without arguments that are in the blob store or nested too
+    deeply."""
     here = command.data_ref is None and _fits(command)
     return {
         "id": command.task_id, "task": command.task, "args": list(command.args) if here else None,

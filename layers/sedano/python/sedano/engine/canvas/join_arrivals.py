@@ -1,7 +1,7 @@
-"""Arriving at a join: each ended member adds itself to its shard; the last one publishes the follow-ups (PROTOCOLS §4).
+"""Arrivals at a join: each ended member adds itself to its shard; the last one publishes the follow-ups (PROTOCOLS §4).
 
-Several members of one batch may fill a node together. One of them then answers for all, and no other is done before that one: its message
-may have been acknowledged already, by a worker that had a copy of it and found the node not full yet, and would not be delivered again for
+Several members of one batch may fill a node together. One of them then represents all, and no other is finished before it. Otherwise a
+message might already be acknowledged, by a worker that had a copy and saw the node before it was full, and would not be delivered again for
 its follow-ups.
 """
 
@@ -79,7 +79,7 @@ class Joining:
         try:
             join = self.ports.ledger.read_join(join_id)
             if join is None:
-                return Unavailable(f"the join {join_id} is full but cannot be read yet")
+                return Unavailable(f"the join {join_id} is full, but cannot be read yet")
             return self._followed(join, job)
         except SedanoError as error:
             return error
@@ -87,7 +87,7 @@ class Joining:
             return unexpected(self.ports.telemetry, error)
 
     def _followed(self, join: Join, job: Job) -> Answer:
-        """Return what follows *join*; where its plan is not found, *job* waits a few times before the plan counts as lost."""
+        """Return the follow-ups of *join*; if its plan is not found, *job* waits a few times before the plan counts as lost."""
         try:
             return self.conducting.continued(join)
         except MessageRefused as lost:

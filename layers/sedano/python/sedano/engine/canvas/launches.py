@@ -1,9 +1,9 @@
-"""From what a canvas asks for to what is sent: drafts of its tasks, and what a join keeps until its last member arrives.
+"""Launches of a canvas: drafts of its tasks, and the data that a join keeps until its last member arrives.
 
-A group that something waits for, a nested one and a large one are launched: one `sedano.launch` command, whatever the size, whose
-follow-ups are the members; a crash in between means redelivery, and the same members again, absorbed by their claims (PROTOCOLS §3, last
-paragraph).
-The members of a large group are in pages, and each page is a launch of its own, so that a tree of workers publishes them.
+A group is launched if another task waits for it, if it is nested, or if it is large: one `sedano.launch` command, whatever the size, has
+the members as its follow-ups. After a crash it is delivered again and publishes the same members, whose claims absorb the copies (PROTOCOLS
+§3, last paragraph). The members of a large group are in pages, and each page is a separate launch, so that a tree of workers publishes
+them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stam
 
 
 class LaunchOrigin(NamedTuple):
-    """The attributes that a command hands down to its follow-ups in its canvas."""
+    """The attributes that the follow-ups of a command in its canvas inherit."""
 
     queue: str
     tenant: str | None
@@ -86,7 +86,7 @@ def page_of(command: Command, plans: Plans) -> Page:
     """Return the page of members that the launch *command* is about.
 
     Raises:
-        MessageRefused: it is about none (code `schema`), or the page is lost (`blob`).
+        MessageRefused: it names no page (code `schema`), or the page is lost (`blob`).
     """
     try:
         if command.place is None:
@@ -115,7 +115,7 @@ def page_of(command: Command, plans: Plans) -> Page:
 
 
 def _check_part(part: range, item: Item, member: JoinMember | None) -> None:
-    """Refuse a launch of other members than its page holds, or than its join has room for."""
+    """Refuse a launch of members that are not in its page, or for which its join has no room."""
     if "group" not in item or size_of(item) != len(part):
         raise MessageRefused(refusals.SCHEMA, "canvasnode", f"{len(part)} members of a page that does not hold so many")
     if member is not None and (member.index != part.start or part.stop > member.size):
@@ -186,7 +186,7 @@ def continued(join: Join, plans: Plans, now: float, blobs: Blobs) -> tuple[Comma
     gather = Gather(join.join_id, join.size, True, bool(kept["outcomes"]))
     ask = following(place, find(place, plans.load), (), member, gather)
     if ask is None:
-        raise MessageRefused(refusals.SCHEMA, "canvasplan", "nothing follows the group that was waited for")
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", "no step follows the group")
     return drafted(ask, origin, now, blobs), origin.lineage
 
 
@@ -222,7 +222,7 @@ def _lineage(lineage: Lineage) -> tuple[str | None, str | None, int, int]:
 
 
 def _data(item: Item, ask: Ask, blobs: Blobs) -> tuple[Sequence[Any], Mapping[str, Any], BlobRef | None]:
-    """Return arguments, or where they lie; results that are handed over are the first ones."""
+    """Return arguments, or the reference to them; results of previous tasks precede them."""
     first = () if item.get("immutable") else ask.args
     if "ref" not in item:
         return [*first, *item.get("args", ())], item.get("kwargs", {}), None

@@ -1,15 +1,15 @@
-"""Lost pages: a full join ends the rest of its canvas when the page that describes it is gone for good.
+"""Lost pages: a full join ends the rest of its canvas if the page that describes it no longer exists.
 
 Theory. A join waits for its members; the last one reads the page and publishes the body. Without the page no body can be published, and
-callers that wait for the body, or for the chain around it, would wait forever. So the launch, which has the page, writes down in the join
-what to end then (`kept`): the ids of the body and of the chains around it, and the error callbacks of the body.
+callers that wait for the body, or for the chain around it, would wait forever. So the launch, which has the page, stores in the join what
+to end in that case (`kept`): the ids of the body and of the chains around it, and the error callbacks of the body.
 
 Invariants. The body's record is the one arbiter: it is put where nothing is (`Ledger.keep`), so a body that another worker could publish,
 because its page was there for a moment, wins, and nothing is cut. It is put without a message's id, as a revocation is, so that every
 message of the body that arrives later follows it as a failure, under the same derived ids. Callbacks are published and outer joins are
 reached only behind that record; a redelivery does the same again.
 
-A page may be out of reach for a moment, or not be found once: a member's message is deferred `PATIENCE` times first.
+A page may be temporarily unavailable, or not found once: a member's message is deferred `PATIENCE` times first.
 """
 
 from __future__ import annotations

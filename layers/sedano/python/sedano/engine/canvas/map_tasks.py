@@ -1,6 +1,6 @@
 """The built-in tasks of `map` and `starmap`: one message that applies a task to each of many items.
 
-Time limits hold for each call alone: the message carries those of the task, and they begin anew before each call.
+Time limits apply to each call: the message carries those of the task, and they restart before each call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sedano.model.tasks.parameters import Parameters
 
 
 def built_in(registry: Registry, name: str) -> TaskSpec | None:
-    """Return the built-in task *name*, declared in *registry* when it is asked for first; None when it is none of these.
+    """Return the built-in task *name*, declared in *registry* at the first request; None if there is no built-in task of this name.
 
     Async tasks are mapped by an async one, so that a program without async tasks loads no event loop.
     """
@@ -61,7 +61,7 @@ def _mapping_async(registry: Registry) -> Callable[..., Any]:
 def _spec(registry: Registry, task: str) -> TaskSpec:
     found = registry.tasks.get(task)
     if found is None:
-        raise UnknownTask(f"no task {task!r} in this deployment to map")
+        raise UnknownTask(f"no task {task!r} in this deployment")
     why = apart(found)
     if why:
         raise OptionError(f"{why}; publish its calls one by one")
@@ -69,10 +69,10 @@ def _spec(registry: Registry, task: str) -> TaskSpec:
 
 
 def _tried(spec: TaskSpec) -> AbstractContextManager[None]:
-    """Return the section in which the calls are made: when one fails, all are tried again as the task itself would be."""
+    """Return the section in which the calls are made: if one fails, all are retried as the task itself would be."""
     return retry(**asdict(spec.retry))
 
 
 def _fitted(spec: TaskSpec, items: Sequence[Any], star: bool) -> list[Any]:
-    """Return the arguments of each call; all are looked at before the first call is made."""
+    """Return the arguments of each call; all are checked before the first call is made."""
     return [spec.parameters.fit(list(item) if star else (item,), {}) for item in items]

@@ -1,4 +1,4 @@
-"""The pages of canvases that this process read last. A page never changes under its name, so it is read only once while it is kept."""
+"""The latest pages of canvases that this process has read. A page never changes under its name, so a cached page is not read again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Plans:
         self._written: tuple[BlobRef, bytes] | None = None
 
     def put(self, page: bytes) -> BlobRef:
-        """Put a page away; the last one is remembered, for a canvas begins in the page that is written last.
+        """Store a page; the last one is cached, because a canvas begins in the page that is written last.
 
         Raises:
             Unavailable: the blob store does not answer.

@@ -27,18 +27,18 @@ from sedano.ports import Ports
 MOST_IN_CANVAS_S = 30 * 86_400.0
 """How long a task of a canvas may wait: the records of the tasks around it are kept for 44 days."""
 INLINE_ARGUMENTS = 8_000
-"""Arguments longer than this (JSON) are separate objects in the blob store, so that a page is quickly read."""
+"""Arguments longer than this (JSON) are separate objects in the blob store, so that a page is read quickly."""
 
 
 class Writes(Protocol):
-    """The part of the outlet that writing an entry needs."""
+    """The part of the publisher that writing an entry needs."""
 
     ports: Ports
     registry: Registry
 
     @property
     def first_queue(self) -> str:
-        """The queue of what names none."""
+        """The queue of tasks that name none."""
 
 
 def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entry:
@@ -46,10 +46,10 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
     step before it is queued.
 
     Raises:
-        UnknownTask: the app does not know the task.
+        UnknownTask: the app does not declare the task.
         ArgumentError: its arguments do not fit.
         OptionError: an option has no meaning within a canvas, or the task runs many calls as one.
-        Unserialisable, TooLarge: an argument cannot travel.
+        Unserialisable, TooLarge: a message cannot carry an argument.
     """
     refuse_options(signature)
     options, registry = signature.options, outlet.registry

@@ -1,7 +1,7 @@
 """Committing to a history: lease → token-scoped prefix → manifest → fenced pointer. The steps around `sedano.model.history.manifests`.
 
-The lease only keeps two runs from doing the same work; that no delta is lost or doubled is the pointer's doing. So a run that loses its
-lease in the middle, and does not know, is refused where it would do harm (`FencedOff`), and what it wrote is collected later.
+The lease only keeps two runs from doing the same work; the pointer ensures that no delta is lost or doubled. So a run that loses its lease
+without noticing is refused before it can do harm (`FencedOff`), and its files are collected later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sedano.model.leases import Term
 from sedano.ports.archive import Archive, Kept
 
 TRIES = 8
-"""How often a compare-and-swap on the pointer is repeated because another one was first."""
+"""How often a compare-and-swap on the pointer is repeated because another write was first."""
 LEASE = "history"
 SOURCES = "sources.json.gz"
 DAY_MS = 86_400_000
@@ -28,19 +28,19 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """One run that may commit: the snapshot it starts from, its term, and the prefix that is its own."""
+    """One run that may commit: the snapshot from which it starts, its term, and its own prefix."""
 
     seen: Snapshot
     term: Term
 
     @property
     def prefix(self) -> str:
-        """Where this run writes; no other run ever does."""
+        """The prefix to which only this run writes."""
         return rule.scoped(self.term.token)
 
 
 class History:
-    """One history in an archive. Readers need no lease; one writer at a time does work."""
+    """One history in an archive. Readers need no lease; one writer works at a time."""
 
     def __init__(self, archive: Archive, leasing: Leasing, owner: str, duration: int) -> None:
         """Commit to *archive* as *owner* (shown to people), under leases of *duration* ms."""
@@ -63,7 +63,7 @@ class History:
 
     @contextmanager
     def edition(self) -> Iterator[Edition]:
-        """Take the lease, shut earlier terms out, and give the snapshot to start from.
+        """Take the lease, exclude earlier terms, and return the snapshot from which to start.
 
         Raises:
             LeaseTaken: another run is at work.
@@ -79,20 +79,20 @@ class History:
             self._release(term)
 
     def keep(self, edition: Edition) -> bool:
-        """Begin the lease's duration anew; False when it is over, which a commit would learn as well."""
+        """Restart the lease's duration; False if it has expired, which a commit would also report."""
         return self._leasing.renew(edition.term) is not None
 
     def extend(self, edition: Edition, sources: Mapping[str, str], *, alone: bool = False) -> Snapshot:
-        """Commit what *edition* wrote as one more part, made from *sources* (the mark of each landed file by its name).
+        """Commit the files of *edition* as one more part, made from *sources* (the mark of each landed file by its name).
 
-        *alone*: in place of all parts, because every landed file was read anew.
+        *alone*: replace all parts, because every landed file was read again.
 
         Raises:
             FencedOff: a later run has begun; nothing was committed.
             ConfigurationError: *alone*, but a file that the history holds is not among *sources*: its events would be lost.
         """
         if alone and (gone := sorted(self.taken_in(edition.seen).keys() - sources.keys())):
-            raise ConfigurationError(f"history: {gone[0]} ({len(gone)} in all) was taken in and is gone; a rebuild would lose it")
+            raise ConfigurationError(f"history: {gone[0]} ({len(gone)} in all) was read and no longer exists; a rebuild would lose it")
         listed = gzip.compress(json.dumps(dict(sources), sort_keys=True).encode(), mtime=0)
         self.archive.put_once(edition.prefix + SOURCES, listed)
         now = self._now()
@@ -100,7 +100,7 @@ class History:
         return self._commit(edition, made(edition.seen, part, edition.term.token, now))
 
     def settle(self, edition: Edition) -> Snapshot:
-        """Commit what *edition* wrote as the base of all parts; raises what `extend` raises."""
+        """Commit the files of *edition* as the base of all parts; raises the same errors as `extend`."""
         return self._commit(edition, rule.settled(edition.seen, edition.prefix, edition.term.token, self._now()))
 
     def taken_in(self, snapshot: Snapshot) -> dict[str, str]:
@@ -109,12 +109,12 @@ class History:
         for part in snapshot.parts:
             kept = self.archive.read(part.prefix + SOURCES)
             if kept is None:
-                raise ConfigurationError(f"history: {part.prefix}{SOURCES} is gone; rebuild it from the landed files")
+                raise ConfigurationError(f"history: {part.prefix}{SOURCES} does not exist; rebuild it from the landed files")
             found |= json.loads(gzip.decompress(kept.data))
         return found
 
     def collect(self, days: float) -> list[str]:
-        """Delete what no snapshot of the last *days* days names and no run can commit any more; return the names."""
+        """Delete files that no snapshot of the last *days* days names and no run can still commit; return their names."""
         since = self._now() - round(days * DAY_MS)
         pointer, kept = self._pointer()[0], self.snapshots(since)
         names = {filed.name: rule.term_of(filed.name) for prefix in (rule.DATA, rule.MANIFESTS) for filed in self.archive.names(prefix)}
@@ -137,7 +137,7 @@ class History:
                 raise FencedOff("the history's pointer", token)
             if after == seen or self.archive.swap(POINTER, rule.write_pointer(after), kept.mark if kept is not None else None):
                 return after
-        raise Unavailable(f"history: the pointer changed under each of {TRIES} attempts")
+        raise Unavailable(f"history: the pointer changed during each of {TRIES} attempts")
 
     def _pointer(self) -> tuple[Pointer, Kept | None]:
         kept = self.archive.read(POINTER)
@@ -148,7 +148,7 @@ class History:
             return Snapshot()
         kept = self.archive.read(pointer.manifest)
         if kept is None:
-            raise ConfigurationError(f"history: its pointer shows {pointer.manifest}, which is gone; rebuild it from the landed files")
+            raise ConfigurationError(f"history: its pointer names {pointer.manifest}, which is missing; rebuild it from the landed files")
         return rule.read_snapshot(kept.data)
 
     def _release(self, term: Term) -> None:

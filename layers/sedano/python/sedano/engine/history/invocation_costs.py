@@ -1,7 +1,7 @@
 """Invocations: the cost of each, as one line; and records that the queue did not accept, which are sent with the next.
 
-A line has to be written before the call that carries it. So the cost of that call, and of later work, is in the process's next line: the
-sums over the lines of a process are right but for the end of its last invocation.
+A line must be written before the call that carries it. So the cost of that call, and of later work, is in the process's next line: the sums
+over the lines of a process are complete except for the end of its last invocation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WORKER, ROUTER, RECORDER = "worker-invocation", "router-invocation", "recorder-i
 MOST_UNTOLD = 20
 """Records of earlier invocations that wait for their queue; older ones are lost, and counted."""
 MOST_OWED = 9
-"""Invocations that wait for the line of the next, however soon it follows: an environment that ends loses them."""
+"""The most invocations that wait for the line of the next one, however soon it follows: an environment that ends loses them."""
 
 
 class Owed(NamedTuple):
@@ -39,7 +39,7 @@ class Invocations:
     __slots__ = ("_began", "_calls", "_every", "_host", "_kind", "_lamport", "_owed", "_ports", "_seen", "_told", "_untold", "_written")
 
     def __init__(self, kind: str, ports: Ports, host: Host, lamport: LamportClock, every: float = 0.0) -> None:
-        """Write them as lines of type *kind* on behalf of *host*; if nothing else happens, several together, *every* so many seconds."""
+        """Write them as lines of type *kind* for *host*; if nothing else happens, several together, once in *every* seconds."""
         self._kind, self._ports, self._host, self._lamport, self._every = kind, ports, host, lamport, every
         self._told = False
         self._began = self._written = 0.0
@@ -52,7 +52,7 @@ class Invocations:
         self._began = self._ports.clock.monotonic()
 
     def tell(self, chronicle: Chronicle, messages: int, given_back: int) -> None:
-        """Add the line to the *chronicle* and send it, unless that has time; end the invocation."""
+        """Add the line to the *chronicle* and send it, unless it can wait; end the invocation."""
         late = self._ports.clock.monotonic() - self._written >= self._every
         reported = late or not self._told or self._owed.invocations >= MOST_OWED or bool(chronicle.rows or chronicle.lines)
         if reported:
@@ -61,7 +61,7 @@ class Invocations:
         self.end(messages, given_back, reported=reported)
 
     def line(self, chronicle: Chronicle, messages: int, given_back: int, ahead: Mapping[str, int] = NOTHING) -> None:
-        """Add a line to the *chronicle*: how many *messages* arrived and were *given_back*, and all that was done since the last line.
+        """Add a line to the *chronicle*: how many *messages* arrived and were *given_back*, and all costs since the last line.
 
         *ahead*: calls, by `service.Operation`, without which there is no line: that of the write that it is part of.
         """
@@ -87,14 +87,14 @@ class Invocations:
             self._owed = self._since(messages, given_back, now)
 
     def _since(self, messages: int, given_back: int, until: float) -> Owed:
-        """Return what was since the last line, this invocation up to *until* included."""
+        """Return the costs since the last line, including this invocation up to *until*."""
         owed = self._owed
         return Owed(owed.invocations + 1, owed.messages + messages, owed.given_back + given_back, owed.seconds + until - self._began)
 
     def send(self, chronicle: Chronicle) -> None:
-        """Send what happened, if anything did, and the records that the queue did not take before: history, not the ledger.
+        """Send the new records, if any, and the records that the queue did not accept before. They are history, not the ledger.
 
-        Without a history in the deployment it sends nothing, because no function would receive it.
+        Without a history in the deployment it sends nothing, because no function would receive them.
         """
         packed = chronicle.packs(self._ports.queues.bounds.max_bytes) if has(self._ports.events) else []
         if not packed:

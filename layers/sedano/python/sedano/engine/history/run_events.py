@@ -1,8 +1,7 @@
-"""Reporting how a task ended: one row of the chronicle for each run, and for each end that an earlier process may not have reported.
+"""Reports of the ends of tasks: one row of the chronicle for each run, and for each end that an earlier process may not have reported.
 
-A process can die between recording an outcome and sending its chronicle. The message is delivered again, finds the record that it left, and
-the end is reported from that record: with the record's own clock, so an end that is reported twice is the same end
-(`sedano.model.history.registers`).
+A process can die between recording an outcome and sending its chronicle. The message is delivered again, and the end is reported from the
+existing record: with the record's own clock, so an end that is reported twice is the same end (`sedano.model.history.registers`).
 
 Counts that raise an alarm when workers die are written at once and not with the batch (`count_at_once`): the next body may kill this
 process too.
@@ -32,9 +31,10 @@ UNRUN = {refusals.BUSY: "SingletonsDropped"}
 
 
 def count_at_once(telemetry: Telemetry, metric: str, task: str) -> None:
-    """Add one to *metric* of *task* and write it now, so that no death of this process can lose it.
+    """Add one to *metric* of *task* and write it now, so that the death of this process cannot lose it.
 
-    Called before the write that it counts, it counts too often where that write is refused or its answer is lost, and never too seldom.
+    It is called before the write that it counts. So it may count too often, if the write is refused or its answer is lost, but never too
+    seldom.
     """
     telemetry.count(metric, task=task)
     telemetry.flush()
@@ -60,7 +60,7 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
 
 
 def _tell_span(ran: Ran, batch: Batch, clock: int) -> None:
-    """Report the span of a run in a trace that began outside; tasks within sedano are distinguished by root and parent."""
+    """Report the span of a run in a trace that began outside sedano; tasks within sedano are distinguished by root and parent."""
     command = ran.held.job.command
     found = span_of(command, ran.held.record.fence if ran.held.record is not None else 0, ran.started_clock)
     if found.trace_id != trace_of(command.lineage.root_id or command.task_id):
@@ -71,9 +71,9 @@ def _tell_span(ran: Ran, batch: Batch, clock: int) -> None:
 
 
 def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
-    """Report the end that this message left in the *record*, because its worker may have died before it did.
+    """Report the end in the *record* of this message, because its worker may have died before reporting it.
 
-    A revocation by id has the clock of a client that knows no run of the task: it is reported as later than the receipt that met it.
+    A revocation by id has the clock of a client that knows no run of the task, so it is reported as later than the receipt that found it.
     """
     end, _ = ENDS[record.state]
     clock = record.clock if record.message_id else max(record.clock, job.received_clock + 1)
@@ -112,7 +112,7 @@ def tell_exit(outcome: Outcome, batch: Batch) -> None:
 
 
 def _said(state: str, error: ErrorRecord | None) -> ErrorRecord | None:
-    """Return *error* as the history says it: under the word of the state where no event says it (`states.TOLD_BY_EXCEPTION`)."""
+    """Return *error* in the form of the history: under the name of the state if no event type expresses it (`states.TOLD_BY_EXCEPTION`)."""
     return error._replace(type_name=str(state)) if state in states.TOLD_BY_EXCEPTION and error is not None else error
 
 

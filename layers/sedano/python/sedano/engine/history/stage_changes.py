@@ -1,6 +1,6 @@
 """Sends the change of a person to the history, as the worker sends its events: one message, which the recorder writes.
 
-So a person needs no right to write the history's objects, and the change is in it within a minute.
+So people need no permission to write the history's objects, and the change appears in it within a minute.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ MOST_HOST = 100
 def report(ports: Ports, change: StageChange, clock: int, pid: int) -> SedanoError | None:
     """Send *change*, which the process *pid* of this machine made at *clock*; return why it was not accepted, or None.
 
-    No two changes of a process have the same clock: an event is known by it.
+    No two changes of a process have the same clock, because it identifies an event.
 
-    A deployment without a history has no place for it: nothing is sent.
+    In a deployment without a history, nothing is sent.
     """
     if not has(ports.events):
         return None
@@ -36,5 +36,5 @@ def report(ports: Ports, change: StageChange, clock: int, pid: int) -> SedanoErr
 
 
 def _machine() -> str:
-    """Return the name of this machine with the characters of host names alone."""
+    """Return the name of this machine, reduced to the characters of host names."""
     return re.sub(r"[^A-Za-z0-9.-]+", "-", platform.node())[:MOST_HOST] or "unknown"

@@ -1,8 +1,7 @@
-"""Concurrency limits: a task runs under one of a fixed number of permits. A task without a permit waits as a message, and is woken.
+"""Concurrency limits: a task runs under one of a fixed number of permits. A task without a permit waits as a message and is woken.
 
-A permit is taken before the claim and given back after everything that follows. It is a lease until its invocation's deadline, so a holder
-that dies keeps it no longer than that. Bodies that run one after the other share one: a worker takes no more permits of a task than it
-runs at once.
+A permit is taken before the claim and given back after all follow-ups. It is a lease until its invocation's deadline, so a dead holder
+keeps it no longer than that. Bodies that run one after the other share one: a worker takes no more permits of a task than it runs at once.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from sedano.ports import Delivery, Ports
 
 TRIES = 6
 AGAIN_S = 5.0
-"""How long a message waits at first that may not be woken; twice as long each time, at most 900 s."""
+"""How long (s) a message that cannot be woken waits at first; twice as long each time, at most 900 s."""
 SUSPENDED_S = 300.0
-"""How long a message of a suspended task is held back before it is looked at again."""
+"""How long (s) a message of a suspended task is held back before the next check."""
 MOST_BOARDS = 1_000
 _SEPARATOR = "\n"
 
@@ -41,13 +40,13 @@ class Permitting:
     """Gives permits and takes them back. One per worker."""
 
     def __init__(self, ports: Ports, owner: str) -> None:
-        """Know of no permit yet; *owner* is the worker's name."""
+        """Start without permits; *owner* is the worker's name."""
         self.ports, self.owner = ports, owner
         self._known: OrderedDict[str, Board] = OrderedDict()
         self._ranges: dict[str, tuple[float, int]] = {}
 
     def limit_of(self, task: str, concurrency: Concurrency) -> int:
-        """Return how many of *task* may run now; a strategy is asked only so often, and one that fails counts as the low end."""
+        """Return how many of *task* may run now. A strategy is called at limited intervals; if it fails, the low end counts."""
         if not isinstance(concurrency, Range):
             return concurrency
         now = self.ports.clock.monotonic()
@@ -80,7 +79,7 @@ class Permitting:
         return [job._replace(token=p.token, permit=p.number) for job, p in zip(going, permits * len(going), strict=False)]
 
     def release(self, batch: Batch) -> None:
-        """Give back the permits of the runs that have ended, and wake who waits."""
+        """Give back the permits of the runs that have ended, and wake waiting messages."""
         while batch.permits:
             name, permit = batch.permits.pop()
             try:
@@ -92,7 +91,7 @@ class Permitting:
                 self.ports.telemetry.log("warning", "permit not given back; it will expire", permit=name, error=str(error))
 
     def _permit(self, wanted: PermitRequest, job: Job, batch: Batch) -> Permit | None:
-        """Return a permit for *job*, or None: then the job is held back."""
+        """Return a permit for *job*, or None if the job is held back."""
         try:
             found = self._attempt(wanted, job, batch)
         except SedanoError as away:
@@ -126,7 +125,7 @@ class Permitting:
         return None
 
     def _hold(self, job: Job, full: Full | None, wanted: PermitRequest, batch: Batch) -> None:
-        """Hold *job* back until a permit is over at least, and leave its receipt so that it can be woken earlier."""
+        """Hold *job* back until the first permit expires, and leave its receipt so that it can be woken earlier."""
         batch.count("PermitsBusy", job.task.name)
         unit, delivery = self.ports.entropy.unit(), job.delivery
         again = patience(times_of(delivery), AGAIN_S)
@@ -147,8 +146,7 @@ class Permitting:
             put_off(self.ports, job, f"permit held by {soonest.owner}", again * (0.5 + unit), batch)
 
     def _wake(self, board: Board, permit: Permit) -> None:
-        """Make the first of those who wait visible again, and keep *permit* for it for a moment; skip a message that was delivered
-        since."""
+        """Make the first waiting message visible again, and keep *permit* for it for a moment; skip a message that was delivered since."""
         for receipt in board.waiting:
             queue, handle, message_id, until = receipt.split(_SEPARATOR)
             now = self._now()

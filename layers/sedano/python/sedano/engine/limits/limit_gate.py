@@ -1,6 +1,6 @@
-"""Limits: what a task declared, or was given at run time, before it may run. Debounce and batch first, then the rate, then permits.
+"""Limits of a task, declared or set at run time, checked before it may run: debounce and batch first, then the rate, then permits.
 
-Most apps have no limits: this room is entered by workers of apps that declare some, or when the control record holds some.
+Most apps have no limits: only workers of apps that declare some load this module, or when the control record has some.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sedano.ports import Ports
 
 
 class Limiting(Gate):
-    """Lets limited tasks in. *lanes*: `def` bodies that this worker runs at once."""
+    """Admits limited tasks. *lanes*: `def` bodies that this worker runs at once."""
 
     def __init__(self, ports: Ports, lamport: LamportClock, name: str, lanes: int, arguments: Callable[[Command], Arguments]) -> None:
         """Be ready for tasks with limits."""
@@ -44,7 +44,7 @@ class Limiting(Gate):
         return self._permitted(going, free, batch)
 
     def _read(self, changes: Mapping[str, str]) -> Mapping[str, LimitChange]:
-        """Return what *changes* say. Of a text that cannot be read, the last change of that task that could be holds, if there was any."""
+        """Return *changes*, decoded. For a text that cannot be read, the last readable change of that task applies, if any."""
         if changes == self._texts:
             return self._known
         known: dict[str, LimitChange] = {}
@@ -124,7 +124,7 @@ class Limiting(Gate):
         return free
 
     def _key(self, job: Job, key: Key | None, unfit: list[tuple[Job, TaskLimits]], limits: TaskLimits, batch: Batch) -> str | None:
-        """Return the key of *job*; None when it has none to be found: then it is given back, or goes to *unfit*, to end unrun."""
+        """Return the key of *job*; None if it cannot be determined: then the job is given back, or added to *unfit*, to end unrun."""
         if key is None:
             return ""
         try:
@@ -151,7 +151,7 @@ def _with_time(job: Job, limits: TimeLimits) -> Job:
 
 
 def _limits(job: Job, changes: Mapping[str, LimitChange]) -> TaskLimits | None:
-    """Return the limits of a job that has some; a task that shall end unrun needs none."""
+    """Return the limits of a job that has some; a task that must end unrun needs none."""
     if job.stillborn is not None:
         return None
     change = changes.get(job.task.name)

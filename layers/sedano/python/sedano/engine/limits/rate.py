@@ -1,12 +1,12 @@
-"""Rate limits: each task that arrives takes a ticket, whose slot is its own. A task that is early is requeued for its slot.
+"""Rate limits: each arriving task takes a ticket with its own slot. A task that is early is requeued for its slot.
 
 One write takes the tickets of a whole batch. A slot is kept for two seconds: a later one takes another ticket, so that delayed tasks do not
 start all at once; that slot is kept for longer, so that no task waits forever. A task that is tried again, or whose worker died, takes
 a ticket of its own for each run. A ticket without a run is a slot that no task uses: fewer starts than declared, never more.
 
 A slot counts only with the mark of one of the stage's keys over it, the message and the line (`sedano.ports.seals`): a sender of a message
-cannot give it a slot. A mark that is missing or wrong is as if there were no slot, and the limit is asked again. A worker without keys
-hands out no future slots: it takes the tickets whose slots are now, and the others are requeued until the next is expected.
+cannot give it a slot. If the mark is missing or wrong, the slot is ignored and the task takes a new ticket. A worker without keys gives no
+future slots: it takes only tickets whose slots are now, and requeues the other tasks until the next slot is expected.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_LINES = 1_000
 
 
 class RateRequest(NamedTuple):
-    """A job that is limited: by what, for which *key*."""
+    """A limited job, its limits and its *key*."""
 
     job: Job
     limits: TaskLimits
@@ -45,10 +45,10 @@ class RateRequest(NamedTuple):
 
 
 class Pacing:
-    """Gives slots. One per worker: the lines of this worker alone are kept here, and the last known state of the shared ones."""
+    """Gives slots. One per worker. It keeps the lines of this worker, and the last known state of the shared lines."""
 
     def __init__(self, ports: Ports) -> None:
-        """Know of no line yet."""
+        """Start without lines."""
         self.ports = ports
         self._known: OrderedDict[str, Line] = OrderedDict()
         self._own: OrderedDict[str, Line] = OrderedDict()
@@ -73,7 +73,7 @@ class Pacing:
         return going
 
     def _use(self, slotted: Sequence[tuple[RateRequest, Slot]], going: list[Job], waiting: list[Requeued], batch: Batch) -> None:
-        """Decide about those that have a slot: looked at last, for to take tickets may have taken a while."""
+        """Decide about jobs that have a slot; done last, because taking tickets may take a while."""
         now = self._now()
         for one, slot in slotted:
             if slot.at > now:
@@ -84,7 +84,7 @@ class Pacing:
                 batch.give_back(one.job.delivery)
 
     def _slot(self, asked: RateRequest) -> Slot | None:
-        """Return the slot that the message was given under the limits that hold now."""
+        """Return the slot of the message, if it was given under the current limits."""
         if asked.limits.per_worker:
             return None
         given = asked.job.delivery.attributes.get(SLOT, "")
@@ -124,7 +124,7 @@ class Pacing:
             if answer.done and seen is not None:
                 _remember(self._known, name, seen)
                 return rates.slots(seen, limits, 0 if begun else seen.taken - count, count)
-        raise Unavailable(f"rate limit {name}: its line changed under each of {TRIES} attempts")
+        raise Unavailable(f"rate limit {name}: its line changed during each of {TRIES} attempts")
 
     def _own_slots(self, name: str, limits: Paces, count: int) -> list[int]:
         """Return the slots of *count* tickets of this worker's own line; future slots stay free, because the next task may arrive at
@@ -139,7 +139,7 @@ class Pacing:
         return found
 
     def _slots_now(self, name: str, limits: Paces, count: int) -> list[int]:
-        """Return the slots of *count* tickets, and take only those whose slot is now: no key would prove the others."""
+        """Return the slots of *count* tickets, and take only those whose slot is now, because no key could prove the others."""
         now, line = self._now(), self.ports.limits.line(name, limits)
         line = rates.started(limits, 0, now, "") if line is None else rates.restarted(line, limits, 0, now, "")
         found = rates.slots(line, limits, line.taken, count)
@@ -164,6 +164,6 @@ def _remember(lines: OrderedDict[str, Line], name: str, line: Line) -> None:
 
 
 def _bound(asked: RateRequest) -> tuple[str, str, str, str]:
-    """Return what a slot belongs to: the queue, the message and its task, and the line with its rule."""
+    """Return the identity of a slot: the queue, the message and its task, and the line with its rule."""
     command = asked.job.command
     return asked.job.delivery.queue, command.id, command.task_id, asked.name

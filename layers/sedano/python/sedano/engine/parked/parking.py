@@ -1,8 +1,8 @@
-"""Parking a message: it goes to the parked queue with its reason, is counted and logged, and can be sent again from there.
+"""Parking: a message goes to the parked queue with its reason, is counted and logged, and can be sent again from there.
 
 A parked message carries the mark of one of the stage's keys over its body, its reason and the queue that it came from
-(`sedano.ports.seals`): the parked queue takes messages of everybody who may send to it, and only what a function of this stage has parked
-goes back without a question. Where there are no keys it is parked all the same, without a mark.
+(`sedano.ports.seals`): the parked queue accepts messages from every principal that may send to it, and only messages that a function of
+this stage has parked go back without `--foreign`. Without keys, messages are parked without a mark.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.ports import PARKED, Outgoing, Ports
 
 ATTRIBUTES_BYTES = 8_576
-"""The room that is kept for the attributes in what the queue takes; a body that does not fit beside them is kept in the blob store."""
+"""The bytes of a message that are reserved for the attributes; a body that does not fit beside them is stored in the blob store."""
 SEAL = "seal"
 """The attribute of a parked message that holds its mark."""
 SEALED = ("queue", "message_id", "reason", "field", "detail", "serial_key", "blob")
@@ -25,18 +25,18 @@ SEALED = ("queue", "message_id", "reason", "field", "detail", "serial_key", "blo
 
 
 def proof(body: str, attributes: Mapping[str, str]) -> list[str]:
-    """Return what the mark of a parked message is over."""
+    """Return the parts that the mark of a parked message covers."""
     return [*(attributes.get(name, "") for name in SEALED), body]
 
 
 class ParkingLot(NamedTuple):
-    """Sets messages aside."""
+    """Parks messages."""
 
     ports: Ports
     lamport: LamportClock
 
     def settle(self, batch: Batch) -> None:
-        """Set aside what the batch decided to; a message that cannot be parked now is given back instead, so that nothing is lost."""
+        """Park the messages that the batch decided to park; one that cannot be parked now is given back instead and is not lost."""
         if not batch.parkings:
             return
         parkings, batch.parkings = batch.parkings, []

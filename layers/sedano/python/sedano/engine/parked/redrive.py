@@ -1,18 +1,17 @@
-"""The parked queue, looked at by people: the list of messages with their reasons, and sending one again to the queue that it came from.
+"""The parked queue for people: the list of messages with their reasons, and sending one to its queue again.
 
-A principal that may send to the parked queue can put anything there, with any attributes. So a message goes back to the queue that it says
-it came from only if it carries the mark of the function that parked it (`engine.parked.parking`). Any other is **foreign**: it stays,
-unless it is asked for by its id, and then goes to the one queue that this app's registry names for its task, or to the events; a foreign
+A principal that may send to the parked queue can put any message there, with any attributes. So a message goes back to the queue in its
+attributes only if it carries the mark of the function that parked it (`engine.parked.parking`). Any other message is **foreign**: it stays,
+unless it is requested by its id, and then goes to the queue that this app's registry names for its task, or to the events. A foreign
 request of a webhook or record of a stream is never sent again.
 
-No message of the queue ends the listing: a message that cannot be read is skipped,
-with its reason.
+An unreadable message does not end the listing; it is skipped, with its reason.
 
-A message whose task has ended with it, and without success, would be acknowledged without a run: the record is in its way. So its task runs
-again as one of its own (`sedano.engine.reruns`). A message that was parked before its follow-ups were sent also goes again as it is.
+If the task of a message has ended without success, the record would prevent another run and the message would be acknowledged. So the task
+runs again as a new task (`sedano.engine.reruns`). A message that was parked before its follow-ups were sent is also sent again unchanged.
 
-Looking is receiving without deleting: each message is given back at once, or when its visibility timeout ends. Sending again is
-sending, then deleting: a crash in between leaves two copies of one message, which their claim absorbs.
+Listing receives messages without deleting them: each is given back at once, or when its visibility timeout ends. A message is sent again
+before it is deleted: a crash in between leaves two copies of one message, which their claim absorbs.
 """
 
 from __future__ import annotations
@@ -37,23 +36,24 @@ from sedano.model.timers import opened
 from sedano.ports import EVENTS, PARKED, Delivery, Outgoing, Ports, command_queue
 
 MOST = 1_000
-"""How many messages are looked at unless more are asked for."""
+"""The default number of messages to read."""
 EMPTY_POLLS = 3
-"""SQS may answer a poll with nothing though something is there; after so many in a row the queue counts as looked through."""
+"""SQS may return no message although the queue has some; after this many empty polls in a row the queue counts as read."""
 
 MOST_BLOB_BYTES = 16 * 1_048_576
 """No function parks more: a webhook's request of 4 MiB, as base64 in JSON, with its headers."""
 _is_claim_check = re.compile(r"([0-9a-f]{64}) (0|[1-9][0-9]{0,8})").fullmatch
 
 AS_IT_IS = (refusals.UNEXPECTED, refusals.TAKEN)
-"""Why messages were parked that are sent as they are though their task has ended: follow-ups are missing, or another task has their id."""
+"""The reasons for which messages are sent again unchanged although their task has ended: follow-ups are missing, or another task has their
+id."""
 
 Reread = Callable[[str, str], object]
 """Takes the parked request of a webhook, or record of a stream, by its name, once more; raises `SedanoError` when that fails again."""
 
 
 class Parked(NamedTuple):
-    """A message that was set aside: why (*reason*, *field*, *detail*), from which *queue* (its key), when (epoch s), and of what."""
+    """A parked message: why (*reason*, *field*, *detail*), from which *queue* (its key), when (epoch s), and its task."""
 
     delivery: Delivery
     reason: str
@@ -66,12 +66,12 @@ class Parked(NamedTuple):
     task_id: str = ""
 
     def is_named(self, one: str) -> bool:
-        """Return whether *one* is an id of it: of the task, of the message, or of the message as it lies in the parked queue."""
+        """Return whether *one* is an id of the task, of the message, or of the message in the parked queue."""
         return one in (self.task_id, self.message_id, self.delivery.message_id)
 
 
 class Going(NamedTuple):
-    """A parked message and the *queue* that it is to be sent to; *error*: why it stays instead. *rerun*: how its ended task runs again."""
+    """A parked message and its target *queue*; *error*: why it stays instead. *rerun*: the new run of its ended task."""
 
     one: Parked
     queue: str
@@ -85,7 +85,7 @@ class Going(NamedTuple):
 
 
 def parked(ports: Ports, wanted: Callable[[Parked], bool], most: int = MOST) -> list[Parked]:
-    """Return those of up to *most* parked messages that are *wanted*; the others are given back at once.
+    """Read up to *most* parked messages and return the *wanted* ones; the others are given back at once.
 
     The caller decides about each returned message: `give_back`, or `redrive`.
 
@@ -109,12 +109,12 @@ def parked(ports: Ports, wanted: Callable[[Parked], bool], most: int = MOST) -> 
 
 
 def give_back(ports: Ports, some: Sequence[Parked]) -> None:
-    """Let these messages be looked at again at once."""
+    """Make these messages visible again at once."""
     _show(ports, [one.delivery for one in some])
 
 
 def planned(ports: Ports, some: Sequence[Parked], registry: Registry | None = None, foreign: bool = False) -> list[Going]:
-    """Return where each would be sent; *foreign*: those that no function of this stage has parked go to the queue of their task.
+    """Return where each would be sent; *foreign*: messages not parked by a function of this stage go to the queue of their task.
 
     *registry* names that queue; without it no foreign message goes.
 
@@ -141,7 +141,7 @@ def _command(ports: Ports, going: Going) -> Command | None:
 
 
 def _again(ports: Ports, going: Going, command: Command | None, records: Mapping[str, TaskRecord]) -> Going:
-    """Return *going* with the next run of its task, where that has ended with this message."""
+    """Return *going* with the next run of its task, if this message has ended the task."""
     if command is None or command.task in BUILT_IN or going.one.reason in AS_IT_IS:
         return going
     if not is_ended_by(records.get(command.task_id), command):
@@ -153,9 +153,10 @@ def _again(ports: Ports, going: Going, command: Command | None, records: Mapping
 def redrive(
     ports: Ports, going: Sequence[Going], reread: Reread | None = None, restream: Reread | None = None
 ) -> list[SedanoError | None]:  # fmt: skip
-    """Send each to its queue and take it away; answer None for each that went, else why not: it stays parked.
+    """Send each to its queue and delete it; answer None for each sent message, else the error: it stays parked.
 
-    *reread* takes a webhook's request once more, *restream* a stream's record, which came from no queue; without it those stay parked.
+    *reread* processes a webhook's request again, *restream* a stream's record, because these came from no queue; without it they stay
+    parked.
     """
     sources = [(WEBHOOK, reread), (STREAM, restream)]
     some = [one.one for one in going]
@@ -186,14 +187,14 @@ def whole_body(ports: Ports, one: Parked) -> str:
 
 
 def _is_own(ports: Ports, one: Parked) -> bool:
-    """Return whether a function of this stage has parked it, in this form."""
+    """Return whether a function of this stage has parked exactly this message."""
     said = one.delivery.attributes
     return ports.seals.is_marked(said.get(SEAL, ""), PARKED, *proof(one.delivery.body, said))
 
 
 def _marked(one: Parked) -> Going:
     if one.queue in ("", "-", PARKED):
-        why = "it does not say which queue it came from; send its body there by hand (`sedano parked show`)"
+        why = "it does not name its queue; send its body there by hand (`sedano parked show`)"
         return Going(one, "", UnknownQueue(why))
     return Going(one, one.queue)
 
@@ -201,25 +202,25 @@ def _marked(one: Parked) -> Going:
 def _foreign(ports: Ports, one: Parked, registry: Registry | None, wanted: bool) -> Going:
     named = one.delivery.message_id
     if not wanted:
-        keys = "nothing proves that a function of this stage parked it" if ports.seals.ready() else _KEYLESS
+        keys = "it has no valid mark of a function of this stage" if ports.seals.ready() else _KEYLESS
         looked = f"look at it with `sedano parked show {named}`"
         why = f"{keys}; {looked}, then `sedano parked redrive --foreign {named}` sends it to its task's queue"
         return Going(one, "", ConfigurationError(why))
     if one.queue.startswith((WEBHOOK, STREAM)):
-        why = "nothing proves that it was let in, so it is not taken again; have its sender deliver it once more"
+        why = "it has no proof that it was accepted, so it is not processed again; ask its sender to deliver it again"
         return Going(one, "", ConfigurationError(why))
     try:
         home = _home(whole_body(ports, one), registry)
     except SedanoError as refused:
         return Going(one, "", refused)
-    return Going(one, home, None if home else UnknownQueue("this app has no task or event of its name, so there is no queue to send it to"))
+    return Going(one, home, None if home else UnknownQueue("this app has no task or event of its name, and so no queue to send it to"))
 
 
-_KEYLESS = "the stage's keys cannot be read (ssm:GetParameter on /sedano/STAGE/keys), so nothing proves that one of its functions parked it"
+_KEYLESS = "the stage's keys cannot be read (ssm:GetParameter on /sedano/STAGE/keys), so its mark cannot be verified"
 
 
 def _home(body: str, registry: Registry | None) -> str:
-    """Return the queue to which *registry* sends what *body* asks for; "" when it knows no such task or event."""
+    """Return the queue to which *registry* sends the task or event of *body*; "" if it is not declared."""
     message = codec.decode(opened(body).body if body.startswith(TIMER_OPENING) else body)
     if registry is None:
         return ""
@@ -268,7 +269,7 @@ def _parked(delivery: Delivery) -> Parked:
 
 
 def _what(body: str) -> tuple[str, str]:
-    """Return the task's name and id of what can be read."""
+    """Return the task's name and id, as far as they can be read."""
     try:
         message = codec.decode(body)
     except MessageRefused:
@@ -281,4 +282,4 @@ def _show(ports: Ports, some: Sequence[Delivery]) -> None:
         try:
             ports.queues.hold(delivery, 0.0)
         except SedanoError as error:
-            ports.telemetry.log("warning", "parked message not shown again at once", message_id=delivery.message_id, error=str(error))
+            ports.telemetry.log("warning", "parked message not visible again at once", message_id=delivery.message_id, error=str(error))

@@ -1,7 +1,7 @@
 """The backlog of a program over its spool (`sedano.engine.publisher.spool_folder` says where that is). The database is loaded when it is
 first needed.
 
-`of` answers without touching a disk, so a program that never needs its spool pays for a look whether a file exists.
+`of` does not open the spool, so a program that never needs it only pays for checking whether a file exists.
 """
 
 from __future__ import annotations

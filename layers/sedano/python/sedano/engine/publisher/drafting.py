@@ -1,4 +1,4 @@
-"""Drafts of a program's own tasks: what an app declares and what a call asks for become one message that is not stamped yet."""
+"""Drafts of a program's own tasks: the declaration and the options of a call become one message that is not stamped yet."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Drafting:
         return CommandDraft(queue, command, delay, serial_key=self._serial_key(spec, signature, queue, delay))
 
     def draft(self, signature: Signature, task_id: str) -> CommandDraft:
-        """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments have to be complete."""
+        """Return *signature*, a task of a canvas, as a draft under *task_id*; its arguments must be complete."""
         from sedano.model.canvas.pages import refuse_options
 
         refuse_options(signature)
@@ -73,12 +73,12 @@ class Drafting:
 
     @property
     def first_queue(self) -> str:
-        """The queue of what names none: the first of the app's."""
+        """The queue of tasks that name none: the first queue of the app."""
         own = (spec.queue for name, spec in self.registry.tasks.items() if name not in BUILT_IN)
         return next((queue for queue in own if not is_fifo(queue)), self._queues[0])
 
     def prepare(self, signature: Signature, task_id: str) -> CommandDraft:
-        """Return *signature* as a draft that others may publish later; its data lies in the blob store when it is long."""
+        """Return *signature* as a draft that another process may publish later; long data goes to the blob store."""
         return _unordered(self.checked(self.call(signature, task_id)), "the worker that wins publishes it")
 
     def checked(self, draft: CommandDraft) -> CommandDraft:
@@ -87,7 +87,7 @@ class Drafting:
         return draft.asking(args=(), kwargs={}, data_ref=ref) if ref is not None else draft
 
     def _serial_key(self, spec: TaskSpec | None, signature: Signature, queue: str, delay: int) -> str | None:
-        """Return the key within which *queue* keeps order; None where nothing asks for order."""
+        """Return the key within which *queue* keeps order; None if no order is requested."""
         if signature.options.serial_key is None and (spec is None or spec.serial_key is None) and not is_fifo(queue):
             return None
         from sedano.engine.publisher.order_keys import key_for
@@ -95,7 +95,7 @@ class Drafting:
         return key_for(self.ports, spec, signature, queue, delay)
 
     def fresh_id(self) -> str:
-        """Return the id of the next publication: derived inside a task, so that a second run of it finds the same one."""
+        """Return the id of the next publication: derived inside a task, so that a second run of the task derives the same one."""
         context = CURRENT.get()
         if context is None:
             return self.ports.entropy.uuid()
@@ -104,7 +104,7 @@ class Drafting:
         return derived_id(context.id, f"{salt}{context.published}")
 
     def task_id(self, signature: Signature) -> str:
-        """Return the id of the task that *signature* asks for: of its deduplication key, its own, or a fresh one."""
+        """Return the id of the task of *signature*: from its deduplication key, its own, or a new one."""
         options = signature.options
         if options.dedup_key is not None:
             return dedup_id(signature.task, options.dedup_key)
@@ -114,19 +114,19 @@ class Drafting:
 
 
 def trace(context: TaskContext | None, traceparent: str | None, tracestate: str | None) -> tuple[str | None, str | None]:
-    """Return the trace context of what is published: the caller's own, or that of the task that is running."""
+    """Return the trace context of a publication: the caller's own, or that of the running task."""
     if traceparent is not None or context is None:
         return traceparent, tracestate
     return context.traceparent, tracestate or context.tracestate
 
 
 def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:
-    """Return who a call is for by its arguments, where its task says how to find that."""
+    """Return the tenant of a call by its arguments, if its task declares how to find it."""
     return spec.tenant_of(signature.args, signature.kwargs) if spec is not None else None
 
 
 def _unordered(draft: CommandDraft, who: str) -> CommandDraft:
-    """Return *draft*, which *who* says publishes in no order; raise `OptionError` when its queue keeps one."""
+    """Return *draft*, which *who* publishes without order; raise `OptionError` if its queue keeps order."""
     if is_fifo(draft.queue):
         from sedano.model.order import unordered
 
@@ -135,9 +135,9 @@ def _unordered(draft: CommandDraft, who: str) -> CommandDraft:
 
 
 def _time_limits(spec: TaskSpec | None, options: Options) -> TimeLimits | None:
-    """Return the time limits of one call; raise `OptionError` when it cannot have limits of its own."""
+    """Return the time limits of one call; raise `OptionError` if it cannot have its own limits."""
     found = time_limits_of(options, spec.time_limits if spec is not None else None)
     limits = spec.limits if spec is not None and found is not None else None
     if limits is not None and limits.batch is not None and not limits.runs:
-        raise OptionError("time_limit, soft_time_limit: one run takes many calls of this task; give them to the task: they hold for a run")
+        raise OptionError("time_limit, soft_time_limit: one run takes many calls of this task; declare them on the task, for a whole run")
     return found

@@ -28,7 +28,7 @@ def key_for(ports: Ports, spec: TaskSpec | None, signature: Signature, queue: st
         raise OptionError(f"queue: {queue!r} keeps order, and {spec.name} is declared without serial_key=; declare it with such a queue")
     if delay:
         raise OptionError(
-            f"countdown, eta: {queue!r} keeps the order of publication, and who waits for a moment would hold up all behind it; "
+            f"countdown, eta: {queue!r} keeps the order of publication, and a message that waits would delay all messages behind it; "
             "let a task of another queue wait, and publish this one when it runs"
         )
     if options.tenant is not None:

@@ -11,10 +11,10 @@ from sedano.engine.publisher.publisher import Outlet
 
 
 def survive_exit(outlet: Outlet) -> None:
-    """Let *outlet* send what it keeps back when the process ends, also on SIGTERM; what an earlier process stored goes with the next
-    publication.
+    """Let *outlet* send pending messages when the process ends, also on SIGTERM; messages that an earlier process stored are sent after the
+    next publication.
 
-    To connect sends nothing: a stage that is gone costs a program no wait before its first call.
+    Connecting sends nothing, so with a deleted stage a program does not wait before its first call.
     """
     atexit.register(outlet.close)
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:

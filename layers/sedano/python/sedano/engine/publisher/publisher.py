@@ -1,4 +1,4 @@
-"""The way out of a program: turns signatures into published messages, at once, in a batch, or into the outbox of the running task."""
+"""The publisher of a program: turns signatures into published messages, at once, in a batch, or in the outbox of the running task."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ class Outlet:
     ) -> None:  # fmt: skip
         """Publish for *app*, whose tasks are in *registry* and may use the command *queues*.
 
-        Each publication ends within *patience* seconds (None: without a limit), and a message that does not get through is stored in
-        *backlog*.
+        Each publication ends within *patience* seconds (None: without a limit), and a message that cannot be sent is stored in *backlog*.
         """
         self.app, self.registry, self.ports, self.queues, self._patience = app, registry, ports, queues, patience
         self.gathering = Gathering(ports)
@@ -62,7 +61,7 @@ class Outlet:
         return Leasing(self.ports)
 
     def publish(self, signature: Signature) -> CommandDraft:
-        """Publish *signature*, or find it published already (`on_duplicate`), and return the draft that was made of it."""
+        """Publish *signature*, unless it is already published (`on_duplicate`), and return its draft."""
         options = signature.options
         draft = self.drafting.call(signature, self.drafting.task_id(signature))
         if options.dedup_key is not None:
@@ -97,7 +96,7 @@ class Outlet:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Collect what is published inside and send it in tens; the rest when the block ends, however it ends."""
+        """Collect the messages of the block and send them in batches of ten; the rest when the block ends, even with an error."""
         pending: list[Addressed] = []
         token = _BATCH.set(pending)
         with self._lock:
@@ -124,12 +123,12 @@ class Outlet:
                 self._publisher.publish_or_keep(_taken(pending))
 
     def send_stored(self) -> int:
-        """Send what is stored in the backlog, within one deadline; return how many messages were sent."""
+        """Send the messages of the backlog, within one deadline; return how many were sent."""
         with self._in_time():
             return self._publisher.drain()
 
     def resume(self) -> None:
-        """Send what an earlier process stored with what is published now; nothing is sent before that."""
+        """Send messages that an earlier process stored after the next publication, not before."""
         self._publisher.resume()
 
     def close(self) -> None:
@@ -148,7 +147,7 @@ class Outlet:
         self.ports.telemetry.flush()
 
     def _in_time(self) -> AbstractContextManager[None]:
-        """Bound what is published inside by the deadline of one publication; a running task has its own."""
+        """Bound the publications inside by the deadline of one publication; a running task has its own deadline."""
         if self._patience is None or CURRENT.get() is not None:
             return nullcontext()
         return within(self._patience, self.ports.clock.monotonic())
@@ -165,7 +164,7 @@ class Outlet:
         return record is None
 
     def _ask(self, budget: int | None) -> None:
-        """Refuse a budget that the stage would not take from this program; what a running task publishes has a share of its own."""
+        """Refuse a budget that the stage would not accept from this program; publications of a running task share the task's budget."""
         if budget is not None and budget > self.ports.most_budget and CURRENT.get() is None:
             require_grant(self.ports, budget)
 
@@ -199,19 +198,19 @@ class Outlet:
             raise BudgetExhausted(f"budget: this task may cause {lineage.budget} more messages and publishes {weight}")
         unknown = next((d.queue for d in drafts if isinstance(d, CommandDraft) and d.queue not in self.queues), None)
         if unknown is not None:  # told now, while the body can hear it: the outbox is sent when it has ended
-            raise UnknownQueue(f"queue: {unknown!r} is none of this app's queues {tuple(self.queues)}; name it in Sedano(queues=…)")
+            raise UnknownQueue(f"queue: {unknown!r} is not one of this app's queues {tuple(self.queues)}; add it to Sedano(queues=…)")
         context.outbox += [self.drafting.checked(d) if isinstance(d, CommandDraft) else d for d in drafts]
 
 
 def _begun(draft: Draft) -> str:
-    """Return the id of the message that begins a canvas; empty for any other, which has a fresh one."""
+    """Return the id of the message that begins a canvas; empty for other messages, which get a new one."""
     if not isinstance(draft, CommandDraft) or draft.command.place is None:
         return ""
     return begun_id(draft.command.task_id, draft.command.place.node, draft.command.place.plan)
 
 
 def _taken(pending: list[Addressed]) -> list[Addressed]:
-    """Return what *pending* holds and empty it."""
+    """Empty *pending* and return its messages."""
     taken = pending[:]
     del pending[: len(taken)]
     return taken

@@ -1,4 +1,4 @@
-"""Sending messages anew that have to wait: with a delay, and with their present facts in their attributes.
+"""Requeues messages that must wait: sends them again with a delay, and with their current facts in their attributes.
 
 No message waits in a worker, and workers do not poll: a message that has its slot is received again in the slot. It is sent, then
 the one that was received is acknowledged; a crash in between leaves two copies of one message, which their claim absorbs.
@@ -15,7 +15,7 @@ from sedano.ports import Outgoing, Ports
 
 
 class Requeued(NamedTuple):
-    """A job that goes on at *at* (epoch s), with these *attributes* besides its own; *reason*: why it waits."""
+    """A job that continues at *at* (epoch s), with these additional *attributes*; *reason*: why it waits."""
 
     job: Job
     at: float
@@ -24,7 +24,7 @@ class Requeued(NamedTuple):
 
 
 def resend(ports: Ports, waiting: Sequence[Requeued], batch: Batch) -> None:
-    """Send all of *waiting* anew; what the queue does not take is given back. The queue's longest delay bounds each wait."""
+    """Send all of *waiting* again; messages that the queue does not accept are given back. The queue's longest delay bounds each wait."""
     by_queue: dict[str, list[Requeued]] = {}
     for later in waiting:
         by_queue.setdefault(later.job.delivery.queue, []).append(later)
@@ -41,7 +41,7 @@ def _resend(ports: Ports, queue: str, waiting: Sequence[Requeued], batch: Batch)
     for later, error in zip(waiting, answers, strict=True):
         job = later.job
         if error is not None:
-            ports.telemetry.log("warning", "waiting message not sent anew", task_id=job.command.task_id, error=str(error))
+            ports.telemetry.log("warning", "waiting message not sent again", task_id=job.command.task_id, error=str(error))
             batch.defer_job(job, error)
             continue
         batch.move(job.delivery)

@@ -1,13 +1,13 @@
-"""The publisher: sends messages, naturally batched, with retries that fit into a deadline, and confirms nothing that only memory holds.
+"""The sender: sends messages in natural batches, with retries within a deadline, and confirms a message only when it is stored durably.
 
 Natural batching (group commit): a free lane sends at once; messages that arrive while all lanes are busy form the next batch. No thread
-lingers, one publishing thread pays no waiting, many threads share calls.
+waits to fill a batch, a single publishing thread never waits, and many threads share calls.
 
 `publish` returns when the queue accepted the message, or when it is stored in the *backlog*, which must survive a SIGKILL of this process
-(`sedano.engine.publisher.spool`). Otherwise it raises: `PublishError` when the queue is away and there is no backlog, or it is full or
-cannot be written; another error when no retry can mend the cause. So an id that was returned is never lost. Stored messages are sent after
-the next publication that gets through. A message that a FIFO queue does not accept raises and is not stored, because the next publication
-would overtake it.
+(`sedano.engine.publisher.spool`). Otherwise it raises: `PublishError` if the queue cannot be reached and there is no backlog, or the
+backlog is full or cannot be written; another error if no retry can help. So a message whose id was returned is never lost. Stored messages
+are sent after the next successful publication. A message that a FIFO queue does not accept raises and is not stored, because the next
+publication would overtake it.
 
 A deadline (`sedano.ports.deadlines`) bounds the attempts, their pauses, and the wait for a lane; a send whose answer was lost is sent
 again, and the claim absorbs the copy. Invariant of a line: *free* lanes plus threads that lead a batch is the number of lanes. So a thread
@@ -29,12 +29,12 @@ from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry, Timers, de
 PAUSES = (0.1, 0.4, 1.6)
 """Seconds before each retry of a send; jitter halves them at most."""
 DRAINED = 100
-"""How many stored messages follow one publication that got through, at most."""
+"""The most stored messages that are sent after one successful publication."""
 _LATE = "no lane was free, or no answer arrived, before the deadline"
 
 
 class Stored(Protocol):
-    """A message that was taken from the backlog to send it."""
+    """A message taken from the backlog to be sent."""
 
     @property
     def seq(self) -> int:
@@ -46,13 +46,13 @@ class Stored(Protocol):
 
 
 class Backlog(Protocol):
-    """Where messages are stored that the queue did not take; what it keeps survives the process."""
+    """A store of messages that the queue did not accept; it survives the process."""
 
     def keep(self, messages: Sequence[Addressed], now: float) -> None:
-        """Keep all of *messages*, or none; raise `BacklogFull` or another `SedanoError` when they cannot be kept."""
+        """Store all of *messages*, or none; raise `BacklogFull` or another `SedanoError` if they cannot be stored."""
 
     def exists(self) -> bool:
-        """Return whether anything was ever kept."""
+        """Return whether any message was ever stored."""
 
     def take(self, most: int, now: float) -> Sequence[Stored]:
         """Take up to *most* messages for a while, the oldest first."""
@@ -65,7 +65,7 @@ class Backlog(Protocol):
 
 
 class _Ticket:
-    """One waiting message. Its lock is released when it was sent, or when its thread shall send the *batch* that begins with it."""
+    """One waiting message. Its lock is released when it was sent, or when its thread must send the *batch* that begins with it."""
 
     __slots__ = ("batch", "error", "gone", "outgoing", "turn")
 
@@ -106,7 +106,7 @@ class Publisher:
         self, queues: Queues, timers: Timers, clock: Clock, entropy: Entropy, telemetry: Telemetry, lanes: int = 4,
         backlog: Backlog | None = None,
     ) -> None:  # fmt: skip
-        """Send over *queues* with at most *lanes* calls under way for each queue; the rest is stored in *backlog*.
+        """Send to *queues* with at most *lanes* calls at a time for each queue; unsent messages are stored in *backlog*.
 
         A delay beyond the queue's longest becomes one of *timers*; without timers the message waits in steps.
         """
@@ -121,7 +121,7 @@ class Publisher:
         """Send one message and return when it was accepted, or stored in the backlog.
 
         Raises:
-            PublishError: the queue is away, or keeps order, and the message is not stored.
+            PublishError: the queue cannot be reached, or keeps order, and the message is not stored.
             SedanoError: the message can never be accepted (too large), or the deployment must be changed first (unknown queue, no grant).
         """
         with self._lock:
@@ -141,7 +141,7 @@ class Publisher:
             self._settle([message], [ticket.error])
 
     def publish_all(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
-        """Send all in tens, with bounded retries; answer None for each accepted message. Nothing goes to the backlog."""
+        """Send all in batches of ten, with bounded retries; answer None for each accepted message. The backlog is not used."""
         by_queue: dict[str, list[int]] = defaultdict(list)
         for index, message in enumerate(messages):
             by_queue[message.queue].append(index)
@@ -152,16 +152,16 @@ class Publisher:
         return answers
 
     def publish_or_keep(self, messages: Sequence[Addressed]) -> None:
-        """Send all in tens; store the messages that the queue did not accept, all or none of them; raise the first error of a message that
-        is not sent and not stored."""
+        """Send all in batches of ten; store the messages that the queue did not accept, all or none of them; raise the first error of a
+        message that is neither sent nor stored."""
         self._settle(messages, self._all_or_back(messages))
 
     def resume(self) -> None:
-        """Let what an earlier process stored follow the first publication that gets through; nothing is opened or sent yet."""
+        """Send messages that an earlier process stored after the first successful publication; nothing is opened or sent yet."""
         self._stored = self._backlog is not None and self._backlog.exists()
 
     def drain(self) -> int:
-        """Send what the backlog holds, as long as it goes and the deadline allows; return how many were sent."""
+        """Send the messages of the backlog until one fails or the deadline is over; return how many were sent."""
         sent = 0
         while self._backlog is not None and self._backlog.exists():
             went = self._drain(self._backlog)
@@ -171,7 +171,7 @@ class Publisher:
         return sent
 
     def close(self) -> list[Addressed]:
-        """Send interrupted and stored messages; store those that were not sent, and return those that could not even be stored."""
+        """Send interrupted and stored messages; store those that were not sent, and return those that could not be stored either."""
         with self._lock:
             rest = list(self._interrupted)
             self._interrupted.clear()
@@ -186,7 +186,7 @@ class Publisher:
         return []
 
     def _all_or_back(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
-        """Send all; if the process gets a signal to end meanwhile, all are left to `close`, because a copy does no harm."""
+        """Send all; if the process gets a signal to end, all are left to `close`, because a copy does no harm."""
         try:
             return self.publish_all(messages)
         except BaseException:
@@ -195,7 +195,7 @@ class Publisher:
             raise
 
     def _wait(self, line: _Line, ticket: _Ticket) -> None:
-        """Wait until *ticket* was sent, or shall lead; at the deadline, and when the process has to end, leave the line to the others."""
+        """Wait until *ticket* was sent or must lead; at the deadline, or when the process must end, leave the line to the others."""
         seconds = deadlines.left(self._clock.monotonic())
         try:
             came = ticket.turn.acquire(timeout=-1 if seconds is None else seconds)
@@ -206,7 +206,7 @@ class Publisher:
             self._leave(line, ticket)
 
     def _leave(self, line: _Line, ticket: _Ticket) -> None:
-        """Take *ticket* out of the line, and hand on the batch that it leads; it is late, unless it has its answer by now.
+        """Remove *ticket* from the line, and pass on the batch that it leads; it is late, unless it has its answer by now.
 
         Under the lock, so that an answer that arrives afterwards counts: its thread may still read it.
         """
@@ -224,7 +224,7 @@ class Publisher:
     def _lead(self, queue: str, line: _Line, batch: list[_Ticket]) -> None:
         """Send *batch*, whose first ticket is this thread's own; hand the lane to the next batch; wake the others.
 
-        When this thread has to end meanwhile, the others wait again, before later ones.
+        If this thread must end meanwhile, the others wait again, before later ones.
         """
         answers: Sequence[SedanoError | None] | None = None
         try:
@@ -240,7 +240,7 @@ class Publisher:
                         ticket.turn.release()
 
     def _settle(self, messages: Sequence[Addressed], answers: Sequence[SedanoError | None]) -> None:
-        """Store what may be sent later, all or none; raise the first error of what is neither sent nor stored."""
+        """Store the messages that may be sent later, all or none; raise the first error of a message that is neither sent nor stored."""
         later: list[Addressed] = []
         away: Unavailable | None = None
         failure: SedanoError | None = None
@@ -259,7 +259,7 @@ class Publisher:
             self._drain(self._backlog)
 
     def _keep(self, messages: Sequence[Addressed], error: SedanoError) -> None:
-        """Store all of *messages*; raise `PublishError` when that cannot be."""
+        """Store all of *messages*; raise `PublishError` if they cannot be stored."""
         if self._backlog is None:
             _refuse(error, "this host has no spool (AWS Lambda, SEDANO_SPOOL=off, or ports that were attached)")
         try:
@@ -270,10 +270,10 @@ class Publisher:
             _refuse(error, str(wrong))
         self._stored = True
         self._telemetry.count("PublishBacklogged", len(messages))
-        self._telemetry.log("warning", "queue away: messages stored in the backlog", count=len(messages), error=str(error))
+        self._telemetry.log("warning", "queue not reached: messages stored in the backlog", count=len(messages), error=str(error))
 
     def _drain(self, backlog: Backlog) -> int:
-        """Send some of the stored messages; return how many were sent. A fault of the backlog fails no publication that got through."""
+        """Send some of the stored messages; return how many were sent. A fault of the backlog does not fail a successful publication."""
         try:
             some = backlog.take(DRAINED, self._clock.now())
             answers = self.publish_all([one.message for one in some])
@@ -308,7 +308,7 @@ class Publisher:
 
 
 def send(queues: Queues, timers: Timers, clock: Clock, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
-    """Send *messages* to *queue*, those that it cannot delay for so long by *timers*; answer None for each that was accepted."""
+    """Send *messages* to *queue*, or by *timers* if the delay is too long for it; answer None for each that was accepted."""
     if any(message.delay > queues.bounds.max_delay for message in messages):
         from sedano.engine import timers as timing
 

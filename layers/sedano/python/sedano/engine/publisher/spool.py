@@ -1,20 +1,20 @@
-"""The spool: where a program keeps messages that the queue did not take, on disk, until they are sent.
+"""The spool: a program's store on disk for messages that the queue did not accept, until they are sent.
 
 A message that is in the spool is confirmed (`delay()` returned its id), so it must outlive the process: it is in a SQLite database in WAL
-mode with `synchronous=FULL`, and `keep` returns when its transaction is committed. A SIGKILL at any moment loses nothing that was committed
-and leaves nothing half written; a computer that loses power keeps it as well, as far as its disk does what it says.
+mode with `synchronous=FULL`, and `keep` returns when its transaction is committed. A SIGKILL at any moment loses no committed message and
+leaves none half written. The same holds for a power failure, if the disk honours its flushes.
 
-Sent again by the next publication that gets through, when the program ends, by the next program of the app for the same deployment (in the
-same ways), or by `sedano spool send`. A message for one deployment is never sent to another: each has its own database. A program
-takes messages for a minute to send them, so two programs do not send the same ones; one that dies meanwhile leaves them to the next. A
-message that is sent twice is absorbed by its claim.
+Messages are sent after the next successful publication, when the program ends, by the next program of the app for the same deployment (in
+the same ways), or by `sedano spool send`. A message for one deployment is never sent to another: each has its own database. A program takes
+messages for a minute to send them, so two programs do not send the same ones; one that dies meanwhile leaves them to the next. A message
+that is sent twice is absorbed by its claim.
 
-Where a spool is, and which hosts have none, says `sedano.engine.publisher.spool_folder`: on Lambda nothing is stored, because a sandbox is
-frozen after its invocation and what its disk holds may never be sent; `SEDANO_SPOOL=off` says the same of any host.
+`sedano.engine.publisher.spool_folder` defines where a spool is and which hosts have none: on Lambda nothing is stored, because a sandbox is
+frozen after its invocation and its files may never be sent; `SEDANO_SPOOL=off` turns the spool off on any host.
 
-Only its owner may look into the spool or put anything there, for what it holds is published in his name: a directory of another user, one
-that others may write to, or a symbolic link is refused. Foreign data in its place (not a database, a database of another program,
-a row that is not a message) is set aside with its bytes, never read as a message, and never raises while a program starts.
+Only its owner may read or write the spool, because its messages are published in the owner's name: a directory of another user, one that
+others may write to, or a symbolic link is refused. Foreign data in its place (a file that is not a database, a database of another program,
+a row that is not a message) is moved away unchanged, never read as a message, and never raises while a program starts.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from sedano.errors import BacklogFull, SpoolError
 from sedano.ports import Outgoing
 
 MOST = 10_000
-"""How many messages wait at most; beyond that nothing is confirmed any more."""
+"""The most messages that wait; beyond that, publications are refused."""
 TAKEN_S = 60.0
-"""For how long messages are left to the process that took them."""
+"""How long (s) messages are left to the process that took them."""
 BUSY_S = 2.0
-"""How long another process may hold the database before a call gives up."""
+"""How long (s) a call waits for another process that holds the database."""
 LATEST_S = 1e12
 """No message is due at or after this moment (epoch s)."""
 LEAST_BYTES = 512
@@ -64,7 +64,8 @@ class Taken(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A spool on this machine: its *place*, *app*, *stage*, how many messages wait (the *spoiled* apart), since when, for which queues."""
+    """A spool on this machine: its *place*, *app*, *stage*, how many messages wait (without *spoiled* ones), since when, for which
+    queues."""
 
     place: Path
     app: str
@@ -76,7 +77,7 @@ class Found(NamedTuple):
 
 
 def every() -> list[Found]:
-    """Return the spools of this machine's user, also those of deployments that are gone; one that cannot be read counts no messages."""
+    """Return the spools of this user, also those of deleted deployments; an unreadable spool counts no messages."""
     folders = sorted(folder for folder in home().glob("*/*") if folder.is_dir() and not folder.is_symlink()) if home().is_dir() else []
     return [Spool(folder).about() for folder in folders if any(folder.iterdir())]
 
@@ -92,10 +93,10 @@ class Spool:
         self._process = 0
 
     def keep(self, messages: Sequence[Addressed], now: float) -> None:
-        """Keep all of *messages*, or none; when it returns they survive this process.
+        """Store all of *messages*, or none; when this returns, they survive this process.
 
         Raises:
-            BacklogFull: so many wait already that nothing more is kept.
+            BacklogFull: too many messages already wait.
             SpoolError: the directory or the database cannot be used; the message says what to do.
         """
         rows = [
@@ -105,13 +106,13 @@ class Spool:
         with self._changing() as database:
             (waiting,) = database.execute("SELECT count(*) FROM message WHERE NOT spoiled").fetchone()
             if waiting + len(rows) > MOST:
-                raise BacklogFull(f"{waiting} messages wait in {self.folder} already; send or drop them with `sedano spool`")
+                raise BacklogFull(f"{waiting} messages already wait in {self.folder}; send or drop them with `sedano spool`")
             insert = "INSERT INTO message (queue, body, delay, due, tenant, serial_key, kept) VALUES (?, ?, ?, ?, ?, ?, ?)"
             database.executemany(insert, rows)
 
     def take(self, most: int, now: float) -> list[Taken]:
-        """Take up to *most* messages that no other process is sending, the oldest first, for a minute; a row that is not a message is set
-        aside."""
+        """Take up to *most* messages that no other process is sending, the oldest first, for a minute; a row that is not a message is
+        marked as spoiled."""
         if not self.exists():
             return []
         with self._changing() as database:
@@ -131,17 +132,17 @@ class Spool:
             database.executemany("DELETE FROM message WHERE seq = ?", [(one.seq,) for one in taken])
 
     def give_back(self, taken: Sequence[Stored]) -> None:
-        """Leave messages that could not be sent to the next sender, behind those that were tried less often."""
+        """Leave messages that could not be sent to the next sender, after those that were tried less often."""
         if taken:
             with self._changing() as database:
                 self._mark(database, "tries = tries + 1, taken = ?", 0, [one.seq for one in taken])
 
     def waiting(self) -> int:
-        """Return how many messages wait; 0 also where there is no spool or it cannot be read."""
+        """Return how many messages wait; 0 if there is no spool or it cannot be read."""
         return self.about().waiting
 
     def about(self) -> Found:
-        """Return what lies here; a spool that cannot be read has no messages."""
+        """Return the facts about this spool; an unreadable spool has no messages."""
         app, stage = unquote(self.folder.parent.name), ""
         with suppress(SpoolError):
             if self.exists():
@@ -158,7 +159,7 @@ class Spool:
         return Found(place=self.folder, app=app, stage=str(stage), waiting=0, spoiled=self._unread(), oldest=0.0, queues=())
 
     def drop(self, number: int) -> int:
-        """Delete everything that waits here and all that is set aside, if these are *number*; return how many were deleted.
+        """Delete all messages, waiting and spoiled, if there are *number* of them; return how many were deleted.
 
         Raises:
             SpoolError: it is another number; nothing was deleted.
@@ -167,7 +168,7 @@ class Spool:
             (rows,) = database.execute("SELECT count(*) FROM message").fetchone()
             there = rows + self._unread()
             if there != number:
-                raise SpoolError(f"{there} messages are in {self.folder}, not {number}: nothing was dropped; list them again")
+                raise SpoolError(f"{self.folder} has {there} messages, not {number}; nothing was dropped; list them again")
             database.execute("DELETE FROM message")
         for path in self.folder.glob("unreadable-*"):
             path.unlink()
@@ -181,7 +182,7 @@ class Spool:
             self._database = None
 
     def exists(self) -> bool:
-        """Return whether anything was ever kept here."""
+        """Return whether any message was ever stored here."""
         return (self.folder / NAME).exists() or any(self.folder.glob("*.jsonl"))
 
     def _unread(self) -> int:
@@ -233,7 +234,7 @@ class Spool:
         return database
 
     def _founded(self, database: sqlite3.Connection) -> None:
-        """Make the tables of a new database; raise when it is of another program."""
+        """Create the tables of a new database; raise if it belongs to another program."""
         with database:
             database.execute("BEGIN IMMEDIATE")
             (owner,) = database.execute("PRAGMA application_id").fetchone()
@@ -248,14 +249,14 @@ class Spool:
             database.execute(f"PRAGMA application_id = {_OURS}")
 
     def _set_aside(self) -> None:
-        """Rename what lies in the place of the database, with the files that belong to it."""
+        """Rename the file in the place of the database, with the files that belong to it."""
         number = 1 + sum(1 for _ in self.folder.glob("unreadable-*.db"))
         for suffix in ("-shm", "-wal", ""):
             with suppress(FileNotFoundError):
                 (self.folder / f"{NAME}{suffix}").rename(self.folder / f"unreadable-{number}.db{suffix}")
 
     def _adopt(self, database: sqlite3.Connection) -> None:
-        """Take over what an earlier version spooled in files of JSON lines; a file with a line that cannot be read is kept as well."""
+        """Take over the messages of an earlier version's files of JSON lines; a file with an unreadable line is also kept."""
         for path in sorted(self.folder.glob("[!u]*.jsonl")):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             rows = [row for row in map(_row, lines) if row is not None]
@@ -283,7 +284,7 @@ def _foreign() -> sqlite3.DatabaseError:
 
 
 def _row(line: str) -> tuple[Any, ...] | None:
-    """Return a line of an earlier version's spool as a row; None when it is torn."""
+    """Return a line of an earlier version's spool as a row; None if it is incomplete."""
     try:
         queue, body, delay, tenant, *key = json.loads(line)
     except (ValueError, TypeError, RecursionError):
@@ -315,17 +316,17 @@ def _message(row: Sequence[Any], now: float) -> Addressed | None:
 
 
 def _make_private(folder: Path) -> None:
-    """Make *folder* and the two above it, and require that they are this user's own and that only he can look into the last.
+    """Create *folder* and the two above it, and require that they belong to this user and that no other user can read the last.
 
     Raises:
-        SpoolError: one of them is not.
+        SpoolError: one of them does not fulfil this.
     """
     folder.parent.parent.parent.mkdir(parents=True, exist_ok=True)
     for path, forbidden in ((folder.parent.parent, 0o022), (folder.parent, 0o022), (folder, 0o077)):
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.lstat()
         if not stat.S_ISDIR(found.st_mode):
-            raise SpoolError(f"{path} is a link or no directory; name another directory in SEDANO_SPOOL, or {OFF!r} for none")
+            raise SpoolError(f"{path} is a link or not a directory; name another directory in SEDANO_SPOOL, or {OFF!r} for none")
         if found.st_uid != os.geteuid():
             raise SpoolError(f"{path} belongs to another user; name a directory of your own in SEDANO_SPOOL, or {OFF!r} for none")
         if stat.S_IMODE(found.st_mode) & forbidden:

@@ -1,4 +1,4 @@
-"""Where the spool of a program is, and which hosts have none."""
+"""The place of a program's spool, and the hosts that have none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def home() -> Path:
 def place(app: str) -> Path | None:
     """Return the directory of *app*'s spool for the deployment that the environment names; None on a host that has none.
 
-    On Lambda a disk keeps no promise: a sandbox is frozen after its invocation, and what it stored may never be sent.
+    On Lambda a disk is not durable: a sandbox is frozen after its invocation, and its stored messages may never be sent.
     """
     if os.environ.get("SEDANO_SPOOL") == OFF or os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
         return None

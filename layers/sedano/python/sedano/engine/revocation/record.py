@@ -1,8 +1,8 @@
-"""Revocation by id: a durable write on the task's own record, so there is nothing to broadcast, no list with a cap, and no race.
+"""Revocation by id: a durable write to the task's own record, without a broadcast, a list of limited size, or a race.
 
-- Before it runs, the record becomes REVOKED: a later message meets it at its claim.
-- While it runs, the record is marked. The mark lies where the next claim looks, so the task is not tried again; with *terminate* the
-  running body meets it too, at its next `check()`.
+- Before it runs, the record becomes REVOKED, which the claim of a later message finds.
+- While it runs, the record is marked. The next claim reads the mark, so the task is not retried; with *terminate* the running body reads it
+too, at its next `check()`.
 - After it ended, nothing changes.
 """
 
@@ -15,7 +15,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.ports import Ports
 
 TRIES = 5
-"""How often a revocation follows a task that changes between waiting and running under it."""
+"""How often a revocation is repeated because the task changes between waiting and running."""
 NEVER = float("-inf")
 CHECK_S = 1.0
 """A body's checkpoints read the ledger at most this often."""
@@ -36,20 +36,20 @@ def revoke(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool
             return record.state
         if ports.ledger.ask(task_id, TERMINATE if terminate else NO_RETRY):
             return states.RUNNING
-    raise Unavailable(f"task {task_id}: it changed under each of {TRIES} attempts to revoke it")
+    raise Unavailable(f"task {task_id}: it changed during each of {TRIES} attempts to revoke it; try again")
 
 
 class Checkpoint:
-    """What a running body asks at its checkpoints: shall I end? One read a second at most."""
+    """The checkpoint of a running body: whether it must end. At most one read per second."""
 
     __slots__ = ("fence", "last", "ports", "task_id")
 
     def __init__(self, ports: Ports, task_id: str, fence: int) -> None:
-        """Ask about the task *task_id*, which is claimed under *fence*."""
+        """Check the task *task_id*, which is claimed under *fence*."""
         self.ports, self.task_id, self.fence, self.last = ports, task_id, fence, NEVER
 
     def __call__(self) -> None:
-        """Raise `TaskRevoked` when the task was revoked with *terminate*, also when another worker took it over and has ended it since."""
+        """Raise `TaskRevoked` if the task was revoked with *terminate*, also if another worker has taken it over and ended it."""
         now = self.ports.clock.monotonic()
         if now - self.last < CHECK_S:
             return

@@ -1,4 +1,4 @@
-"""Revocation at the gate: by header at the intake, by id and by header right before a body; the claim sees what was asked by id earlier."""
+"""The gate of revocations: by header at the intake, by id and by header right before a body; the claim finds earlier revocations by id."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sedano.model.queues import queue_of
 
 
 class Revocations(Gate):
-    """Ends what was revoked."""
+    """Ends revoked tasks."""
 
     def __init__(self, membership: Membership) -> None:
-        """Know what *membership* knows of the control record."""
+        """Use the control record that *membership* has read."""
         self._membership = membership
 
     def open(self, job: Job) -> Stillborn | None:
@@ -26,7 +26,7 @@ class Revocations(Gate):
         return Stillborn(states.REVOKED, refusals.REVOKED, pair.partition("=")[0], f"revoked by {pair}") if pair is not None else None
 
     def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Stillborn | None:
-        """Return the end of a *job* that was revoked since the batch was received, as far as that was read *anew*."""
+        """Return the end of a *job* that was revoked since the batch was received, according to what was read *anew*."""
         if anew is None:
             return None
         if job.command.task_id in anew:

@@ -1,4 +1,4 @@
-"""Revoking a task that waits in a timer: a revocation is kept for 44 days, and a timer may hold its task back for a year."""
+"""Revocation of a task that waits in a timer, because a revocation is kept for 44 days and a timer may wait for a year."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sedano.ports import Ports
 
 
 def withdraw(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool) -> str:
-    """Revoke the task as `revoke` does; where it waits for a moment more than 900 s away, take its timer off as well.
+    """Revoke the task as `revoke` does; if it is due in more than 900 s, cancel its timer as well.
 
-    Timers of retries are left: they fire within a day and meet the revocation.
+    Timers of retries stay: they fire within a day and find the revocation.
 
     Raises:
         Unavailable: the ledger or the timers did not answer; revoking again is safe.

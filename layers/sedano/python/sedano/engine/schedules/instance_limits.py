@@ -1,8 +1,8 @@
-"""Occurrences of schedules whose instances are limited: at each moment a launch looks whether so many earlier ones still wait or run.
+"""Occurrences of schedules with limited instances: at each moment a launch checks how many earlier ones still wait or run.
 
-The launch is a task of its own, claimed, and what it publishes is its follow-up: it survives every crash that a task survives. An
-occurrence that is left out is revoked, so that its result shows the reason, and no later copy of it runs. An earlier one without a record
-waits in its queue, and counts.
+The launch is a separate, claimed task, and the occurrence is its follow-up, so it survives every crash that a task survives. A skipped
+occurrence is revoked, so that its result shows the reason and no later copy of it runs. An earlier one without a record waits in its queue,
+and counts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OCCURRENCE = "sedano.occurrence"
 
 
 def limited(registry: Registry, ports: Ports, lamport: LamportClock, name: str) -> TaskSpec | None:
-    """Return the built-in task *name*, declared in *registry* when it is asked for first; None when it is not `OCCURRENCE`."""
+    """Return the built-in task *name*, declared in *registry* at the first request; None if it is not `OCCURRENCE`."""
     if name != OCCURRENCE:
         return None
 
@@ -51,6 +51,6 @@ def limited(registry: Registry, ports: Ports, lamport: LamportClock, name: str) 
 
 
 def still(ports: Ports, task_ids: Sequence[str]) -> int:
-    """Return how many of these tasks wait or run: those without the record of an end."""
+    """Return how many of these tasks wait or run, which have no record of an end."""
     records = ports.ledger.read(task_ids) if task_ids else {}
     return sum(task_id not in records or records[task_id].state not in states.TERMINAL for task_id in task_ids)

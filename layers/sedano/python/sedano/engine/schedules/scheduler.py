@@ -1,12 +1,13 @@
-"""The scheduler: publishes the next occurrences of periodic tasks. Any number of schedulers may do so at once.
+"""The scheduler: publishes the next occurrences of periodic tasks. Several schedulers may run at once.
 
 A round reads all agendas with one call. For each it decides the occurrences of the next 90 seconds (`sedano.model.schedules.schedule`),
-writes that down by compare-and-swap, publishes it (the queue holds each message back to the second), and crosses it off. Where nothing is
-due, a round costs one read and no write.
+writes them by compare-and-swap, publishes them (the queue delays each message to the second), and crosses them off. If nothing is due, a
+round costs one read and no write.
 
 The write that decides is also the claim: until its date (`sedano.model.schedules.agenda.HOLD_S`) other schedulers leave the agenda to its
-writer, so several send what one sends. The write that crosses off ends the claim, also when some could not be published. The moments of a
-dead scheduler are taken over by the first round after the claim, with a conditional write, under the same ids. An edit ends the claim of
+writer, so several schedulers send no more than one. The write that crosses off ends the claim, also when some could not be published. The
+moments of a dead scheduler are taken over by the first round after the claim, with a conditional write, under the same ids. An edit ends
+the claim of
 another: a change by an operator or a deployment is published at once.
 
 Where instances are limited, a launch of the task (`OCCURRENCE`) is published instead, which checks at its moment whether so many earlier
@@ -40,8 +41,7 @@ Alter = Callable[[Agenda], Agenda]
 
 
 class SchedulerRound(NamedTuple):
-    """The result of a round: occurrences that were *published*, moments that were left out (*missed*), agendas that could not be worked
-    on."""
+    """The result of a round: occurrences that were *published*, moments that were skipped (*missed*), and agendas that failed."""
 
     published: int = 0
     missed: int = 0
@@ -132,7 +132,7 @@ class Scheduler:
             return SchedulerRound(failed=1)
 
     def _work(self, seen: Agenda, alter: Alter) -> SchedulerRound:
-        """Decide, claim, publish and cross off what is due of one agenda; leave one alone that another holds."""
+        """Decide, claim, publish and cross off the due occurrences of one agenda, unless another scheduler holds it."""
         over = self._ended(seen)
 
         def planned(agenda: Agenda) -> Agenda:
@@ -155,11 +155,11 @@ class Scheduler:
         return SchedulerRound(sent, max(0, missed) + refused)
 
     def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
-        """Return *found* with the next occurrences; a schedule that cannot be decided stays as it is, and the others continue."""
+        """Return *found* with the next occurrences; a schedule that cannot be decided is unchanged, and the others continue."""
         return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(_decided, found, over, now), found)
 
     def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> AgendaChanged:
-        """Change an agenda by *alter* where it is still as it was *seen*; where another was first, alter that one.
+        """Change an agenda by *alter* if it is still as it was *seen*; if another write was first, alter the new one.
 
         Return whether this call wrote it: without a change by *alter* it costs no write.
         """
@@ -172,15 +172,15 @@ class Scheduler:
                 return answer
             seen = answer.agenda
         if tries > 1:
-            raise Unavailable(f"agenda {seen.number}: others changed it under each of {tries} attempts")
+            raise Unavailable(f"agenda {seen.number}: others changed it during each of {tries} attempts")
         return AgendaChanged(False, seen)
 
     def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
-        """Publish what is pending; return the moments that are done with, with the error of those that no repetition cures.
+        """Publish pending occurrences; return the moments that are finished, with the error of those that no repetition can publish.
 
-        Only a reason in the occurrence itself, or a queue that this deployment does not have, ends a moment. A store that is away, a key
-        that is throttled, a grant that is missing, an unforeseen exception do not: the moment stays pending, and the next round
-        publishes it under the same id.
+        A moment ends with an error only if the reason is in the occurrence itself, or its queue does not exist. After an unavailable store,
+        a throttled key, a missing grant or an unforeseen exception, the moment stays pending, and the next round publishes it under the
+        same id.
         """
         done: dict[int, SedanoError | None] = {}
         for moment, error in zip(found.state.pending, self.publish(found, found.state.pending), strict=True):
@@ -205,7 +205,7 @@ class Scheduler:
 
 
 def _draft(found: Periodic, moment: int, now: float) -> CommandDraft:
-    """Return what the occurrence at *moment* asks for, held back until it may run; where instances are limited, the launch of it."""
+    """Return the draft of the occurrence at *moment*, delayed until it may run; if instances are limited, the draft of its launch."""
     schedule, call, one = found.schedule, found.call, occurrence(found.schedule, moment)
     args, kwargs = codec.decode_data(call.data.encode())
     if call.moment is not None:

@@ -2,11 +2,11 @@
 
     read -> call -> publish -> answer how far it got
 
-None of the user's code runs here but what finds a call's key or tenant, so no record can crash this or hold up its shard: what goes
-wrong in a body goes wrong in a task, with all that a task has for it. Ids of calls are derived from the record's own, so a batch that
-Lambda hands over again, whole or in part, calls nothing twice. A record that cannot be read, or with which a task cannot be called, is
-parked whole; then no call of it was published, unless a queue refused one of them for good. When a service is away the record stays in the
-stream with all that follow it: no unpublished record is skipped, and published calls are recognised downstream.
+The only user code that runs here finds a call's key or tenant, so no record can crash this function or block its shard: a body fails in a
+task, with the task's retries and parking. Ids of calls are derived from the record's id, so a batch that Lambda delivers again, completely
+or in part, calls nothing twice. A record that cannot be read, or with which a task cannot be called, is parked whole; then no call of it
+was published, unless a queue refused one of them for good. If a service is unavailable, the record and all records after it stay in the
+stream: no unpublished record is skipped, and repeated calls are recognised downstream.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from sedano.model.sources.streams import QUEUE, StreamRecord, TableChange, call_
 from sedano.ports import Delivery, Ports
 
 TOGETHER = 100
-"""So many records are published together, then it is looked at how much time is left."""
+"""The number of records published together; after each group the remaining time is checked."""
 GUARD_S = 10.0
-"""Nothing more is begun so many seconds before the deadline, so that it is answered how far the batch got, where queues are merely slow."""
+"""No more publications begin this many seconds before the deadline, so that the function can report its progress if queues are slow."""
 Standing = Mapping[str, Mapping[str, Sequence[str]]]
 """By the name of a stream: the tasks that read it, each with the operations that it wants; an empty list: all."""
 Called = Callable[[str, TableChange | StreamRecord, str], CommandDraft]
@@ -41,7 +41,8 @@ Stop = tuple[int, SedanoError]
 
 
 class _Read(NamedTuple):
-    """Records that were read: by queue the calls, each with the place of its record; which were refused and why; where it stopped."""
+    """The records that were read: the calls by queue, each with the place of its record; the refused ones with the reasons; the place of
+    the stop."""
 
     calls: dict[str, list[tuple[int, Addressed]]]
     refused: dict[int, MessageRefused]
@@ -49,7 +50,7 @@ class _Read(NamedTuple):
 
 
 class Streams:
-    """Takes the records of streams. One per process; one batch at a time."""
+    """Processes the records of streams. One per process; one batch at a time."""
 
     def __init__(self, standing: Standing, called: Called, ports: Ports, host: Host, lamport: LamportClock) -> None:
         """Call the tasks that are *standing* on streams as *called* does."""
@@ -60,11 +61,12 @@ class Streams:
         self._away = ""
 
     def take(self, name: str, records: Sequence[Mapping[str, Any]], deadline: float) -> int:
-        """Publish what *records* of the stream *name* ask for until *deadline* (epoch s); return how many, from the first, are done with.
+        """Publish the calls of *records* of the stream *name* until *deadline* (epoch s); return how many records, from the first, are
+        finished.
 
         Raises:
-            ConfigurationError: the stream *name* is unknown, or not even the first could be sent and waiting does not help.
-            Unavailable: not even the first could be sent.
+            ConfigurationError: the stream *name* is unknown, or the first record could not be sent and waiting does not help.
+            Unavailable: the first record could not be sent.
         """
         done, why = 0, None
         while done < len(records) and why is None and (not done or self._ports.clock.now() < deadline - GUARD_S):
@@ -82,13 +84,13 @@ class Streams:
         return done
 
     def again(self, name: str, text: str) -> int:
-        """Take a parked record once more, and return how many tasks were called with it.
+        """Process a parked record again, and return how many tasks were called with it.
 
         Raises:
             SedanoError: the stream *name* is no longer declared, or it still cannot be read, or it cannot be sent.
         """
         if name not in self._standing:
-            raise ConfigurationError(f"stream {name}: this app declares none of the name; name the app that does with --app")
+            raise ConfigurationError(f"stream {name}: this app does not declare it; name the app that does with --app")
         calls = self._calls(name, read_back(text))
         for error in self._publisher.publish_all(calls):
             if error is not None:
@@ -112,7 +114,7 @@ class Streams:
         return len(records), None
 
     def _some(self, name: str, records: Sequence[Mapping[str, Any]]) -> tuple[int, SedanoError | None]:
-        """Publish what *records* ask for; return how many are done with, and what stopped it there, if anything did."""
+        """Publish the calls of *records*; return how many records are finished, and the reason for a stop, if any."""
         found = self._read(name, records)
         stop = self._publish(found)
         return self._park(name, records, found.refused, stop) or (len(records), None)
@@ -120,7 +122,7 @@ class Streams:
     def _publish(self, some: _Read) -> Stop | None:
         """Publish the calls, queue after queue, none of a record beyond the one that stopped; return where it stops.
 
-        The queue that was away last is asked first: while it stays away, the others are not sent the same calls again and again.
+        The queue that failed last is tried first, so that while it fails, the other queues do not get the same calls repeatedly.
         """
         stop = some.stop
         for queue in sorted(some.calls, key=lambda one: one != self._away):
@@ -155,12 +157,12 @@ class Streams:
         """Return the calls that *record* asks for.
 
         Raises:
-            MessageRefused: there can be none, and that lies in the record.
-            SedanoError: there can be none now.
+            MessageRefused: there is no valid call, because of the record itself.
+            SedanoError: the calls cannot be made now.
         """
         standing = self._standing.get(name)
         if standing is None:
-            raise ConfigurationError(f"stream {name}: this app declares none of the name, as @app.stream({name!r}) above a task does")
+            raise ConfigurationError(f"stream {name}: this app does not declare it; write @app.stream({name!r}) above a task")
         try:
             said = read(name, record, self._ports.clock.now())
             return [
@@ -178,7 +180,7 @@ class Streams:
     def _park(
         self, name: str, records: Sequence[Mapping[str, Any]], refused: Mapping[int, MessageRefused], stop: Stop | None
     ) -> Stop | None:
-        """Set aside what was refused before the place of *stop*; return where it stops at last."""
+        """Park the refused records before the place of *stop*; return the final stop."""
         batch = Batch(self._ports.clock.now(), Chronicle(self._host))
         places: dict[int, int] = {}
         for place, why in sorted(refused.items()):
@@ -191,4 +193,4 @@ class Streams:
         self._parking.settle(batch)
         if not batch.given_back:
             return stop
-        return min(places[id(one)] for one in batch.given_back), Unavailable("a record cannot be read, and could not be set aside")
+        return min(places[id(one)] for one in batch.given_back), Unavailable("a record cannot be read, and could not be parked")

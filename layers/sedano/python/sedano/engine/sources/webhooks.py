@@ -3,9 +3,10 @@
     find -> verify -> read -> publish -> answer
 
 Ids of events are derived from the webhook's name and the sender's own id of the delivery, so a request that is delivered again publishes
-the same events, and copies are recognised downstream. An unsigned request is refused and not kept: any stranger could fill a queue with it.
-A signed request that the user's function cannot read is parked, because the sender did its part; `sedano parked redrive` processes it
-again. When a service is away the sender is asked to send again, and the repetition finishes everything that was half done.
+the same events, and copies are recognised downstream. A request without a valid signature is refused and not kept, because any stranger
+could fill a queue. A signed request that the user's function cannot read is parked, because the sender is not at fault; `sedano parked
+redrive` processes it again. If a service is unavailable, the sender is asked to send again, and the repetition completes what was published
+in part.
 """
 
 from __future__ import annotations
@@ -41,21 +42,22 @@ from sedano.ports import Delivery, Ports
 from sedano.ports.webhook_secrets import SecretTexts
 
 KEPT_S = 300.0
-"""For so long secrets are not asked for again."""
+"""How long (s) secrets are cached."""
 AGAIN_S = 10.0
 """A wrong signature may be made with a new secret: the secrets are read again, at most once in so many seconds. The same holds for a
 missing secret: the store answers an account 40 times a second, and strangers must not use that up."""
 MOST_EVENTS = 1_000
-"""So many are sent in one or two seconds; senders wait for three (Slack) to ten (GitHub) before they call it a failure and send again."""
+"""This many events are sent in one or two seconds; senders wait for three (Slack) to ten (GitHub) seconds before they send again."""
 DETAIL_CHARACTERS = 512
-"""A parked message says no more than this of what was wrong with it, and a line of the log needs no more."""
+"""The longest description of a fault in a parked message and in the log."""
 AGAIN = {"retry-after": "30"}
 Happened = tuple[str, Mapping[str, Any]]
 """The name of an event and its fields."""
 
 
 class Hook(NamedTuple):
-    """A webhook: how its sender signs, what makes events of a request, and, unless the sender's kind defines it, the id of a delivery."""
+    """A webhook: how its sender signs, the function that turns a request into events, and, unless the kind of sender defines it, the id of
+    a delivery."""
 
     name: str
     scheme: Scheme
@@ -64,7 +66,7 @@ class Hook(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """The *secrets* as they were *at* some time; when they were *asked* for last, and why they were not had then."""
+    """The *secrets* as they were *at* some time; when they were *asked* for last, and why that failed."""
 
     secrets: tuple[str, ...] = ()
     at: float = -inf
@@ -84,7 +86,7 @@ class Webhooks:
         self._known: dict[str, _Known] = {}
 
     def answer(self, arrived: ReceivedRequest) -> Answer:
-        """Publish the events of *arrived*, and return the answer to its sender."""
+        """Publish the events of the request *arrived*, and return the answer to its sender."""
         hook = self._hooks.get(arrived.path.strip("/"))
         if hook is None:
             return Answer(404, "there is no webhook of this name")
@@ -98,7 +100,7 @@ class Webhooks:
             return self._unanswered(hook, unexpected(self._ports.telemetry, error))
 
     def again(self, name: str, text: str) -> int:
-        """Take a parked request once more, and return how many events it made.
+        """Process a parked request again, and return how many events it made.
 
         Raises:
             SedanoError: the webhook *name* is no longer declared, or its function cannot read the request yet, or it cannot be sent.
@@ -106,13 +108,13 @@ class Webhooks:
         request = read_back(text)
         hook = self._hooks.get(name)
         if hook is None:
-            raise ConfigurationError(f"webhook {name}: this app declares none of the name; name the app that does with --app")
+            raise ConfigurationError(f"webhook {name}: this app does not declare it; name the app that does with --app")
         happened = self._happened(hook, request)
         self._publish(hook, request, happened)
         return len(happened)
 
     def _refusal(self, hook: Hook, arrived: ReceivedRequest) -> Answer | None:
-        """Return the answer to who is not let in; None when he is."""
+        """Return the answer to a refused request; None if it is accepted."""
         headers = {name.lower(): text for name, text in arrived.headers.items()}
         now = self._ports.clock.now()
         secrets = self._current(hook, KEPT_S)
@@ -126,7 +128,7 @@ class Webhooks:
         return Answer(401, "the signature is missing or wrong")
 
     def _current(self, hook: Hook, most: float) -> tuple[str, ...]:
-        """Return the secrets of *hook*, as they were at most so many seconds ago."""
+        """Return the secrets of *hook*, at most *most* seconds old."""
         if not hook.scheme.signs:
             return ()
         now, known = self._ports.clock.now(), self._known.get(hook.name, _Known())
@@ -137,7 +139,7 @@ class Webhooks:
         return known.secrets
 
     def _asked(self, name: str, known: _Known, now: float) -> _Known:
-        """Ask for the secrets of the webhook *name*; when they are not to be had, those that are *known* stay what they were."""
+        """Read the secrets of the webhook *name*; if that fails, the *known* ones stay."""
         if self._secrets is None:
             raise ConfigurationError(f"webhook {name}: this process accepts no requests")
         try:
@@ -163,7 +165,7 @@ class Webhooks:
         return Answer(202, f"published: {len(happened)}") if happened else Answer(200, "nothing of interest")
 
     def _happened(self, hook: Hook, request: WebhookRequest) -> Sequence[Happened]:
-        """Let the user's function make events of *request*; raise `MessageRefused` when it cannot."""
+        """Let the user's function turn *request* into events; raise `MessageRefused` if it fails."""
         try:
             happened = hook.read(request)
         except Unavailable:
@@ -172,7 +174,7 @@ class Webhooks:
             raise MessageRefused(refusals.WEBHOOK, "body", _detail(error)) from error
         if len(happened) > MOST_EVENTS:
             many = f"{len(happened)} events of one request, and at most {MOST_EVENTS} are published while its sender waits"
-            raise MessageRefused(refusals.WEBHOOK, "return", f"{many}; return one that holds them all, and let its task publish them")
+            raise MessageRefused(refusals.WEBHOOK, "return", f"{many}; return one event that contains them, and let its task publish them")
         return happened
 
     def _publish(self, hook: Hook, request: WebhookRequest, happened: Sequence[Happened]) -> None:
@@ -199,21 +201,21 @@ class Webhooks:
             raise MessageRefused(refusals.WEBHOOK, "delivery", _detail(error)) from error
 
     def _park(self, hook: Hook, request: WebhookRequest, unread: MessageRefused) -> Answer:
-        """Park a signed request that cannot be read; the sender did its part and gets 202."""
+        """Park a signed request that cannot be read; the sender is not at fault and gets 202."""
         which = delivery_id(hook.name, "", request.body)
         delivery = Delivery(f"{QUEUE}{hook.name}", which, "", written(request))
         batch = Batch(self._ports.clock.now(), Chronicle(self._host))
         batch.parkings.append(Parking(delivery, unread.code, unread.field, unread.detail))
         self._parking.settle(batch)
         if batch.given_back:
-            return self._unanswered(hook, Unavailable("it cannot be read, and could not be set aside"))
-        return Answer(202, "taken, and set aside: it could not be read")
+            return self._unanswered(hook, Unavailable("it cannot be read, and could not be parked"))
+        return Answer(202, "accepted, but parked, because it could not be read")
 
     def _unanswered(self, hook: Hook, error: SedanoError) -> Answer:
         self._ports.telemetry.count("WebhooksUnanswered")
         if error is not self._known.get(hook.name, _Known()).error:  # which has its line already, one for each time that it was asked for
             self._log(hook.name, error)
-        return Answer(503, "not now, please again", AGAIN)
+        return Answer(503, "temporarily unavailable; please send it again", AGAIN)
 
     def _log(self, name: str, error: SedanoError) -> None:
         self._ports.telemetry.log("error", "webhook: the sender is asked to send again", webhook=name, error=str(error))

@@ -1,4 +1,4 @@
-"""Admission: asks the gates of a worker (`sedano.engine.gate`) in their order, at each moment of a batch's life.
+"""Admission: calls the gates of a worker (`sedano.engine.gate`) in their order, at each moment of a batch's life.
 
 Most apps need few gates. A gate is loaded when the worker is built, if the app declares its subject, so no message waits for it; otherwise
 with the first message that needs it.
@@ -61,9 +61,9 @@ class GateEntry(NamedTuple):
 
 
 class Admission:
-    """Asks the gates of one worker.
+    """Calls the gates of one worker.
 
-    *opening*, *beginning* and *noting* are the gates with an answer at these moments. They are asked for each job, so the caller iterates
+    *opening*, *beginning* and *noting* are the gates with a method for these moments. They are called for each job, so the caller iterates
     over them itself.
     """
 
@@ -75,7 +75,7 @@ class Admission:
         self._meet(tasks=here.registry.tasks.values())
 
     def gate(self, name: str) -> Gate:
-        """Return the gate *name*; load it if no occasion wanted it so far."""
+        """Return the gate *name*; load it if no occasion has needed it so far."""
         if name not in self._gates:
             self._put(name, next(entry for entry in self._entries if entry.name == name).load(self._here))
         return self._gates[name]
@@ -91,7 +91,7 @@ class Admission:
         return list(deliveries)
 
     def turns(self, deliveries: Sequence[Delivery], jobs: Sequence[Job], batch: Batch) -> Iterator[list[Job]] | None:
-        """Return which of *jobs* walk together, turn after turn; None when no gate keeps an order among *deliveries*."""
+        """Return which of *jobs* go together, turn after turn; None if no gate keeps an order among *deliveries*."""
         for gate in self._turning:
             turns = gate.turns(deliveries, jobs, batch)
             if turns is not None:
@@ -99,23 +99,23 @@ class Admission:
         return None
 
     def admit(self, jobs: Sequence[Job], batch: Batch) -> Sequence[Job]:
-        """Return those of *jobs* that go on, those that shall end unrun among them; the others are decided in *batch*."""
+        """Return those of *jobs* that continue, including those that must end unrun; the others are decided in *batch*."""
         self._meet(tasks={job.task.name: job.task for job in jobs}.values(), limits=batch.limits)
         for gate in self._admitting:
             jobs = gate.admit(jobs, batch)
         return jobs
 
     def meet_anew(self) -> None:
-        """Load the gates that are wanted for what was just read of the control record."""
+        """Load the gates that the newly read control record requires."""
         self._meet()
 
     def note(self, ran: Ran) -> None:
-        """Let the gates know how *ran* went before the next body of the batch begins."""
+        """Pass the result of *ran* to the gates before the next body of the batch begins."""
         for gate in self.noting:
             gate.note(ran)
 
     def learn(self, ended: Sequence[Judged], ready: Sequence[tuple[Held, Arguments]], batch: Batch) -> None:
-        """Let the gates learn from those that *ended*; *ready*: those whose bodies were to run."""
+        """Pass the jobs that *ended* to the gates; *ready*: those whose bodies were to run."""
         if self._here.registry.checks:
             self._meet()  # a body may have reported to a health check, which its circuits learn
         for gate in self._learning:
@@ -129,7 +129,7 @@ class Admission:
     def _meet(
         self, deliveries: Sequence[Delivery] = (), tasks: Collection[TaskSpec] = (), limits: Mapping[str, str] = NOTHING
     ) -> None:  # fmt: skip
-        """Load the gates that are wanted for what is at hand."""
+        """Load the gates that these deliveries, tasks or limits require."""
         here = self._here
         occasion = Occasion(here.registry, here.membership.control, deliveries, tasks, limits)
         for entry in self._absent:
@@ -137,7 +137,7 @@ class Admission:
                 self._put(entry.name, entry.load(here))
 
     def _put(self, name: str, gate: Gate) -> None:
-        """Put *gate* at the place of *name*, and note at which moments each gate is asked."""
+        """Put *gate* at the place of *name*, and note at which moments each gate is called."""
         self._gates[name] = gate
         self._absent = [entry for entry in self._entries if entry.name not in self._gates]
         self._sifting, self.opening, self._turning = self._asked_at("sift"), self._asked_at("open"), self._asked_at("turns")
@@ -145,6 +145,6 @@ class Admission:
         self._learning, self._releasing = self._asked_at("learn"), self._asked_at("release")
 
     def _asked_at(self, moment: str) -> list[Gate]:
-        """Return the gates that have something to say at *moment*, in their order."""
+        """Return the gates that override *moment*, in their order."""
         standing = [self._gates[entry.name] for entry in self._entries if entry.name in self._gates]
         return [gate for gate in standing if getattr(type(gate), moment) is not getattr(Gate, moment)]

@@ -1,7 +1,7 @@
 """A warning when the body of an `async def` task blocks the event loop that it shares with the others of its batch.
 
-A body that calls `time.sleep`, or a client that is not async, holds all of them up, and their time limits too. Each step of a body, from
-one `await` to the next, is timed by two looks at the monotonic clock. Tasks that a body starts with `create_task` are not timed.
+A body that calls `time.sleep`, or a client that is not async, blocks all of them and their time limits. Each step of a body, from one
+`await` to the next, is timed with the monotonic clock. Tasks that a body starts with `create_task` are not timed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sedano.model.ledger.outcome import Run
 from sedano.ports import Clock, Telemetry
 
 BLOCKED_S = 1.0
-"""A step that takes longer is logged, once for a run of a body: its longest."""
+"""The longest step (s) that is not logged; the longest step of a body is logged once per run."""
 BLOCKS = "an async task blocked the event loop, and all others of its batch stopped; await slow calls, or use asyncio.to_thread(…)"
 
 
@@ -25,7 +25,8 @@ class Stepped:
     __slots__ = ("_call", "_clock", "longest")
 
     def __init__(self, call: Callable[[], Awaitable[Any]], clock: Clock) -> None:
-        """Await the answer of *call*. It is called at the first step: nothing of ours can fail between a coroutine and that step."""
+        """Await the answer of *call*. It is called at the first step, so that no code of the library can fail between the coroutine and
+        that step."""
         self._call, self._clock, self.longest = call, clock, 0.0
 
     def __await__(self) -> Generator[Any, Any, Run]:

@@ -1,4 +1,4 @@
-"""The number of bodies that run at once: the threads for `def` bodies and the turns of async ones, as the app's budgets say."""
+"""The number of bodies that run at once: the threads for `def` bodies and the turns of async ones, by the app's budgets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pool(budget: tuple[Budget, Strategy] | None, concurrency: int, clock: Clock) -> ThreadPoolExecutor | None:
-    """Return the threads for `def` bodies: as many as *budget* says, else *concurrency*; None: they run inline."""
+    """Return the threads for `def` bodies: as many as *budget* allows, else *concurrency*; None: they run inline."""
     if budget is not None:
         from sedano.engine.worker.body_threads import BudgetedThreads
 
@@ -22,7 +22,7 @@ def pool(budget: tuple[Budget, Strategy] | None, concurrency: int, clock: Clock)
 
 
 def turns(budget: tuple[Budget, Strategy] | None, clock: Clock) -> Turns | None:
-    """Return what gives turns to async bodies as *budget* says; None: all of a batch run at once."""
+    """Return the turns of async bodies under *budget*; None: all of a batch run at once."""
     if budget is None:
         return None
     from sedano.engine.worker.body_coroutines import Turns

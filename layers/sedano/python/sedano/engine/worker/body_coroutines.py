@@ -1,8 +1,8 @@
 """The turns of `async def` bodies: as many run at once as their budget allows, which follows the number of waiting bodies in this process.
 
 The CEP's Maximal Concurrency Budget for coroutines, as `engine.worker.body_threads` is for threads; the rule is pure
-(`sedano.model.budgets`). The limit is looked at whenever a body asks for its turn and whenever one ends. The known load outlives the loop
-of one batch.
+(`sedano.model.budgets`). The limit is checked whenever a body asks for its turn and whenever one ends. The known load is kept beyond the
+loop of one batch.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Turns:
             self._look()
 
     def _look(self) -> None:
-        """Start the bodies that the present limit allows; a body that was cancelled while it waited no longer asks."""
+        """Start the bodies that the current limit allows; a body that was cancelled while it waited does not start."""
         self._asked = deque(asked for asked in self._asked if not asked.done())
         self._level = self._strategy(self._budget, self._level, Load(len(self._asked), self._running), self._clock.now())
         while self._asked and self._running < self._level.limit:

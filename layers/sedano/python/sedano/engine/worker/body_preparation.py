@@ -1,4 +1,4 @@
-"""Preparing a body: its arguments are fetched and fitted, or it is known how the task ends without running."""
+"""Prepares bodies: fetches and fits their arguments, or decides how the task ends without running."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sedano.model.messages.message import LAUNCH, Command, TimeLimits
 from sedano.ports import Ports
 
 _UNRUN_BY_CODE = {refusals.CIRCUIT: "CircuitOpen", refusals.KEY: "LimitKey"}
-"""The recorded error of a task that was not run, where its state alone does not say it (`states.ROWS`)."""
+"""The recorded error of a task that was not run, if its state does not imply it (`states.ROWS`)."""
 Ready = tuple[Held, Arguments]
 """A job that can run, with its arguments."""
 
 
 class Preparation(NamedTuple):
-    """Prepares the bodies of what was claimed. *guard*: seconds before the deadline after which no body is started."""
+    """Prepares the bodies of claimed jobs. *guard*: no body is started in the last *guard* seconds before the deadline."""
 
     ports: Ports
     conducting: Conducting
@@ -33,7 +33,7 @@ class Preparation(NamedTuple):
     guard: float
 
     def prepare(self, held: Sequence[Held], batch: Batch) -> tuple[list[Ready], list[Ran]]:
-        """Return what can run, with its arguments, and how the others end without running; set the messages of those aside."""
+        """Return the jobs that can run, with their arguments, and the ends of the others; park the messages of the others."""
         ready: list[Ready] = []
         unfit: list[Ran] = []
         for one in held:
@@ -50,7 +50,7 @@ class Preparation(NamedTuple):
         return ready, unfit
 
     def stillborn(self, held: Held, why: Stillborn, batch: Batch) -> Run:
-        """Return how a task that must not begin ends; a failure in its header is reported rather than its lateness."""
+        """Return the end of a task that must not begin; a failure in its header has precedence over its expiry."""
         gather = held.job.command.gather
         late = why.state in (states.REVOKED, states.EXPIRED)
         earlier = self.conducting.gathering.failure(gather) if gather is not None and late else None
@@ -62,7 +62,7 @@ class Preparation(NamedTuple):
         return Run(error=earlier or error, poisonous=True)
 
     def attempts_before(self, command: Command) -> int:
-        """Return how many attempts of *command* its canvas began before; 0 when the canvas is out of reach."""
+        """Return how many attempts of *command* its canvas began before; 0 if the canvas cannot be read."""
         try:
             return self.conducting.attempts_before(command)
         except SedanoError as error:
@@ -101,11 +101,11 @@ def limits_of(job: Job) -> TimeLimits | None:
 
 
 def needed(held: Held) -> float:
-    """Return the seconds that must be left so that the body of *held* is begun: those of its time limit."""
+    """Return the remaining seconds that the body of *held* needs to begin: those of its time limit."""
     limits = limits_of(held.job)
     return limits.longest if limits is not None else 0.0
 
 
 def _too_long(held: Held, whole: float) -> ErrorRecord:
-    given = f"a time limit of {needed(held):g} s cannot be honoured: an invocation of this worker lasts {whole:.0f} s"
+    given = f"a time limit of {needed(held):g} s cannot be honoured, because an invocation of this worker lasts {whole:.0f} s"
     return ErrorRecord("OptionError", f"{given}; lower the limit, or give the function that runs {held.job.task.name} more time")

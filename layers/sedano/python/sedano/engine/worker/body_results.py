@@ -69,7 +69,7 @@ class Endings(NamedTuple):
         )  # fmt: skip
 
     def surprised(self, held: Held, error: Exception) -> Ran:
-        """Return the run of *held*, beside whose body something raised *error*: an attempt that failed."""
+        """Return the run of *held* as a failed attempt, because the library's code around its body raised *error*."""
         answer = unexpected(self.ports.telemetry, error)
         return self.ended(held, Run(error=ErrorRecord(type(error).__name__, str(answer))), None)
 
@@ -77,12 +77,12 @@ class Endings(NamedTuple):
 def _encoded(value: Any) -> str:
     text = codec.encode_value(value, "result")
     if len(text) > codec.MAX_DATA_BYTES:
-        raise TooLarge(f"result: {len(text)} bytes; a result may have {codec.MAX_DATA_BYTES}")
+        raise TooLarge(f"result: {len(text)} bytes; a result may have at most {codec.MAX_DATA_BYTES}")
     return text
 
 
 def called(function: Callable[..., Any], arguments: Arguments, context: TaskContext, telemetry: Telemetry) -> Run:
-    """Return the run of the body *function*, called with *arguments* here; what it raises is its answer."""
+    """Call the body *function* with *arguments* and return its run; an exception becomes the run's error."""
     CURRENT.set(context)
     TELEMETRY.set(telemetry)
     try:
@@ -92,7 +92,8 @@ def called(function: Callable[..., Any], arguments: Arguments, context: TaskCont
 
 
 def failed(error: BaseException) -> Run:
-    """Return the run of a body that raised *error*; what a limit of this tree of tasks forbade, or no try can do, is not tried again."""
+    """Return the run of a body that raised *error*; it is not retried if a limit of its tree of tasks forbids it or no attempt can
+    succeed."""
     if isinstance(error, TaskRevoked):
         return Run(revoked=True)
     if isinstance(error, Replaced):
@@ -110,7 +111,7 @@ def failed(error: BaseException) -> Run:
 
 
 def _replaced(by: Replaced) -> Run:
-    """Return the run of a body that is replaced; what replaces it is published with what it published itself."""
+    """Return the run of a replaced body; its replacement is published with its own publications."""
     context = CURRENT.get()
     if context is not None:
         context.outbox.append(by.draft)
@@ -125,6 +126,6 @@ def _message(error: BaseException) -> str:
 
 
 def refused(ran: Ran, error: EffectRefused) -> Ran:
-    """Return *ran* as the failure that the refusal of one of its effects makes of it: without effects, and without added members."""
+    """Return *ran* as failed by the refused effect *error*: without effects, and without added members."""
     drafts = ran.drafts[: len(ran.drafts) - ran.added]
     return ran._replace(run=failed(error), result=None, drafts=drafts, added=0, effects=())

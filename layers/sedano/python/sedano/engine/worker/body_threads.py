@@ -1,7 +1,7 @@
-"""The threads on which `def` bodies run, as many at once as their budget says, which follows what waits in this process.
+"""The threads on which `def` bodies run, as many at once as their budget allows, which follows the waiting bodies in this process.
 
-The CEP's Maximal Concurrency Budget; the rule is pure (`sedano.model.budgets`). A body that is handed over waits until fewer run than the
-limit of the moment; the limit is looked at whenever one is handed over and whenever one ends.
+The CEP's Maximal Concurrency Budget; the rule is pure (`sedano.model.budgets`). A submitted body waits until fewer bodies run than the
+current limit; the limit is checked whenever a body is submitted or ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sedano.ports import Clock
 
 
 class BudgetedThreads(ThreadPoolExecutor):
-    """Threads under a budget, in place of a pool of a fixed size."""
+    """Threads under a budget, instead of a pool of a fixed size."""
 
     def __init__(self, budget: Budget, strategy: Strategy, clock: Clock) -> None:
         """Run at least `budget.least` bodies at once where there are so many, at most `budget.most`."""
@@ -35,7 +35,7 @@ class BudgetedThreads(ThreadPoolExecutor):
         return self._level.limit
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Hand over a call; it begins when the budget lets it."""
+        """Submit a call; it begins when the budget allows it."""
         future: Future[Any] = Future()
         with self._turns:
             self._handed.append((future, partial(fn, *args, **kwargs)))
@@ -43,7 +43,7 @@ class BudgetedThreads(ThreadPoolExecutor):
         return future
 
     def _turn(self) -> None:
-        """Begin what the limit of the moment lets begin."""
+        """Begin the bodies that the current limit allows."""
         begin = []
         with self._turns:
             self._level = self._strategy(self._budget, self._level, Load(len(self._handed), self._running), self._clock.now())

@@ -1,6 +1,6 @@
-"""Extending claims and visibilities while bodies run, for a host whose queue shows a message again before a body can end.
+"""Extends claims and visibilities while bodies run, for a host whose queue makes a message visible again before a body can end.
 
-On Lambda a claim lasts as long as the invocation, and visibility longer: nothing is extended.
+On Lambda a claim lasts as long as the invocation, and the visibility longer, so nothing is extended.
 A host that gives `WorkerSettings.visibility` claims for a little less than that (`claim_length`). Every sixth of the claim's length
 both are extended: first the claim, then the visibility of its message, and only where the claim is still held.
 
@@ -12,17 +12,19 @@ States of a claim, seen from its holder: *held*, and after a refusal *lost*. The
 
 - RUNNING, nonce and fence: a worker that lost the claim cannot take the task back, and one that has recorded cannot reopen it.
 - A later end: an extension that arrives late cannot shorten a newer one.
-- The end is counted from before the request is sent, and belief ends a guard earlier. So no holder believes longer than the ledger says,
-  and a worker whose clock is ahead by less than the guard takes over nothing in which the holder still believes.
+- The end is counted from before the request is sent, and the holder's belief ends a guard earlier. So no holder believes in its claim
+longer than the ledger records it, and a worker whose clock is ahead by less than the guard cannot take over a claim in which the holder
+still believes.
 - STEAL compares the end exactly as it was seen, so of a steal and an extension the first wins.
 
-A message without a claim has no such referee: once its visibility may have ended, it is extended no more, since another worker may have it.
+A message without a claim has no such protection: once its visibility may have ended, it is not extended any more, because another worker
+may have it.
 
 The visibility is longer than the claim by two guards, so that the first delivery after a death may take over at once. Messages of the batch
 that are not claimed yet are kept invisible as well. Nothing is extended beyond the batch's deadline, so a body that hangs is taken over.
 
 A body begins only while its claim, or without a claim the visibility of its message, lasts by this worker's own belief (`holds`). Once they
-have lapsed or were taken over, another worker may have begun the body already: the message is left alone, and the claim is released.
+have lapsed or were taken over, another worker may have begun the body already: the message is not touched, and the claim is released.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from sedano.model.ledger.records import Extension, TaskRecord
 from sedano.ports import Delivery, Ports
 
 GUARD_S = 1.0
-"""By how much the clocks of two workers may differ; twice that, a message stays invisible after its claim."""
+"""How much (s) the clocks of two workers may differ; a message stays invisible for twice that after its claim."""
 SHORTEST_S = 3 * GUARD_S + 1.0
 """The shortest visibility that can be extended in time."""
 BEATS = 6
@@ -47,11 +49,11 @@ BEATS = 6
 
 Beat = Callable[[], None]
 Ticker = Callable[[float, Beat], Callable[[], None]]
-"""Calls a beat every so many seconds, until what it returns is called."""
+"""Calls a beat at an interval (s), until the returned function is called."""
 
 
 def claim_length(visibility: float) -> float:
-    """Return for how long a claim is made where messages stay invisible for *visibility* seconds.
+    """Return the length (s) of a claim if messages stay invisible for *visibility* seconds.
 
     Raises:
         OptionError: that is too short.
@@ -62,7 +64,7 @@ def claim_length(visibility: float) -> float:
 
 
 def threaded(seconds: float, beat: Beat) -> Callable[[], None]:
-    """Call *beat* every so many *seconds* on a thread; the returned function ends that, after the beat under way."""
+    """Call *beat* every *seconds* on a thread; the returned function stops this, after the current beat."""
     over = threading.Event()
 
     def run() -> None:
@@ -80,14 +82,14 @@ def threaded(seconds: float, beat: Beat) -> Callable[[], None]:
 
 
 class Until(NamedTuple):
-    """When a belief ends: by the wall clock (which may be set back) and by the monotonic one (which may rest while a machine sleeps)."""
+    """The end of a belief: by the wall clock (which may be set back) and by the monotonic one (which may stop while a machine sleeps)."""
 
     wall: float
     monotonic: float
 
 
 class HeldMessage(NamedTuple):
-    """A message of the batch under way, until when it is this worker's, and the record of its claim (None: it has none)."""
+    """A message of the current batch, the end of this worker's hold on it, and the record of its claim (None: it has none)."""
 
     delivery: Delivery
     until: Until
@@ -95,10 +97,10 @@ class HeldMessage(NamedTuple):
 
 
 class Extending:
-    """Extends what one worker holds, one batch at a time. *length*: of each claim; None: nothing is extended."""
+    """Extends the messages of one worker, one batch at a time. *length*: of each claim; None: nothing is extended."""
 
     def __init__(self, ports: Ports, visibility: float | None, ticker: Ticker = threaded) -> None:
-        """Keep messages invisible for *visibility* seconds from each beat of *ticker* on (None: leave them alone)."""
+        """Keep messages invisible for *visibility* seconds from each beat of *ticker* (None: do not extend)."""
         self._ports, self._visibility, self._ticker = ports, visibility or 0.0, ticker
         self.length = claim_length(visibility) if visibility is not None else None
         self._kept: dict[str, HeldMessage] = {}
@@ -106,7 +108,7 @@ class Extending:
         self._over = threading.Event()
 
     def let_go(self) -> list[HeldMessage]:
-        """Extend nothing any more, and return the messages whose claims were held."""
+        """Stop extending, and return the messages whose claims were held."""
         self._over.set()
         with self._lock:
             kept, self._kept = self._kept, {}
@@ -114,7 +116,7 @@ class Extending:
 
     @contextmanager
     def batch(self, deliveries: Sequence[Delivery], batch: Batch) -> Iterator[None]:
-        """Keep *deliveries* while the block works them off."""
+        """Extend *deliveries* while the block processes them."""
         if self.length is None:
             yield
             return
@@ -155,7 +157,8 @@ class Extending:
         return [one.record.task_id for one in kept if one.record is not None and not self._is_ours(one)]
 
     def holds(self, held: Held) -> bool:
-        """Return whether the body of *held* may begin: by our own belief its claim lasts, or without one the visibility of its message."""
+        """Return whether the body of *held* may begin: by this worker's belief its claim, or without one the visibility of its message, has
+        not ended."""
         if self.length is None:
             return True
         kept = self._kept.get(held.job.delivery.message_id)
@@ -191,7 +194,7 @@ class Extending:
                 self._lasts(key, None, until)
 
     def _extend(self, kept: dict[str, HeldMessage], now: float, length: float) -> None:
-        """Extend the claims of *kept* to *length* seconds from *now*; leave out of it those that are not known to be extended."""
+        """Extend the claims of *kept* to *length* seconds from *now*; remove those that are not known to be extended."""
         until = self._from_now(length - GUARD_S)
         claims = {key: one.record for key, one in kept.items() if one.record is not None}
         wanted = [Extension(record.task_id, record.nonce, record.fence, now + length) for record in claims.values()]
@@ -202,10 +205,10 @@ class Extending:
                 kept.pop(key)
 
     def _lasts(self, key: str, mine: TaskRecord | None, until: Until) -> None:
-        """Believe *until* then that the message *key* is this worker's, under the claim *mine* or without one, if that still holds.
+        """Believe *until* then that this worker holds the message *key*, under the claim *mine* or without one, if that is still true.
 
-        The queue does not say that a message was visible again when a late request arrived. So without a claim, the answer counts only if
-        it arrives before the present belief ends.
+        The queue does not report that a message was visible again when a late request arrived. So without a claim, the answer counts only
+        if it arrives before the current belief ends.
         """
         with self._lock:
             kept = self._kept.get(key)
@@ -213,7 +216,7 @@ class Extending:
                 self._kept[key] = kept._replace(until=until)
 
     def _has_ended(self, key: str, mine: TaskRecord, found: TaskRecord | None) -> bool:
-        """Let go of the claim *mine*, which was refused because of *found*; return whether this worker has recorded its end."""
+        """Forget the claim *mine*, which was refused because of *found*; return whether this worker has recorded its end."""
         ended = found is not None and (found.nonce, found.fence) == (mine.nonce, mine.fence)
         with self._lock:
             kept = self._kept.get(key)

@@ -1,6 +1,6 @@
-"""The claim step: become the one holder of each task, or learn from the record in the way what to do instead.
+"""The claim step: become the single holder of each task, or decide by the existing record what to do instead.
 
-The rule itself is pure (`sedano.model.ledger.claims`); here it is carried out. Tasks whose delivery needs no claim pass through.
+The rule is pure (`sedano.model.ledger.claims`); this module applies it. Tasks whose delivery needs no claim pass through.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from sedano.model.messages.message import Command
 from sedano.ports import Ports
 
 GUARD_S = 1.0
-"""A claim outlives its invocation by this much, so that clocks may differ a little."""
+"""A claim lasts this much longer (s) than its invocation, because clocks may differ a little."""
 ENDS_COPIES = (Action.ACKNOWLEDGE, Action.STEAL, Action.POISON)
-"""The decision about a message whose task another message has claimed; if that one is of another payload, this one is parked."""
+"""The decisions about a message whose task another message has claimed; if that one has another payload, this one is parked."""
 AGAIN_S = 30.0
-"""When a member whose task runs for another canvas is delivered again."""
+"""The seconds after which a member whose task runs for another canvas is delivered again."""
 STEALS = 3
 """How often one delivery tries to take over an expired claim before it is deferred."""
 
 
 class Claiming(NamedTuple):
-    """Claims tasks. *most_claims*: claims of one attempt after which a task counts as poison; *length*: seconds for which a claim is made
-    where it is extended (`engine.worker.claim_extension`); None: until the deadline of its batch.
+    """Claims tasks. *most_claims*: claims of one attempt after which a task counts as poison; *length*: the seconds of a claim that is
+    extended (`engine.worker.claim_extension`); None: until the deadline of its batch.
     """
 
     ports: Ports
@@ -81,7 +81,8 @@ class Claiming(NamedTuple):
         )  # fmt: skip
 
     def _in_place(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError) -> tuple[Job, Claim, ClaimAnswer | SedanoError]:
-        """Go on with the try of the record, where a message keeps its place in an order and so carries all tries of its task."""
+        """Continue with the attempt of the record, for a message that keeps its place in an order and so carries all attempts of its
+        task."""
         record = None if job.delivery.serial_key is None or isinstance(answer, SedanoError) else answer.record
         if record is None or not _goes_on(claim, record):
             return job, claim, answer
@@ -115,9 +116,9 @@ class Claiming(NamedTuple):
         return None
 
     def _is_recordable(self, job: Job, batch: Batch) -> bool:
-        """Return whether *job* may run without a claim: if it ran before and that could not be recorded, the ledger must answer first.
+        """Return whether *job* may run without a claim: if an earlier run could not be recorded, the ledger must answer first.
 
-        Otherwise an outage of the ledger would run its body again and again, until its executions are counted out.
+        Otherwise an outage of the ledger would run its body repeatedly, until the limit of executions.
         """
         if not waited(job.delivery.attributes).runs:
             return True
@@ -141,7 +142,7 @@ class Claiming(NamedTuple):
             return error
 
     def _stolen(self, held: Held, seen: TaskRecord, decision: ClaimDecision, batch: Batch) -> Held:
-        """Take over from the holder that was *seen*: run the task, or end it where it must not be tried again."""
+        """Take over from the holder that was *seen*: run the task, or end it if it must not be tried again."""
         job = held.job
         now = self.ports.clock.now()
         batch.chronicle.line("claim-stolen", self.lamport.forward(), now, uuid=job.command.task_id, name=job.task.name)
@@ -158,7 +159,7 @@ class Claiming(NamedTuple):
             self._revoked(job, record, batch)
             return
         if record is not None and decision.action in ENDS_COPIES and is_another(job.command, record):
-            what = f"{_other(job.command, record)} under this id; give this one its own"
+            what = f"{_other(job.command, record)} under this id; give this task its own id"
             batch.park(job.delivery, refusals.TAKEN, "taskid", what)
             return
         batch.count("Duplicates", job.task.name)
@@ -176,21 +177,21 @@ class Claiming(NamedTuple):
             self._arrives(job, record, batch)
 
     def _arrives(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """Let a member with an id of its own arrive, since another canvas may have run the task under that id; wait for its end before."""
+        """Let a member with a user-chosen id arrive, because another canvas may have run the task under that id; first wait for its end."""
         if record.state not in states.TERMINAL:
             self._wait(job, AGAIN_S, batch)
         elif not record.added:
             self.following.arrive_again(job, record, batch)
 
     def _wait(self, job: Job, seconds: float, batch: Batch) -> None:
-        """Defer *job* until the claim in its way ends: in flight for a short while, else sent anew."""
+        """Defer *job* until the existing claim ends: in flight for a short while, else sent again."""
         if seconds <= SHORT_S or job.delivery.serial_key is not None:
             hold_back(self.ports, job.delivery, seconds, batch)
         else:
             batch.defer(job.delivery, seconds=seconds)
 
     def _revoked(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """End a task that was revoked, unless its record says so already, and publish what follows from that."""
+        """End a revoked task, unless its record already shows it, and publish its follow-ups."""
         if record.state != states.REVOKED:
             clock, now = self.lamport.forward(), self.ports.clock.now()
             try:
@@ -205,28 +206,28 @@ class Claiming(NamedTuple):
 
 
 def _other(command: Command, record: TaskRecord) -> str:
-    """Say what has run in the place of *command*."""
+    """Describe the task that has run instead of *command*."""
     if record.name != command.task:
         return f"the task {record.name} has run"
     if keyed_by(command):
         return "by the same dedup_key, other arguments have run"
-    return "a canvas that begins alike and goes on otherwise has run"
+    return "a canvas with the same beginning and another continuation has run"
 
 
 def _held(job: Job, record: TaskRecord | None) -> Held:
-    """Return *job* as held under *record*: one that was marked as revoked before its body begins, even just before a take-over, ends."""
+    """Return *job* as held under *record*. A task that was marked as revoked before its body begins, even just before a take-over, ends."""
     if record is None or not record.asked:
         return Held(job, record, job.stillborn)
     return Held(job, record, Stillborn(states.REVOKED, refusals.REVOKED, "taskid", "revoked before it began"))
 
 
 def _goes_on(claim: Claim, record: TaskRecord) -> bool:
-    """Return whether this message recorded, or began, the try before the one of *record*."""
+    """Return whether this message recorded, or began, the attempt before that of *record*."""
     return record.message_id == claim.message_id and record.attempt > claim.attempt and record.state in (states.RETRY, states.RUNNING)
 
 
 def _takes_over(decision: ClaimDecision, command: Command, seen: TaskRecord) -> bool:
-    """Return whether the claim that was *seen* is to be taken over: never by a message with other arguments under its key."""
+    """Return whether to take over the claim that was *seen*: never by a message with other arguments under its key."""
     if decision.action in ENDS_COPIES and is_of_another(keyed_by(command), seen):
         return False
     ends = decision.action is Action.REVOKE and seen.state == states.RUNNING
@@ -234,5 +235,5 @@ def _takes_over(decision: ClaimDecision, command: Command, seen: TaskRecord) -> 
 
 
 def _revoked(record: TaskRecord) -> bool:
-    """Return whether a revocation by id ended it, and no message did."""
+    """Return whether a revocation by id, and not a message, ended it."""
     return record.state == states.REVOKED and not record.message_id

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 def run_together(
     waiting: Sequence[Ready], execution: Execution, batch: Batch, finished: Callable[[Ran], None]
 ) -> list[Late]:
-    """Run all bodies on one loop while *batch* has time, each in its turn if `execution.turns` are given; hand over each as it ends.
+    """Run all bodies on one loop while *batch* has time, each in its turn if `execution.turns` are given; pass each to *finished* as it
+    ends.
 
     Returns:
-        those that had not ended by then, and were cancelled, or that would not have; with whether they had begun.
+        the jobs that did not end in time and were cancelled, or could not have ended; with whether they had begun.
     """
     return asyncio.run(all_of(waiting, execution, batch, finished))
 
@@ -73,7 +74,7 @@ async def _late(tasks: Iterable[asyncio.Task[None]], seconds: float, cut: asynci
 
 
 async def _contained(held: Held, arguments: Arguments, execution: Execution, batch: Batch, finished: Callable[[Ran], None]) -> None:
-    """Run one body; what raises beside it fails its attempt, and the loop goes on."""
+    """Run one body; an error of the code around it fails its attempt, and the loop continues."""
     ran: Ran | Later | None
     try:
         ran = await _one(held, arguments, execution, batch)
@@ -107,7 +108,7 @@ async def _one(held: Held, arguments: Arguments, execution: Execution, batch: Ba
 
 
 async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:
-    """Cancel *body* at its soft limit, and again at its hard one."""
+    """Cancel *body* at its soft limit, and again at its hard limit."""
     watch = limited.beside()
     watch.begin()
     try:
@@ -125,7 +126,7 @@ async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:
 
 
 async def _call(held: Held, arguments: Arguments, context: TaskContext, execution: Execution) -> Run:
-    """Run the body; a cancellation that it did not get from here is a failure of its own."""
+    """Run the body; a cancellation from another source counts as its failure."""
     body: Stepped | None = None
     try:
         body = Stepped(lambda: execution.body(held.job.task)(*arguments[0], **arguments[1]), execution.ports.clock)

@@ -1,7 +1,7 @@
-"""Running bodies that are prepared (`.body_preparation`): looked at once more, called, and how each ended (`.body_results`) handed over.
+"""Runs prepared bodies (`.body_preparation`): checks them once more, calls them, and passes on their results (`.body_results`).
 
 `async def` bodies share one event loop (`sedano.engine.worker.event_loop`, bound late: programs without async tasks do not pay for it);
-`def` bodies run on the threads of the concurrency budget, inline when that is one.
+`def` bodies run on the threads of the concurrency budget, or inline if it is one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Late = tuple[Held, bool]
 """Jobs that did not end in time, and whether their bodies had begun."""
 RunLoop = Callable[[Sequence[Ready], "Execution", Batch, Callable[[Ran], None]], list[Late]]
-"""Runs the async bodies of a batch together until it has no time left, hands over each that ended, and returns those that did not."""
+"""Runs the async bodies of a batch together until its time is over, passes on each that ended, and returns those that did not."""
 
 
 DRAINED = "the worker stops; a task that it has not begun goes back to its queue"
@@ -55,9 +55,10 @@ def hooks_of(registry: Registry) -> RunHooks | None:
 class Execution(NamedTuple):
     """Runs bodies.
 
-    *guard*: seconds before the deadline after which no body is started. *record* records a run. *look* checks a job that is about to begin,
+    *guard*: no body is started in the last *guard* seconds before the deadline. *record* records a run. *look* checks a job that is about
+        to begin,
     *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run at
-    once; None: all. *holds* returns whether a job is still this worker's. *draining*: set when no more bodies are begun. *tables*: those
+    once; None: all. *holds* returns whether this worker still holds a job. *draining*: set when no more bodies are started. *tables*: those
     that effects may write to. *configuration*: that of the app; each body sees one version. *hooks*: those of the app.
     """
 
@@ -81,7 +82,7 @@ class Execution(NamedTuple):
     hooks: RunHooks | None = None
 
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
-        """Run every body and hand each that ended to *finished*; those that may not start any more are given back."""
+        """Run every body and pass each that ended to *finished*; jobs that may not start any more are given back."""
         self.look.begin(ready)
         self.began.clear()
         plain = [r for r in ready if not r[0].job.task.is_async]
@@ -135,14 +136,14 @@ class Execution(NamedTuple):
         return None
 
     def hindered(self, held: Held, why: Stillborn | Later, batch: Batch) -> Ran | Later:
-        """Return the unrun end of *held*, whose body must not begin, or its deferral: *why* is the finding of the second look."""
+        """Return the end or the deferral of *held*, whose body must not begin; *why* is the result of the second look."""
         if isinstance(why, Later):
             return why
         held = held._replace(stillborn=why)
         try:
             return self.endings.ended(held, self.preparation.stillborn(held, why, batch), None)
         except SedanoError as error:
-            return Later(f"how it ends is out of reach: {error}", LOOK_S)
+            return Later(f"its end cannot be determined now: {error}", LOOK_S)
 
     def _run_async(self, waiting: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         if not waiting:
@@ -169,7 +170,7 @@ class Execution(NamedTuple):
         return [self.pool.submit(self._one, held, arguments, batch) for held, arguments in plain]
 
     def finish(self, held: Held, ran: Ran | Later | None, batch: Batch, finished: Callable[[Ran], None]) -> None:
-        """Hand *ran* to *finished*; a job that did not begin is deferred, or given back where there is no time left (None)."""
+        """Pass *ran* to *finished*; a job that did not begin is deferred, or given back if there is no time left (None)."""
         if isinstance(ran, Ran):
             finished(ran)
             return
@@ -213,7 +214,8 @@ class Execution(NamedTuple):
         return ran
 
     def limited(self, held: Held, limits: TimeLimits, context: TaskContext, started: float) -> Limited:
-        """Return what keeps the body of *held* within its *limits*; of one that does not go, the failure is recorded meanwhile."""
+        """Return the object that keeps the body of *held* within its *limits*; if the body does not end, its failure is recorded
+        meanwhile."""
 
         def late(run: Run) -> None:
             about = {"task": context.task, "task_id": context.id, "attempt": context.attempt, "trace_id": context.span.trace_id}
@@ -239,7 +241,7 @@ class Execution(NamedTuple):
             put_back(held.job, batch)
 
     def _told(self, held: Held) -> None:
-        """Log why the body of *held* does not go on here."""
+        """Log why the body of *held* does not run here."""
         if self.draining.is_set():
             self.ports.telemetry.log("info", DRAINED, task_id=held.job.command.task_id)
         else:

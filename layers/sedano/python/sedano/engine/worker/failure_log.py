@@ -1,8 +1,8 @@
-"""The one log line of a body that failed: the task, the attempt, the exception, its place, and whether it is tried again.
+"""The log line of a failed body: the task, the attempt, the exception, its place, and whether it is retried.
 
-The level is what the failure deserves: ``warning`` when the task is tried again, or when its outcome did not count; ``error`` when it has
-failed for good; ``info`` when the body raised `Ignore`. Arguments and results are never part of the line. The text of the exception is, so
-what must not be logged must not be put into an exception's message.
+The level is ``warning`` if the task is retried or its outcome did not count, ``error`` if it has finally failed, and ``info`` if the body
+raised `Ignore`. Arguments and results are never part of the line. The text of the exception is, so do not put secrets into an exception's
+message.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ FAILED, TRIED_AGAIN, UNDECIDED, IGNORED = (
 )  # fmt: skip
 MOST_FRAMES = 8
 _FOREIGN = (os.__file__.removesuffix("os.py"), __file__.removesuffix("engine/worker/failure_log.py"), "/opt/python/", "<")
-"""Where the standard library, this one and a function's layers lie: their frames are not the application's."""
+"""The folders of the standard library, of this library and of a function's layers: their frames are not the application's."""
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 _frame = re.compile(r'^ +File "([^"\n]+)", line ([0-9]+), in (.+)$', re.MULTILINE)
 
 
 def tell_failure(ran: Ran, judged: Judged | None, telemetry: Telemetry) -> None:
-    """Log that the body of *ran* failed, if it did; *judged*: what became of it, None when nothing could be recorded."""
+    """Log that the body of *ran* failed, if it did; *judged*: its verdict, or None if nothing could be recorded."""
     error = ran.run.error
     if error is None or error.cause or ran.held.stillborn is not None:
         return
@@ -44,7 +44,7 @@ def tell_failure(ran: Ran, judged: Judged | None, telemetry: Telemetry) -> None:
 
 
 def frames(traceback: str) -> list[str]:
-    """Return the application's own frames of a *traceback*, the one that raised last: ``/var/task/shop.py:14 in charge``."""
+    """Return the application's own frames of a *traceback*, the raising one last: ``/var/task/shop.py:14 in charge``."""
     found = [f"{file}:{line} in {name}" for file, line, name in _frame.findall(traceback) if _is_ours(file)]
     return found[-MOST_FRAMES:]
 

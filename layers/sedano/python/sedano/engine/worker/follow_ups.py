@@ -1,8 +1,8 @@
-"""The follow step: what a recorded outcome causes is published before the message is acknowledged.
+"""The follow step: the follow-ups of a recorded outcome are published before the message is acknowledged.
 
 The unacknowledged message is the outbox: a crash before or between these sends means redelivery of the same message, whose claim finds the
-terminal record with its own id, and everything is published again under the same derived ids (PROTOCOLS §3.8). So nothing here needs to be
-remembered, and a message is given back whenever one of its follow-ups could not be sent.
+terminal record with its own id, and everything is published again under the same derived ids (PROTOCOLS §3.8). So no state is needed here,
+and a message is given back whenever one of its follow-ups could not be sent.
 """
 
 from __future__ import annotations
@@ -45,37 +45,37 @@ class Due:
     endings: list[Ending] = field(default_factory=list)
     exits: list[tuple[Job, Outcome]] = field(default_factory=list)
     rejected: dict[str, str] = field(default_factory=dict)
-    """Why the body of a message, by its id, refused it."""
+    """The reason for which the body of a message refused it, by the message's id."""
 
     @property
     def jobs(self) -> dict[str, Job]:
-        """The jobs that cause something, by the id of their message."""
+        """The jobs with follow-ups, by the id of their message."""
         found = (*self.owners, *(ending.job for ending in self.endings), *(job for job, _ in self.exits))
         return {job.command.id: job for job in found}
 
     def of(self, message_id: str) -> Due:
-        """Return what the message of this id causes."""
+        """Return the follow-ups of the message with this id."""
         sent = [(m, job) for m, job in zip(self.messages, self.owners, strict=True) if job.command.id == message_id]
         endings = [ending for ending in self.endings if ending.job.command.id == message_id]
         exits = [(job, outcome) for job, outcome in self.exits if job.command.id == message_id]
         return Due([message for message, _ in sent], [job for _, job in sent], endings, exits)
 
     def add(self, job: Job, found: Consequences) -> None:
-        """Add what follows from *job*."""
+        """Add the follow-ups of *job*."""
         self.messages += found.messages
         self.owners += [job] * len(found.messages)
         self.endings += [Ending(job, member, failed) for member, failed in found.arrivals]
         self.exits += [(job, outcome) for outcome in found.exits]
 
     def reject(self, job: Job, error: ErrorRecord | None) -> None:
-        """Note that *job* failed with *error*; when its own body raised `Reject`, its message is set aside once everything has followed."""
+        """Note that *job* failed with *error*; if its own body raised `Reject`, its message is parked after its follow-ups."""
         if error is not None and error.type_name == REJECT and not error.cause:
             self.rejected[job.command.id] = error.message or "its task refused it"
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Publishes what follows."""
+    """Publishes follow-ups."""
 
     ports: Ports
     composer: Composer
@@ -85,7 +85,7 @@ class Following:
     window: Window
 
     def follow(self, judged: Sequence[Judged], batch: Batch) -> None:
-        """Publish what follows from each outcome and acknowledge its message; give back those whose follow-ups were not accepted."""
+        """Publish the follow-ups of each outcome and acknowledge its message; give back messages whose follow-ups were not accepted."""
         jobs: list[Job] = []
         due = Due()
         for one in judged:
@@ -107,7 +107,7 @@ class Following:
         self._settle(jobs, self._sent_apart(due, batch), due.rejected, batch)
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """Publish and report again the follow-ups of the terminal *record* that this message left behind."""
+        """Publish and report the follow-ups of the terminal *record* of this message again."""
         tell_again(job, record, batch)
         due = Due()
         if record.state == states.FAILURE:
@@ -122,7 +122,7 @@ class Following:
         self._settle([job], self._sent_apart(due, batch), due.rejected, batch)
 
     def arrive_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
-        """Let the member of *job* arrive with the terminal *record* of its task, which a message of another canvas left behind."""
+        """Let the member of *job* arrive with the terminal *record* of its task, which a message of another canvas wrote."""
         due, found, member = Due(), Consequences(), job.command.member
         try:
             self.conducting.copied(job, found)
@@ -167,8 +167,8 @@ class Following:
     def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:
         """Return the command of the next attempt.
 
-        Without a claim there may be several runs of one attempt, and each asks for the next. So all of them ask with one message's id, by
-        which the receiver's window knows the copies; otherwise every lost answer of the queue would multiply the retries. The first task of
+        Without a claim there may be several runs of one attempt, and each publishes the next. So all of them use one message id, by which
+        the receiver's window recognises the copies; otherwise every lost answer of the queue would multiply the retries. The first task of
         a canvas is tried again under an id that names the canvas (`sedano.model.ledger.claims.is_another`).
         """
         command = job.command
@@ -180,7 +180,7 @@ class Following:
         return self.composer.compose(draft, command.lineage, again if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
 
     def _sent_apart(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
-        """Return what went wrong, as `_sent` does. When it raises, repeat it for each job alone (see `unexpected_errors`)."""
+        """Return the failures, as `_sent` does. If it raises, repeat it for each job alone (see `unexpected_errors`)."""
         try:
             return self._sent(due, batch)
         except Exception as error:  # noqa: BLE001 - the last resort
@@ -193,7 +193,7 @@ class Following:
         return failures
 
     def _sent(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
-        """Record exits, arrive at joins and publish; return what went wrong, by the id of the message that it follows from."""
+        """Record exits, arrive at joins and publish; return the failures, by the id of the message whose follow-ups failed."""
         failures = self._exits(due.exits, batch) if due.exits else {}
         if not due.endings and not due.messages:
             return failures
@@ -208,7 +208,8 @@ class Following:
         return _with_the_represented(failures, ((job.command.id, answer.command.id) for job, answer in joined if isinstance(answer, Job)))
 
     def _cut(self, cuts: Sequence[tuple[Job, Cut]], batch: Batch) -> dict[str, SedanoError]:
-        """Put the ends of bodies whose plans are lost, and follow the recorded ones: if a body began nevertheless, nothing is cut."""
+        """Record the ends of bodies whose plans are lost, and publish the follow-ups of the recorded ones: if a body began nevertheless,
+        nothing is cut."""
         try:
             answers: Sequence[Any] = self.ports.ledger.keep([cut.end for _, cut in cuts])
         except SedanoError as error:
@@ -230,10 +231,10 @@ class Following:
             return
         batch.count("CanvasesCut", job.task.name)
         why = end.error.message if end.error is not None else ""
-        self.ports.telemetry.log("error", "the plan of a canvas is lost; what follows its group ends", task_id=end.task_id, error=why)
+        self.ports.telemetry.log("error", "the plan of a canvas is lost; the steps after its group end", task_id=end.task_id, error=why)
 
     def _exits(self, exits: Sequence[tuple[Job, Outcome]], batch: Batch) -> dict[str, SedanoError]:
-        """Record the ends of tasks that will never run, before anybody hears of them."""
+        """Record the ends of tasks that will never run, before they are reported."""
         try:
             answers: Sequence[Any] = self.ports.ledger.keep([outcome for _, outcome in exits])
         except SedanoError as error:
@@ -274,7 +275,7 @@ class Following:
 
 
 def _stands(answer: Recorded) -> bool:
-    """Return whether the end of a body that could not be published is recorded: put now or before, or its id was revoked."""
+    """Return whether the end of a body that could not be published is recorded, now or before, or its id was revoked."""
     record = answer.record
     return answer.accepted or (record is not None and record.state in states.TERMINAL and record.message_id == "")
 
@@ -283,7 +284,7 @@ def _with_the_represented(failures: dict[str, SedanoError], represented: Iterabl
     """Return *failures* and those of the messages that are *represented* (each with the one that answers for it) by one that failed.
 
     A message may be represented at several joins. A circle is possible: it represents itself where it ended several members of one join,
-    and two messages may represent each other at two joins. So each failure goes on to those that it represents once.
+    and two messages may represent each other at two joins. So each failure is passed once to those that it represents.
     """
     of: dict[str, list[str]] = defaultdict(list)
     for message, by in represented:
@@ -299,5 +300,5 @@ def _with_the_represented(failures: dict[str, SedanoError], represented: Iterabl
 
 
 def _is_last(command: Command, state: TaskState) -> bool:
-    """Return whether *command*, which ended as *state*, has no follow-ups but its body's publications: most tasks are single."""
+    """Return whether *command*, which ended as *state*, has no follow-ups except its body's publications, as most tasks."""
     return command.place is None and command.member is None and command.task != LAUNCH and state != states.RETRY

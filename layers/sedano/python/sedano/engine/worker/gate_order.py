@@ -1,9 +1,9 @@
-"""The gates of a worker in the order in which they are asked. A new one needs its class (`sedano.engine.gate`) and one entry here.
+"""The gates of a worker in the order in which they are called. A new one needs its class (`sedano.engine.gate`) and one entry here.
 
-Gates that end a task are first, so that nothing is held back, counted or taken for it. Then what may stop many messages
-without a question to a store, then what asks one, each after what could make its question needless.
+Gates that end a task are first, so that nothing is held back, counted or taken for it. Then gates that may stop many messages without a
+call to a store, then gates that call one, each after the gates that could make the call unnecessary.
 
-A gate is loaded only on an occasion that wants it; until then its module costs nothing.
+A gate is loaded only on an occasion that needs it; until then its module costs nothing.
 """
 
 from __future__ import annotations
@@ -107,11 +107,11 @@ GATES: Sequence[GateEntry] = (
     # The remaining jobs are put in the order in which the app prefers their bodies to begin.
     GateEntry("priority", lambda at: at.registry.prefer is not None, _priority),
 )
-"""All gates. Each is asked at the moments that it overrides; what they took is released in the opposite order."""
+"""All gates. Each is called at the moments that it overrides; they release in the opposite order."""
 
 
 def voting(admission: Admission) -> Callable[[TaskContext, str, bool, Sequence[Any]], None]:
-    """Return what opens an election, or takes part in one, on behalf of a running command; see `Gossip.vote`."""
+    """Return the function that opens an election, or takes part in one, for a running command; see `Gossip.vote`."""
 
     def vote(context: TaskContext, election_id: str, last: bool, about: Sequence[Any] = ()) -> None:
         cast("Gossip", admission.gate(ELECTIONS)).vote(context, election_id, last, about)

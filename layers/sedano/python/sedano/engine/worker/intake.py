@@ -1,4 +1,4 @@
-"""The first step of the worker: decode each message and let it in, discard it as an exact copy, give it back, or park it. A message that
+"""The first step of the worker: decode each message and admit it, discard it as an exact copy, give it back, or park it. A message that
 can never run here is parked with its reason, never dropped. One that another version of this deployment may know (a task name, a newer
 protocol) is given back for a while first: during a deployment old and new workers read the same queue.
 """
@@ -24,11 +24,11 @@ from sedano.model.messages.message import Command
 from sedano.ports import Delivery, Ports
 
 UNKNOWN = "unknown"
-"""The metric's name for a task that this app does not have: dimensions of metrics are names from the registry, never text of a message."""
+"""The metric's name for a task that this app does not declare: dimensions of metrics are names of the registry, never text of a message."""
 
 
 class Intake(NamedTuple):
-    """Lets messages in."""
+    """Admits messages."""
 
     registry: Registry
     ports: Ports
@@ -37,7 +37,7 @@ class Intake(NamedTuple):
     admission: Admission
 
     def open(self, deliveries: list[Delivery], batch: Batch) -> list[Job]:
-        """Return the jobs that may go on; everything else of *deliveries* is decided in *batch*."""
+        """Return the jobs that may continue; the rest of *deliveries* is decided in *batch*."""
         now = self.ports.clock.now()
         jobs: list[Job] = []
         seen: set[str] = set()
@@ -55,9 +55,9 @@ class Intake(NamedTuple):
         return jobs
 
     def echo(self, batch: Batch) -> None:
-        """Let each exact copy within *batch* share the fate of the first: discard it when that was finished, else give it back.
+        """Treat each exact copy within *batch* as the first one: discard it if the first was finished, else give it back.
 
-        Discarding it earlier loses the task: two workers may hold both copies, each in another order, and finish none of them.
+        Discarding it earlier could lose the task: two workers may hold both copies, in different orders, and finish none of them.
         """
         for command, delivery in batch.echoes:
             if command.id in self.window:
@@ -91,7 +91,7 @@ class Intake(NamedTuple):
         return self._opened(job)
 
     def _opened(self, job: Job) -> Job:
-        """Return *job* after the gates, with the end that the first one says which has something against it."""
+        """Return *job* after the gates, with the end from the first gate that refuses it."""
         for gate in self.admission.opening:
             ended = gate.open(job)
             if ended is not None:
@@ -99,13 +99,13 @@ class Intake(NamedTuple):
         return job
 
     def _completed(self, command: Command, sent: float) -> Command:
-        """Return *command* with the time at which it was *sent*, where it says none, and with the budget that the stage grants it."""
+        """Return *command* with the time at which it was *sent*, if it has none, and with the budget that the stage grants it."""
         if command.lineage.budget > self.ports.most_budget:
             command = command._replace(lineage=granted(self.ports, command.lineage, command.task_id, command.task))
         return command if command.time else command._replace(time=sent)
 
     def _unknown(self, delivery: Delivery, command: Command, batch: Batch, now: float, clock: int) -> MessageRefused:
-        """Return the refusal of a task that is not known here; while another version may know it, the history says why it waits."""
+        """Return the refusal of an unknown task; while another version may know it, note in the history why it waits."""
         why = unknown("task", command.task, self.registry.tasks)
         if delivery.receives < FOREIGN_RECEIVES:
             until = round(now + FOREIGN_HOLD_S, 3)
@@ -113,10 +113,11 @@ class Intake(NamedTuple):
         return MessageRefused(refusals.UNKNOWN_TASK, "subject", why)
 
     def _adjust(self, command: Command, delivery: Delivery, batch: Batch) -> int | None:
-        """Merge the command's clock and return ours; None when ours is wrong, and another worker shall run the command.
+        """Merge the command's clock and return this worker's; None if this worker's clock is wrong and another worker must run the command.
 
-        A message has three witnesses: its own clock, ours, and the moment at which SQS took it. Ahead of both, it is refused. Ahead of us
-        and not of SQS, it is healthy, and we are more than five minutes behind: it is sent anew, and the alarm on `ClocksWrong` fires.
+        Three times are compared: the message's clock, this worker's clock, and the moment at which SQS accepted the message. A message
+            ahead of both is refused. If it is ahead of this worker but not of SQS, this worker is more than five minutes behind: the
+                message is sent again, and the alarm on `ClocksWrong` fires.
         """
         try:
             return self.lamport.adjust(command.clock)

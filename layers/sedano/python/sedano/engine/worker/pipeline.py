@@ -2,24 +2,24 @@
 
     sift → open → admit → claim → prepare → run → judge → record → follow → acknowledge
 
-- sift: give back what lies in a queue that is paused, open envelopes       (`engine.gate`)
-- open: decode and let in, or set aside with the reason                     (`engine.worker.intake`)
-- admit: ask the gates; of a singleton, one run at a time                   (`engine.gate`; their order in `engine.worker.gates`)
-- claim: become the one holder, all claims of the batch together            (`engine.worker.claims`, rule in `model.ledger.claims`)
+- sift: give back messages of a paused queue, open envelopes                (`engine.gate`)
+- open: decode and admit, or park with the reason                           (`engine.worker.intake`)
+- admit: call the gates, such as one run at a time of a singleton           (`engine.gate`; their order in `engine.worker.gate_order`)
+- claim: become the single holder, all claims of the batch together         (`engine.worker.claims`, rule in `model.ledger.claims`)
 - prepare: get the arguments                                                (`engine.worker.body_preparation`)
-  What cannot run is set aside before it is recorded as ended, so no crash can lose its message.
+  A message that cannot run is parked before its end is recorded, so no crash can lose it.
 - run: the bodies; async ones share a loop                                  (`engine.worker.execution`; how they end: `.body_results`)
-- judge: what becomes of it, pure                                           (`engine.worker.verdicts`, rule in `model.ledger.outcome`)
+- judge: decide the outcome, pure                                           (`engine.worker.verdicts`, rule in `model.ledger.outcome`)
 - record: each outcome as soon as its body ended, under its claim's fence   (here)
-- follow: publish what the outcome causes                                   (`engine.worker.follow_ups`)
+- follow: publish the follow-ups of the outcome                             (`engine.worker.follow_ups`)
 - acknowledge: answer which messages to deliver again; the queue deletes the rest
 
 An unforeseen exception costs only its own message, which is parked (`engine.unexpected_errors`).
 
-A message that is delivered again walks alone (`rounds`): what killed a worker must not be counted against its neighbours.
+A message that is delivered again is processed alone (`rounds`), so that a message that kills its worker does not count against others.
 
-Promises: a record that is refused (the claim was taken over) records nothing, follows nothing and acknowledges nothing. One bad message
-never fails its neighbours, and nothing is thrown out of `work` but the end of the process itself.
+Promises: if a record is refused (the claim was taken over), nothing is recorded, published or acknowledged. One bad message never fails the
+others, and `work` raises only exceptions that end the process.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ from sedano.ports import Delivery, Ports
 def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
     """Return which *jobs* are claimed and run together: new ones all at once, each redelivered one alone after them.
 
-    One of the redelivered messages may have killed the worker. By itself it dies alone: its neighbours are finished before it is claimed,
-    or not claimed yet, so a poison is the only one whose claims are counted. Their order turns with each delivery, so that no message stays
-    behind a poison whose receives alone are counted.
+    One of the redelivered messages may have killed the worker. Processed alone, it affects no other: the others are finished before it is
+        claimed, or not claimed yet, so only the claims of the poison message are counted. Their order rotates with each delivery, so that
+        no message stays behind a poison message if only its receives are counted.
     """
     again = [job for job in jobs if job.delivery.receives > 1]
     if not again:
@@ -86,7 +86,7 @@ def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
 
 
 class Refused(NamedTuple):
-    """An outcome that the ledger refused, and the record that it has instead."""
+    """An outcome that the ledger refused, and the existing record."""
 
     judged: Judged
     record: TaskRecord | None
@@ -98,7 +98,7 @@ Listener = Callable[[Ran, Judged | None], None]
 
 
 class Worker:
-    """Works off batches of commands. One per process."""
+    """Processes batches of commands. One per process."""
 
     def __init__(
         self, registry: Registry, ports: Ports, host: Host, settings: WorkerSettings, run_loop: RunLoop | None, ticker: Ticker = threaded,
@@ -106,7 +106,7 @@ class Worker:
     ) -> None:  # fmt: skip
         """Build it for the tasks of *registry* over *ports*.
 
-        *run_loop* runs async bodies (None: none), *ticker* the beats of claims; *gates* are asked about what is received.
+        *run_loop* runs async bodies (None: none), *ticker* the beats of claims; *gates* check received messages.
         """
         install()
         self._listener, self._draining, self._configuration = listener, threading.Event(), registry.configuration
@@ -136,14 +136,14 @@ class Worker:
         self.commands.overdue, self._invocations = self._extending.overdue, Invocations(WORKER, ports, host, self.lamport)
 
     def _conducting(self, composer: Composer, registry: Registry) -> Conducting:
-        """Return what goes on with the canvases of the tasks that end."""
+        """Return the object that continues the canvases of ended tasks."""
         ports = self.ports
         return Conducting(
             ports=ports, lamport=self.lamport, composer=composer, registry=registry, plans=Plans(ports.blobs), gathering=Gathering(ports),
         )  # fmt: skip
 
     def _workplace(self, registry: Registry, conducting: Conducting) -> Workplace:
-        """Return what the gates of this worker may use."""
+        """Return the parts of this worker that its gates may use."""
         return Workplace(
             registry=registry, ports=self.ports, lamport=self.lamport, name=self.host.hostname, lanes=self.settings.concurrency,
             arguments=conducting.gathering.arguments, membership=self.membership, parking=self._parking, spared=self._spared,
@@ -151,7 +151,7 @@ class Worker:
         )  # fmt: skip
 
     def _executing(self, registry: Registry, conducting: Conducting, run_loop: RunLoop | None) -> Execution:
-        """Return what runs bodies, as the settings and the gates of this worker say."""
+        """Return the object that runs bodies, by the settings and the gates of this worker."""
         admission, settings, clock = self._admission, self.settings, self.ports.clock
         endings = Endings(self.ports, self.lamport)
         preparation = Preparation(self.ports, conducting, endings, settings.guard)
@@ -164,9 +164,9 @@ class Worker:
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
-        """Work off *deliveries* before *deadline* (epoch s) and return those that shall be delivered again.
+        """Process *deliveries* before *deadline* (epoch s) and return those to deliver again.
 
-        Every other message is finished: recorded and followed, or set aside in the parked queue.
+        Every other message is finished: recorded with its follow-ups, or parked.
         """
         batch = Batch(deadline, Chronicle(self.host))
         with self._extending.batch(deliveries, batch):
@@ -199,14 +199,15 @@ class Worker:
         return [context for context in [*self._execution.began] if not context.over]
 
     def drain(self) -> None:
-        """Begin no more bodies: those that run end, and `work` returns the messages of the others. May be called by a signal handler."""
+        """Start no more bodies: running bodies end, and `work` returns the messages of the others. May be called by a signal handler."""
         self._draining.set()
 
     def cut(self) -> list[Delivery]:
-        """Let go of the claims of bodies that still run, because the process ends before they do. May be called by any thread.
+        """Release the claims of bodies that still run, because the process ends before they do. May be called by any thread.
 
-        Another worker may run them at once. Nothing that these bodies do from now on is recorded: their tokens are old. It is not counted
-        as an attempt that killed its worker. A body without a claim keeps its message until its visibility ends. Returns the messages.
+        Another worker may run them at once. Later results of these bodies are not recorded, because their tokens are out of date. This does
+        not count as an attempt that killed its worker. A body without a claim keeps its message until its visibility ends. Returns the
+        messages.
 
         Raises:
             Unavailable: the ledger did not answer; the claims expire.
@@ -235,7 +236,7 @@ class Worker:
         self.ports.telemetry.flush()
 
     def _defer(self, batch: Batch) -> None:
-        """Send what was deferred anew, so that it waits outside of this worker and is not in flight."""
+        """Send deferred messages again, so that they wait outside this worker and are not in flight."""
         if batch.deferred:
             from sedano.engine import deferrals
 
@@ -253,7 +254,7 @@ class Worker:
                 passing(self.ports.telemetry, "release", partial(self._admission.release, batch), None)
 
     def _return(self, jobs: Sequence[Job], answer: SedanoError, batch: Batch) -> None:
-        """Settle those of *jobs* that have no end yet, after *answer*: set aside one that walked alone, give others back."""
+        """Settle those of *jobs* that have not ended, after the error *answer*: park a job that was processed alone, give others back."""
         for job in jobs:
             if batch.is_decided(job.delivery) or job.command.id in self._intake.window:
                 continue
@@ -292,7 +293,7 @@ class Worker:
             put_back(job, batch)
 
     def _unrun(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
-        """Hand over a run whose body never began; first its message is set aside, where that was decided, so no crash can lose it."""
+        """Pass on a run whose body never began; first its message is parked, if that was decided, so that no crash can lose it."""
         self._parking.settle(batch)
         if ran.held.job.delivery not in batch.given_back:
             stream.put(ran)
@@ -300,7 +301,7 @@ class Worker:
             batch.unstarted.append(ran.held)
 
     def _ended(self, stream: Stream[Ran, RecordedRun], batch: Batch, ran: Ran) -> None:
-        """Hand over a run that ended, to be recorded by a lane unless nothing is written for it."""
+        """Pass on a run that ended, to be recorded by a lane unless nothing is written for it."""
         held = ran.held
         if held.stillborn is not None:
             self._unrun(stream, batch, ran)
@@ -355,7 +356,7 @@ class Worker:
         return accepted
 
     def _unrecorded(self, ran: Ran, answer: SedanoError, batch: Batch) -> None:
-        """Defer a run whose outcome could not be recorded: under its claim when that is over, without one as a new message."""
+        """Defer a run whose outcome could not be recorded: until its claim ends, or without a claim as a new message."""
         job = ran.held.job
         self.ports.telemetry.log("warning", "outcome not recorded", task_id=job.command.task_id, error=str(answer))
         if ran.held.record is None and not isinstance(answer, MessageRefused):
@@ -364,7 +365,7 @@ class Worker:
             settle(self.ports.telemetry, answer, job.delivery, batch)
 
     def _release(self, batch: Batch) -> None:
-        """Let go of what was claimed and never begun, so that it is not counted as an attempt that killed its worker."""
+        """Release claims of bodies that never began, so that they do not count as attempts that killed their worker."""
         outcomes = [self._judging.released(held.record) for held in batch.unstarted if held.record is not None]
         try:
             if outcomes:

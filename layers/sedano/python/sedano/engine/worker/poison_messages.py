@@ -1,6 +1,7 @@
-"""The limit of executions: a message that is delivered again and again without an end is a poison, and ends unrun.
+"""The limit of executions: a message that is delivered repeatedly without an end is a poison message, and ends unrun.
 
-Claims are counted by the ledger (`sedano.model.ledger.claims`). Here receives are counted, which show it earlier for tasks without claims.
+Claims are counted by the ledger (`sedano.model.ledger.claims`). This module counts receives, which detect poison messages earlier for tasks
+without claims.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from sedano.ports import Delivery
 
 
 class Poison(Gate):
-    """Ends what was received, or executed, too often."""
+    """Ends tasks that were received, or executed, too often."""
 
     def __init__(self, spared: Spared, poison_after: int) -> None:
-        """End what was received without a claim more often than *poison_after*; *spared* receives do not count."""
+        """End messages that were received without a claim more often than *poison_after*; *spared* receives do not count."""
         self._spared, self._poison_after = spared, poison_after
 
     def open(self, job: Job) -> Stillborn | None:
-        """Return the end of a *job* that was delivered too often; of a claimed one only if it is beyond the count of claims."""
+        """Return the end of a *job* that was delivered too often; of a claimed task only if claims cannot count it any more."""
         delivery, claimed = job.delivery, job.mode == "claimed"
         if not claimed and delivery.attributes and (spent := self._spent(delivery)) is not None:
             return spent
@@ -37,7 +38,7 @@ class Poison(Gate):
         return None
 
     def _spent(self, delivery: Delivery) -> Stillborn | None:
-        """Return why a task without a claim must not begin once more: its earlier messages and this one ended in too many executions."""
+        """Return why a task without a claim must not begin again: its messages had too many executions."""
         runs = waited(delivery.attributes).runs + delivery.receives - self._spared.count(delivery)
         if runs <= MAX_EXECUTIONS:
             return None

@@ -1,8 +1,8 @@
 """A few threads (lanes) that record each outcome as soon as its body has ended, while the next body runs.
 
-A free lane takes what waits; when no more is handed over, the caller's own thread helps until nothing waits. So fast items cost one
-wake-up, and items that wait for a network go out on all lanes. With no lanes everything runs on the caller's thread, in order: for tests,
-and for endpoints that are not safe across threads.
+A free lane takes the next waiting item; after the last item, the caller's own thread helps until none waits. So fast items cost one
+wake-up, and items that wait for a network use all lanes. With no lanes everything runs on the caller's thread, in order: for tests, and for
+endpoints that are not safe across threads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Step = Callable[[], None]
 
 
 class Lanes:
-    """At most *count* calls under way at once beside the caller's. The threads start with the first stream that is handed something."""
+    """At most *count* calls at once besides the caller's. The threads start with the first item of the first stream."""
 
     __slots__ = ("_lock", "_started", "_waiting", "count")
 
@@ -31,7 +31,7 @@ class Lanes:
         self._lock = threading.Lock()
 
     def stream(self, call: Callable[[T], R]) -> Stream[T, R]:
-        """Return a stream that makes one *call* an item."""
+        """Return a stream that makes one *call* per item."""
         return Stream(call, self)
 
     def put(self, step: Step) -> None:
@@ -41,7 +41,7 @@ class Lanes:
         self._waiting.put(step)
 
     def help(self) -> None:
-        """Take what waits, on the caller's thread, until nothing does."""
+        """Take waiting items, on the caller's thread, until none waits."""
         while True:
             try:
                 step = self._waiting.get_nowait()
@@ -57,12 +57,12 @@ class Lanes:
 
 
 class Stream(Generic[T, R]):
-    """Items handed over one by one, each called for once; the answers are in the order of the items."""
+    """Items that are put one by one; the call is made once for each, and the answers are in the order of the items."""
 
     __slots__ = ("_answers", "_call", "_ended", "_lanes", "_lent")
 
     def __init__(self, call: Callable[[T], R], lanes: Lanes) -> None:
-        """Make *call* for each item, on *lanes* where there are any."""
+        """Make *call* for each item, on *lanes* if there are any."""
         self._call = call
         self._lanes = lanes
         self._answers: list[tuple[T, R] | None] = []
@@ -70,7 +70,7 @@ class Stream(Generic[T, R]):
         self._lent = 0
 
     def put(self, item: T) -> None:
-        """Hand over one item for the next free lane."""
+        """Put one item for the next free lane."""
         if self._lanes.count == 0:
             self.put_here(item)
             return
@@ -79,11 +79,11 @@ class Stream(Generic[T, R]):
         self._lanes.put(partial(self._answer, len(self._answers) - 1, item))
 
     def put_here(self, item: T) -> None:
-        """Hand over one item whose call has nothing to wait for: it is made at once, on the caller's thread."""
+        """Put one item whose call does not wait: it is made at once, on the caller's thread."""
         self._answers.append((item, self._call(item)))
 
     def close(self) -> list[tuple[T, R]]:
-        """Wait until every item was called for and return each with its answer; raise what a call raised."""
+        """Wait until all calls were made and return each item with its answer; raise the error of a call."""
         if self._lent:
             self._lanes.help()
             errors = [self._ended.get() for _ in range(self._lent)]

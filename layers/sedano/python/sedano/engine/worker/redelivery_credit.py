@@ -1,6 +1,6 @@
-"""Messages that a worker gave back on purpose: those receipts prove nothing about the message, so they are not counted towards poison.
+"""Messages that a worker gave back on purpose: those receipts show nothing about the message, so they do not count towards poison.
 
-Kept in memory only, for the worker that dies with a poison forgets it, and its receipts count in full.
+Kept in memory only: if a poison message kills the worker, the counts are lost, and its receipts count in full.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Spared:
     __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without messages."""
         self._counts: dict[str, int] = {}
 
     def add(self, deliveries: Iterable[Delivery]) -> None:

@@ -1,7 +1,7 @@
 """One event loop for the life of a process, which the `async def` bodies of all its workers share.
 
-So a client that a body opened can be used by the next one, and a pool of connections is one pool. A process that stops cancels what runs on
-the loop: a body may clean up, and its message goes back. Loaded where a task is async; on Lambda each batch has a loop of its own.
+So a client that a body opened can be used by the next one, and a pool of connections is one pool. A process that stops cancels the bodies
+on the loop: a body may clean up, and its message goes back. Loaded only if a task is async; on Lambda each batch has its own loop.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def _nothing() -> None:
 
 
 class StandingLoop:
-    """An event loop on a thread of its own."""
+    """An event loop on its own thread."""
 
     def __init__(self, beat: Callable[[], None] = _nothing) -> None:
-        """Start it. *beat* is called on it each second: a body that blocks the loop stops that."""
+        """Start it. *beat* is called on it each second, unless a body blocks the loop."""
         self._loop = asyncio.new_event_loop()
         self._cut = asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, name="sedano-event-loop", daemon=True)
@@ -44,7 +44,7 @@ class StandingLoop:
         return asyncio.run_coroutine_threadsafe(all_of(waiting, execution, batch, finished, self._cut), self._loop).result()
 
     def cut(self) -> None:
-        """Cancel the bodies that run, and those that would begin."""
+        """Cancel the running bodies, and those that would begin."""
         self._loop.call_soon_threadsafe(self._cut.set)
 
     def end_revoked(self, context: TaskContext) -> bool:

@@ -1,14 +1,14 @@
-"""The check of a task right before its body starts: may it still start?
+"""The check of a task right before its body starts.
 
 The bodies of a batch that run one after the other begin long after their messages were let in. The conditions of the intake are checked
 again:
 
 - each gate (`sedano.engine.gate`, `begin`), before each body: no I/O. Among them are its expiry, and its circuit: the ends of earlier
   bodies of this batch count at once, in memory;
-- when a second has passed since the last look, the gates of **revocation** by id or header, and of **pauses**, judge by what is read anew:
-  one read of the control record, and one of the ledger for the batch.
+- when a second has passed since the last look, the gates of **revocation** by id or header, and of **pauses**, use newly read data: one
+read of the control record, and one of the ledger for the batch.
 
-A read without an answer leaves the known state. A job that may not begin any more ends or is deferred as at its intake.
+If a read fails, the known state stays. A job that may not begin any more ends or is deferred as at its intake.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from sedano.model import states
 from sedano.ports import Ports
 
 LOOK_S = 1.0
-"""Bodies that begin within so many seconds of a look need no other one."""
+"""Bodies that begin within this many seconds of a look need no other one."""
 
 
 class SecondLook:
-    """Looks at what one worker is about to begin. One batch at a time; its bodies may begin on several threads."""
+    """Checks the bodies that one worker is about to begin. One batch at a time; its bodies may begin on several threads."""
 
     def __init__(self, ports: Ports, membership: Membership, admission: Admission) -> None:
-        """Ask the gates of *admission*, which know what *membership* knows of the control record."""
+        """Use the gates of *admission*, which use the control record that *membership* has read."""
         self._ports, self._membership, self._admission = ports, membership, admission
         self._lock = threading.Lock()
         self._looked = 0.0
@@ -40,8 +40,8 @@ class SecondLook:
         self._revoked: set[str] = set()
 
     def begin(self, ready: Sequence[tuple[Held, Arguments]]) -> None:
-        """Begin with the jobs that were *ready* to run just now. The control record of an earlier look of the batch holds for its later
-        rounds too: their messages were let in before it.
+        """Begin with the jobs that are now *ready* to run. The control record of an earlier look applies to later rounds of the batch too,
+        because their messages were admitted before it.
         """
         control = self._membership.control
         self._fresh = self._fresh and bool(control.paused or control.revoked)
@@ -49,11 +49,11 @@ class SecondLook:
         self._revoked.clear()
 
     def due(self, now: float) -> bool:
-        """Return whether the stores must be asked before a body begins at *now*."""
+        """Return whether the stores must be read before a body begins at *now*."""
         return not 0.0 <= now - self._looked < LOOK_S
 
     def ask(self, now: float) -> None:
-        """Ask the stores what has changed."""
+        """Read the changes from the stores."""
         with self._lock:
             if not self.due(now):
                 return
@@ -69,7 +69,7 @@ class SecondLook:
             self._revoked = {task_id for task_id, record in records.items() if record.asked or record.state == states.REVOKED}
 
     def at(self, job: Job, now: float) -> Stillborn | Later | None:
-        """Return why the body of *job* must not begin at *now*, as far as is known; None when it may."""
+        """Return why the body of *job* must not begin at *now*, by the known state; None if it may."""
         anew = self._revoked if self._fresh else None
         for gate in self._admission.beginning:
             why = gate.begin(job, now, anew)

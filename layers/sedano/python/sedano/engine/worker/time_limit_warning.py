@@ -1,8 +1,8 @@
-"""A warning before a function's time limit ends the bodies that still run: nothing in the process can speak after that.
+"""A warning before a function's time limit ends the bodies that still run, because the process cannot log anything after that.
 
 At `WARNED_AT` of the invocation's time each body that has begun and not ended is logged with its task. One thread watches for the whole
-life of the process. It sleeps for as long as the earliest limit of an invocation that may begin meanwhile allows, so an invocation costs
-two assignments, and one that ends in time causes nothing.
+life of the process. It sleeps as long as the earliest possible limit of an invocation that begins meanwhile allows, so an invocation costs
+two assignments, and an invocation that ends in time causes no wake-up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sedano.ports import Clock, Telemetry
 WARNED_AT = 0.8
 """The part of an invocation's time after which bodies that still run are logged."""
 SHORTER = 0.9
-"""An invocation with so much less time than any before needs a watch that looks sooner."""
+"""An invocation whose time is below this share of the shortest one before needs an earlier check."""
 ENDING = "a task still runs at 80 % of its function's time limit; it is ended with the function and runs again"
 
 
@@ -24,7 +24,7 @@ class Overtime:
     """Watches the invocations of one worker, one at a time. *running*: the bodies that have not ended."""
 
     def __init__(self, running: Callable[[], Iterable[TaskContext]], clock: Clock, telemetry: Telemetry) -> None:
-        """Watch nothing yet."""
+        """Start without an invocation."""
         self._running, self._clock, self._telemetry = running, clock, telemetry
         self._invocation: tuple[float, float] | None = None
         self._shortest = float("inf")
@@ -41,7 +41,7 @@ class Overtime:
         self._invocation = None
 
     def look(self) -> float:
-        """Log what still runs, if it is time to; return the seconds after which to look again."""
+        """Log bodies that still run, if it is time to; return the seconds until the next check."""
         invocation, pause = self._invocation, WARNED_AT * self._shortest
         if invocation is None:
             return pause

@@ -1,18 +1,18 @@
-"""Time limits of bodies, soft and hard, by Celery's names, as far as a process allows that other tasks run in as well.
+"""Time limits of bodies, soft and hard, by Celery's names, as far as possible in a process that also runs other tasks.
 
 - **soft**: `SoftTimeLimitExceeded` is raised inside a `def` body, once; an `async def` body is cancelled, once. Either may clean up and
-  return; one that lets it pass has failed, and is tried again by its policy.
-- **hard**: the body is ended by what ``except Exception`` does not catch, again every second until it goes; an async one is cancelled once
-  more. The task has failed for good (`TimeLimitExceeded`), whatever the body returns afterwards; what it published is not sent.
-- A body that does not yield, because it is in a long call of C, cannot be ended without the process and the tasks beside it. A second after
-  its hard limit the failure is recorded from beside it, under its claim: callers that wait see it in time, and the fence refuses a later
-  record of the body. The follow-ups of the failure are published when the body ends, or when its message is delivered again because Lambda
+return; a body that does not catch it has failed, and is retried by its policy.
+- **hard**: an exception that ``except Exception`` does not catch is raised in the body, again every second until it ends; an async one is
+cancelled once more. The task has finally failed (`TimeLimitExceeded`), whatever the body returns afterwards; its publications are not sent.
+- A body inside a long call of C code cannot be ended without ending the process and its other tasks. A second after its hard limit another
+thread records the failure, under its claim: waiting callers see it in time, and the fence refuses a later record of the body. The
+follow-ups of the failure are published when the body ends, or when its message is delivered again because Lambda
   ended the process.
 
-How a thread is met: the main one by a signal, which also ends what waits for the system (a sleep, a socket); any other by an asynchronous
-exception, which it meets at its next step of Python code, so that a long wait ends before it does. Python drops either where it can raise
-nothing, in the callback of a weak reference or in `__del__`, and reports it to `sys.unraisablehook`: the thread is met again from there.
-Loaded with the first limit.
+How a thread is interrupted: the main thread by a signal, which also ends system calls that wait (a sleep, a socket); any other thread by an
+asynchronous exception, which is raised at its next step of Python code, so a long wait ends first. Python drops either where it cannot
+raise, in the callback of a weak reference or in `__del__`, and reports it to `sys.unraisablehook`, from which the thread is interrupted
+again. Loaded with the first limit.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 AGAIN_S = 1.0
-"""The seconds after which a body that did not go is met again, and its failure recorded from beside it."""
+"""The seconds after which a body that did not end is interrupted again, and its failure is recorded by another thread."""
 
 
 class HardLimit(BaseException):
-    """Ends a body at its hard limit; no `Exception`, so that a body that handles every failure does not handle this."""
+    """Ends a body at its hard limit; not an `Exception`, so that a body that handles every failure does not catch it."""
 
 
 DROPPED_S = 0.001
-"""The seconds after which a thread is met again that Python kept from seeing what it met: a callback ends meanwhile."""
+"""The seconds after which a thread is interrupted again if Python dropped the exception; a callback ends meanwhile."""
 
 
 class _Hook:
-    """`sys.unraisablehook` once bodies are watched: reports to a thread's watch what Python dropped there, to the hook before it the rest.
+    """`sys.unraisablehook` once bodies are watched: reports dropped exceptions to the thread's watch, and the rest to the previous hook.
 
-    Python calls it at any step of any thread, in the middle of a lock too: it takes none.
+    Python calls it at any step of any thread, even while a lock is held, so it takes no lock.
     """
 
     def __init__(self, before: Callable[[UnraisableHookArgs], Any]) -> None:
-        """Report to *before* what is not a watch's."""
+        """Report exceptions of no watch to *before*."""
         self._before = before
 
     def __call__(self, unraisable: UnraisableHookArgs) -> None:
@@ -67,14 +67,14 @@ class _Hook:
 
 
 _WATCHES: list[Watch] = []
-"""The watches that may meet a thread now, the innermost of a thread last."""
+"""The watches that may interrupt a thread now, the innermost of a thread last."""
 
 
 class Watch:
-    """Watches one body: a thread beside it that meets the body's thread when a limit is over.
+    """Watches one body: another thread interrupts the body's thread when a limit has passed.
 
-    *hard_met*: the body was met at its hard limit. *overdue* is called once when the body did not go at its hard limit. *meets*: False
-    leaves the body alone and only calls *overdue*, for a body that is ended in another way.
+    *hard_met*: the body was interrupted at its hard limit. *overdue* is called once if the body did not end at its hard limit. *meets*:
+        False does not interrupt the body and only calls *overdue*, for a body that is ended in another way.
     """
 
     def __init__(self, limits: TimeLimits, overdue: Callable[[], None], *, meets: bool = True) -> None:
@@ -101,10 +101,10 @@ class Watch:
         self._begun.set()  # only now: what meets this thread must not meet it while it starts another
 
     def close(self) -> None:
-        """Stop watching: nothing meets this thread any more once it returns.
+        """Stop watching: after this returns, the thread is not interrupted any more.
 
-        An exception that the watch has asked for, and that this thread has not met yet, is met here: Python looks for it at each call.
-        `PyThreadState_SetAsyncExc(thread, NULL)`, which takes it back, leaves a flag of the interpreter set for good: on Python 3.11 the
+        A pending exception that the watch has requested is raised here, because Python checks for it at each call.
+        `PyThreadState_SetAsyncExc(thread, NULL)`, which cancels it, leaves a flag of the interpreter set permanently: on Python 3.11 the
         next function that a debugger, a profiler or coverage traces then never begins, and 3.12 runs at half its speed.
         """
         while True:
@@ -121,7 +121,7 @@ class Watch:
             return
 
     def check(self, seconds: float) -> None:
-        """Raise what the body has not met yet, *seconds* after it began: its checkpoints ask this."""
+        """Raise a limit that has passed *seconds* after the body began and was not raised yet; called by the body's checkpoints."""
         if self._limits.hard is not None and seconds >= self._limits.hard:
             raise HardLimit
         if self._limits.soft is not None and seconds >= self._limits.soft and not self._soft_met:
@@ -129,7 +129,8 @@ class Watch:
             raise SoftTimeLimitExceeded
 
     def dropped(self, thread: int, what: type[BaseException]) -> bool:
-        """Return whether this watch had *thread* meet *what*, which Python dropped there; the thread is met again unless its body ended."""
+        """Return whether this watch raised *what* in *thread*, where Python dropped it; the thread is interrupted again unless its body
+        ended."""
         if thread != self._thread or what is not self._met_with:
             return False
         if not self._over:
@@ -153,7 +154,8 @@ class Watch:
             self._meet(HardLimit)
 
     def _closes_within(self, seconds: float | None) -> bool:
-        """Return whether the watch is closed within *seconds*; None: wait until it is. Meanwhile meet the thread again where it must be."""
+        """Return whether the watch is closed within *seconds*; None: wait until it is. Meanwhile interrupt the thread again if
+        necessary."""
         until = None if seconds is None else time.monotonic() + seconds
         while True:
             try:
@@ -168,7 +170,7 @@ class Watch:
                     self._send(news)
 
     def _meet(self, with_what: type[BaseException]) -> None:
-        """Have the body's thread raise *with_what*, unless the body has ended or met it at a checkpoint."""
+        """Raise *with_what* in the body's thread, unless the body has ended or a checkpoint has raised it."""
         with self._lock:
             if self._over or not self._meets or (with_what is SoftTimeLimitExceeded and self._soft_met):
                 return
@@ -190,7 +192,7 @@ class Watch:
 
 
 def _raise_in(thread: int, what: type[BaseException]) -> None:
-    """Have *thread* raise *what* at its next step of Python code."""
+    """Raise *what* in *thread* at its next step of Python code."""
     import ctypes
 
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(what))
@@ -202,7 +204,7 @@ class Limited:
     hard_limit = HardLimit
 
     def __init__(self, limits: TimeLimits, clock: Clock, context: TaskContext, late: Callable[[Run], None]) -> None:
-        """Begin to measure; the checkpoints of *context* know the limits as well."""
+        """Begin to measure; the checkpoints of *context* check the limits too."""
         self.limits, self._clock, self._context, self._late = limits, clock, context, late
         self._began = clock.monotonic()
         self._watch, self._asks = Watch(limits, self._overdue), context.checkpoint
@@ -231,7 +233,7 @@ class Limited:
             return
 
     def again(self) -> None:
-        """Begin the limits anew, on the body's thread, as a map asks between its calls; end it when a call was over its hard one."""
+        """Restart the limits, on the body's thread, between two calls of a map; end the body if a call exceeded its hard limit."""
         self._watch.close()
         if self._is_over():
             raise HardLimit
@@ -239,7 +241,7 @@ class Limited:
         self._watch.begin()
 
     def beside(self) -> Watch:
-        """Return a watch that leaves the body alone, for one that is ended in another way: an async one."""
+        """Return a watch that does not interrupt the body, for an async one, which is ended in another way."""
         return Watch(self.limits, self._overdue, meets=False)
 
     def softly(self) -> Run:
@@ -247,7 +249,7 @@ class Limited:
         return Run(error=ErrorRecord(SoftTimeLimitExceeded.__name__, str(SoftTimeLimitExceeded())))
 
     def settled(self, run: Run) -> Run:
-        """Return *run* as it counts: an end after the hard limit is a failure."""
+        """Return the final form of *run*: an end after the hard limit is a failure."""
         return self.ended() if self._is_over() else run
 
     def _is_over(self) -> bool:
@@ -255,7 +257,7 @@ class Limited:
         return self._watch.hard_met or (hard is not None and self._clock.monotonic() - self._began >= hard)
 
     def ended(self) -> Run:
-        """Return the run of the body at its hard limit; what it published is not sent."""
+        """Return the run of the body at its hard limit; its publications are not sent."""
         self._context.outbox.clear()
         self._context.added.clear()
         return _failure(self.limits)

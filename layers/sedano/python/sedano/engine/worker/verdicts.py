@@ -1,4 +1,4 @@
-"""The judge step: from what a body did to what is recorded and what follows. The rule is pure (`sedano.model.ledger.outcome`)."""
+"""The judge step: from the run of a body to its record and follow-ups. The rule is pure (`sedano.model.ledger.outcome`)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Judging(NamedTuple):
     conducting: Conducting
 
     def judge(self, ran: Ran) -> Judged:
-        """Return the verdict on *ran*, what to record, and the stamped messages of its outbox.
+        """Return the verdict on *ran*, the record to write, and the stamped messages of its outbox.
 
         Raises:
-            Unavailable: a large result or outbox cannot be kept now.
+            Unavailable: a large result or outbox cannot be stored now.
         """
         verdict = self._verdict(ran)
         posted: Sequence[Addressed] = ()
@@ -47,7 +47,7 @@ class Judging(NamedTuple):
         return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
 
     def released(self, claimed: TaskRecord) -> Outcome:
-        """Return the outcome that lets go of a claim whose body did not begin, or does not end: the attempt may be claimed again."""
+        """Return the outcome that releases a claim whose body did not begin or does not end: the attempt may be claimed again."""
         return Outcome(
             task_id=claimed.task_id, state=states.RETRY, nonce=claimed.nonce, fence=claimed.fence, message_id=claimed.message_id,
             attempt=claimed.attempt, clock=self.lamport.forward(), name=claimed.name, at=self.ports.clock.now(),
@@ -98,7 +98,7 @@ class Judging(NamedTuple):
 
 
 def write(ports: Ports, ran: Ran, outcome: Outcome) -> RecordAnswer | EffectRefused:
-    """Record *outcome*; with the effects of *ran*, where it has some and succeeded."""
+    """Record *outcome*; with the effects of *ran*, if it has some and succeeded."""
     claimed = ran.held.record is not None
     if ran.effects and outcome.state == states.SUCCESS:
         return ports.effects.record(outcome, ran.effects, claimed=claimed)
