@@ -250,7 +250,7 @@ def needy(what: int) -> None:
     ("declare", "words"),
     [
         (lambda app: app.boot(coroutine), "an async function; write `def`, or declare it with @app.service"),
-        (lambda app: app.boot(needy), "it is called without arguments, and needs what"),
+        (lambda app: app.boot(needy), "it is called without arguments but requires what"),
         (lambda app: app.boot(lambda: None), "has no name; declare a function with `def`"),
         (lambda app: app.boot(name="")(lambda: None), "has no name"),
         (lambda app: app.boot(7), "7 cannot be called"),

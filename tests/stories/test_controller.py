@@ -227,9 +227,9 @@ def test_a_memo_of_another_version_stops_the_round_and_says_so(world: testing.Wo
 @pytest.mark.parametrize(
     ("queue", "options", "message"),
     [
-        ("mail", {}, "'mail' is none of this app's queues"), ("default", {"least": 1}, "1 to 1000 invocations"),
+        ("mail", {}, "'mail' is not one of this app's queues"), ("default", {"least": 1}, "1 to 1000 invocations"),
         ("default", {"most": 2_000}, "2 to 2000"), ("default", {"speed": 1}, "speed: not an option of a budget"),
-        ("default", {"strategy": "fast"}, "strategy: 'fast' is none; known by name are cep, tracking"),
+        ("default", {"strategy": "fast"}, "strategy: 'fast' is not a strategy; write one of cep, tracking"),
     ],
 )  # fmt: skip
 def test_a_budget_that_cannot_be_honoured_is_named(queue: str, options: dict[str, Any], message: str) -> None:
@@ -237,7 +237,7 @@ def test_a_budget_that_cannot_be_honoured_is_named(queue: str, options: dict[str
         Sedano("k").budget(queue, **options)
     app = Sedano("k")
     app.budget("default")
-    with pytest.raises(OptionError, match="has one already"):
+    with pytest.raises(OptionError, match="already has one"):
         app.budget("default")
 
 

@@ -82,7 +82,7 @@ def test_a_task_reports_what_it_met_and_the_circuit_counts_it() -> None:
         assert waits.state == states.PENDING
         with pytest.raises(OptionError, match="no worker would receive"):
             weather.check.report(UNHEALTHY)
-        with pytest.raises(OptionError, match="'stormy' is none of its states"):
+        with pytest.raises(OptionError, match="'stormy' is not one of its states"):
             weather.check.report("stormy")
 
 
@@ -136,7 +136,7 @@ def test_a_task_that_the_event_of_a_check_cannot_call_does_not_subscribe(options
     check, task = app.health_check("sky", shared=True), app.task(name="weigh", **options)(body)
     with pytest.raises(OptionError, match=f"^{words}"):
         check.subscribe(task)
-    with pytest.raises(OptionError, match=r"only a shared one has an event that tasks can subscribe to; say shared=True"):
+    with pytest.raises(OptionError, match=r"only a shared one has an event that tasks can subscribe to; declare shared=True"):
         app.health_check("moon").subscribe(task)
 
 

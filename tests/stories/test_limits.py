@@ -243,7 +243,7 @@ def test_a_task_of_a_canvas_has_the_tenant_of_its_own_arguments_where_they_are_k
         world.drain()
         assert set(seen) == {("acme", "acme"), ("zeta", "zeta"), ("head", "head"), ("next", "next"), ("next", "said")}
         owed = own.task(name="owed", tenant="{order[customer]}")(lambda order: None)
-        with pytest.raises(ArgumentError, match=r"tenant: LookupError: .* finds no 'customer' in the arguments"):
+        with pytest.raises(ArgumentError, match=r"tenant: LookupError: .* needs 'customer', which the arguments do not have"):
             group(owed.s({}), owed.s({"customer": "acme"})).delay()
 
 

@@ -233,7 +233,7 @@ def test_a_queue_that_the_app_does_not_know_is_told_to_the_task_that_names_it(st
     processes = Processes(stage, shop.app)
     astray.delay()
     processes.drain()
-    assert told == [f"queue: 'nowhere' is none of this app's queues {shop.app.queues}; name it in Sedano(queues=…)"]
+    assert told == [f"queue: 'nowhere' is not one of this app's queues {shop.app.queues}; add it to Sedano(queues=…)"]
     assert shop.ran["add"] == 0
 
 

@@ -101,9 +101,9 @@ def test_a_message_that_cannot_be_sent_anew_is_held_back() -> None:
 
 
 def test_a_queue_that_the_app_does_not_have_is_refused(shop: Shop, processes: Processes) -> None:
-    with pytest.raises(OptionError, match="none of this app's queues"):
+    with pytest.raises(OptionError, match="not one of this app's queues"):
         shop.app.control.pause_queue("balk")
-    with pytest.raises(OptionError, match="none of this app's queues"):
+    with pytest.raises(OptionError, match="not one of this app's queues"):
         shop.app.control.resume_queue("balk")
 
 

@@ -232,12 +232,12 @@ def test_a_scheduler_whose_clock_was_set_back_repeats_nothing_and_loses_nothing(
         (lambda app, note: app.periodic(every(60), max_instances=1)(app.task(name="l", delivery="at_least_once")(print)), "l is delivered"),
         (lambda app, note: app.periodic(every(60), coalesce="yes")(note), "coalesce: 'yes'"),
         (lambda app, note: app.periodic(every(60), queue="mail")(note), "write options of the task in @app.task"),
-        (lambda app, note: app.periodic(every(60), queue="mail")(lambda: None), "queue: 'mail' is none"),
+        (lambda app, note: app.periodic(every(60), queue="mail")(lambda: None), "queue: 'mail' is not one"),
         (lambda app, note: [app.periodic(every(60))(note), app.periodic(every(9))(note)], "'note' is declared twice"),
         (lambda app, note: app.schedules.add("x", every(9), chain(note.s(), note.s())), "a canvas is published by a task"),
         (lambda app, note: app.schedules.add("x", every(9), note.s().set(countdown=3)), "countdown: has no meaning"),
         (lambda app, note: app.schedules.add("x", every(9), note.s().set(expires=BEGAN)), "give seconds, counted from"),
-        (lambda app, note: app.schedules.add("x", every(9), note.s().set(queue="mail")), "queue: 'mail' is none"),
+        (lambda app, note: app.schedules.add("x", every(9), note.s().set(queue="mail")), "queue: 'mail' is not one"),
         (lambda app, note: app.schedules.add("", every(9), note), "name: '' is not 1 to 256"),
         (lambda app, note: app.schedules.edit("x", timetable=every(9)), "no schedule 'x'"),
         (lambda app, note: app.schedules.pause("x"), "no schedule 'x'"),
@@ -258,5 +258,5 @@ def test_arguments_that_do_not_fit_are_refused_where_they_are_declared(diary: Di
         diary.app.periodic(every(60), args=(1, 2, 3))(diary.note)
     with pytest.raises(ArgumentError, match="has no parameter 'colour'"):
         diary.app.periodic(every(60), moment="colour")(diary.note)
-    with pytest.raises(TooLarge, match="pass their key"):
+    with pytest.raises(TooLarge, match="pass a key"):
         diary.app.periodic(every(60), args=("x" * 20_000,))(diary.note)

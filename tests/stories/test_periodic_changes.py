@@ -23,7 +23,7 @@ def test_what_is_added_at_run_time_runs_from_its_first_moment_on(diary: Diary):
         assert diary.app.schedules.add("soon", every(5), diary.note.s("soon")) == added
         here.elapse(53)
         assert diary.at == [*range(10, 61, 5)]
-        with pytest.raises(OptionError, match="there is a schedule 'soon'; edit it"):
+        with pytest.raises(OptionError, match="the schedule 'soon' already exists; edit it"):
             diary.app.schedules.add("soon", every(6), diary.note.s("soon"))
 
 
@@ -95,9 +95,9 @@ def test_an_edit_at_run_time_stands_until_the_declaration_changes(diary: Diary):
         diary.app.schedules.edit("note", timetable=every(30))
         here.elapse(60)
         assert diary.at == [60, 90, 120]
-        with pytest.raises(OptionError, match="declared in code; take it out there, or pause it"):
+        with pytest.raises(OptionError, match="declared in code; remove the declaration, or pause it"):
             diary.app.schedules.remove("note")
-        with pytest.raises(OptionError, match="declared in code; give another name, or edit that one"):
+        with pytest.raises(OptionError, match="declared in code; give another name, or edit the existing one"):
             diary.app.schedules.add("note", every(5), diary.note)
 
 

@@ -159,7 +159,7 @@ def test_what_lies_in_a_queue_is_revoked_by_the_queues_name_until_it_is_restored
     assert shop.app.control.explain(doomed.id).sentence.endswith("TaskRevoked: revoked by queue=bulk")
     control = shop.app.control
     for revoke in (lambda: control.revoke_by_header("queue", "bluk"), lambda: control.revoke_by_stamped_headers({"queue": "bluk"})):
-        with pytest.raises(OptionError, match="queue: 'bluk' is none of this app's queues"):
+        with pytest.raises(OptionError, match="queue: 'bluk' is not one of this app's queues"):
             revoke()
     assert control.restore_by_header("queue", "bulk") == set()
     stage.pass_time(60.0)

@@ -124,7 +124,7 @@ def test_a_task_that_is_declared_after_the_package_was_included_is_in_the_app_to
     late = package.shared.task(name="pack.late")(lambda: "late")
     with testing.world(app):
         assert late.delay().get() == "late"
-    with pytest.raises(OptionError, match="'mail' is none of this app's queues"):
+    with pytest.raises(OptionError, match="'mail' is not one of this app's queues"):
         package.shared.task(name="pack.mail", queue="mail")
 
 
@@ -165,7 +165,7 @@ def test_limits_circuits_batches_periodic_tasks_and_events_work_as_for_tasks_of_
 
 def test_a_queue_that_the_app_does_not_have_is_refused_and_nothing_is_included(package: Package) -> None:
     app = Sedano("shop")
-    with pytest.raises(OptionError, match=r"include: the shared task pack\.who: queue: 'slow' is none of this app's queues"):
+    with pytest.raises(OptionError, match=r"include: the shared task pack\.who: queue: 'slow' is not one of this app's queues"):
         app.include(package.shared)
     assert not [name for name in app.registry.tasks if name.startswith("pack.")]
     with pytest.raises(ConfigurationError, match="no app includes"):

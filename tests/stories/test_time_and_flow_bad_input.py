@@ -229,5 +229,5 @@ def test_an_edited_schedule_that_already_fired_runs_what_is_to_come_and_nothing_
 
 @pytest.mark.parametrize("command", ["pause", "resume"])
 def test_a_pause_of_an_unknown_queue_is_an_error_that_names_the_queues_there_are(app: Sedano, command: str) -> None:
-    with testing.world(app), pytest.raises(OptionError, match=r"queue: 'mial' is none of this app's queues \('default', 'orders.fifo'\)"):
+    with testing.world(app), pytest.raises(OptionError, match=r"'mial' is not one of this app's queues \('default', 'orders.fifo'\)"):
         getattr(app.control, command)(queue="mial")

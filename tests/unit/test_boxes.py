@@ -206,7 +206,7 @@ def test_an_environment_has_the_workers_credentials_only_if_its_box_says_so() ->
         (["node"], {"bind": True}, "bind: a boxed task has no such option"),
         (["node"], {"batch": (10, 5)}, "batch: a boxed task has no such option; give a list to one call"),
         (["node"], {"memry": "512M"}, "memry: not an option of a boxed task; known are function, pool, memory"),
-        (["node"], {"queue": "absent"}, "queue: 'absent' is none of this app's queues"),
+        (["node"], {"queue": "absent"}, "queue: 'absent' is not one of this app's queues"),
     ],
 )
 def test_a_declaration_that_cannot_be_honoured_is_refused_with_the_remedy(command: Any, options: dict[str, Any], why: str) -> None:

@@ -25,9 +25,9 @@ def declared(**options):
     [
         ({"quue": "slow"}, "quue: not an option of a task; known are name, queue, "),
         ({"countdown": 3}, "countdown: not an option of a task"),
-        ({"queue": "slow"}, r"queue: 'slow' is none of this app's queues \('default',\); name it in Sedano\(queues=…\)"),
-        ({"queue": None}, "queue: None is none of this app's queues"),
-        ({"delivery": "twice"}, "delivery: 'twice' is none of claimed, record_once, at_least_once"),
+        ({"queue": "slow"}, r"queue: 'slow' is not one of this app's queues \('default',\); add it to Sedano\(queues=…\)"),
+        ({"queue": None}, "queue: None is not one of this app's queues"),
+        ({"delivery": "twice"}, "delivery: 'twice' is not one of claimed, record_once, at_least_once"),
         ({"retry": 3}, r"retry: 3 is not a retry policy; give a sedano.Retry\(…\), or False for no retries"),
         ({"ignore_result": "no"}, "ignore_result: 'no' is neither True nor False"),
         ({"expires": "5"}, "expires: '5' is not a number of seconds above 0"),
@@ -63,7 +63,7 @@ async def yields_later():
 
 @pytest.mark.parametrize("function", [yields, yields_later])
 def test_a_generator_is_no_task(function):
-    with pytest.raises(OptionError, match=f"^task .*{function.__name__}: a generator has no one result"):
+    with pytest.raises(OptionError, match=f"^task .*{function.__name__}: a generator has no single result"):
         Sedano("shop").task(function)
 
 
@@ -74,7 +74,7 @@ def test_what_is_no_function_is_no_task(thing):
 
 
 def test_one_text_is_not_taken_for_names_of_queues():
-    with pytest.raises(OptionError, match=r"^queues: 'default' is one text"):
+    with pytest.raises(OptionError, match=r"^queues: 'default' is one string"):
         Sedano("shop", queues="default")
 
 

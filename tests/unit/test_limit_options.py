@@ -26,29 +26,29 @@ def loose() -> None:
     [
         ({"rate": "-1/s"}, "rate: '-1/s' is not a rate"),
         ({"rate": "0/m"}, "concurrency=0"),
-        ({"burst": 3}, "burst: says nothing without rate="),
+        ({"burst": 3}, "burst: has no effect without rate="),
         ({"rate": "1/s", "per": "queue"}, "per='worker'"),
         ({"rate": "1/s", "key": "{user_id}"}, "'user_id' is not a parameter"),
         ({"rate": "1/s", "key": "{n.real}"}, "'n.real' is not a parameter"),
-        ({"rate": "1/s", "key": "{n"}, "write a brace that is meant as one twice"),
+        ({"rate": "1/s", "key": "{n"}, "write a literal brace twice"),
         ({"rate": "1/s", "key": 7}, "neither a text"),
-        ({"rate": "1/s", "delivery": "at_least_once"}, "only a claimed one can be limited"),
+        ({"rate": "1/s", "delivery": "at_least_once"}, "only a claimed task can be limited"),
         ({"concurrency": -1}, "concurrency: -1 is not a whole number from 0"),
         ({"concurrency": True}, "concurrency: True"),
         ({"concurrency": 1_001}, "1000"),
         ({"concurrency": Range(3, 2, len)}, "low <= high"),  # type: ignore[arg-type]
         ({"concurrency": Range(1, 2, 3)}, "function without arguments"),  # type: ignore[arg-type]
-        ({"concurrency_key": "{n}"}, "says nothing without concurrency="),
-        ({"concurrency": 2, "singleton": True}, "a singleton runs one at a time already"),
-        ({"priority": "low"}, "'default-low', which is none of this app's"),
+        ({"concurrency_key": "{n}"}, "has no effect without concurrency="),
+        ({"concurrency": 2, "singleton": True}, "a singleton already runs one at a time"),
+        ({"priority": "low"}, "'default-low', which is not one of this app's"),
         ({"priority": 3}, "is not the name of a band"),
-        ({"serial_key": "{n}"}, "'default' keeps no order; give queue='orders.fifo'"),
+        ({"serial_key": "{n}"}, "'default' keeps no order; use a FIFO queue"),
         ({"debounce": "soon"}, "write '30s'"),
         ({"debounce": 0}, "not a time above 0"),
         ({"batch": (2, 1), "bind": True}, "bind: a batch of calls"),
         ({"batch": 100}, "(100, '5s')"),
         ({"batch": (1, 5)}, "from 2 to 1000"),
-        ({"batch": (10, 5), "rate": "1/s"}, "batch: cannot go with rate="),
+        ({"batch": (10, 5), "rate": "1/s"}, "batch: cannot be combined with rate="),
     ],
 )
 def test_what_cannot_be_honoured_says_what_to_do(options: dict[str, Any], told: str) -> None:
@@ -107,9 +107,9 @@ def test_control_refuses_what_is_no_time_limit(soft: Any, hard: Any, told: str) 
 
 def test_control_knows_the_tasks_that_can_be_limited() -> None:
     with testing.world(app):
-        with pytest.raises(OptionError, match="none of this app's tasks"):
+        with pytest.raises(OptionError, match="not one of this app's tasks"):
             app.control.rate_limit("unknown", "1/s")
-        with pytest.raises(OptionError, match="none of this app's tasks"):
+        with pytest.raises(OptionError, match="not one of this app's tasks"):
             app.control.time_limit("unknown", 1)
         with pytest.raises(OptionError, match="delivered at_least_once"):
             app.control.concurrency("loose", 1)

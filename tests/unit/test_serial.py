@@ -64,17 +64,17 @@ def test_every_key_travels_and_two_keys_stay_two(key: str) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"queue": "orders.fifo"}, "say within which: serial_key='{order_id}'"),
-        ({"serial_key": "{n}"}, "'default' keeps no order; give queue='orders.fifo'"),
+        ({"queue": "orders.fifo"}, "name the key: serial_key='{order_id}'"),
+        ({"serial_key": "{n}"}, "'default' keeps no order; use a FIFO queue"),
         ({"queue": "orders.fifo", "serial_key": "{m}"}, "'m' is not a parameter of the task"),
         ({"queue": "orders.fifo", "serial_key": 7}, "neither a text"),
-        ({"queue": "orders.fifo", "serial_key": "{n}", "tenant": "{n}"}, "tenant: cannot go with serial_key=: on a FIFO queue"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "tenant": "{n}"}, "tenant: cannot be combined with serial_key=: on a FIFO queue"),
         ({"queue": "orders.fifo", "serial_key": "{n}", "priority": "high"}, "no order between two bands"),
-        ({"queue": "orders.fifo", "serial_key": "{n}", "rate": "1/s"}, "rate: cannot go with serial_key=: a call that waits"),
-        ({"queue": "orders.fifo", "serial_key": "{n}", "debounce": 1}, "debounce: cannot go"),
-        ({"queue": "orders.fifo", "serial_key": "{n}", "batch": (2, 1)}, "batch: cannot go"),
-        ({"queue": "orders.fifo", "serial_key": "{n}", "delivery": "record_once"}, "only a claimed one runs in order"),
-        ({"queue": "third.fifo", "serial_key": "{n}"}, "none of this app's queues"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "rate": "1/s"}, "rate: cannot be combined with serial_key=: a call that waits"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "debounce": 1}, "debounce: cannot be combined"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "batch": (2, 1)}, "batch: cannot be combined"),
+        ({"queue": "orders.fifo", "serial_key": "{n}", "delivery": "record_once"}, "only a claimed task runs in order"),
+        ({"queue": "third.fifo", "serial_key": "{n}"}, "not one of this app's queues"),
     ],
 )
 def test_what_cannot_run_in_order_is_refused_where_it_is_declared(options: dict[str, Any], told: str) -> None:
@@ -90,7 +90,7 @@ def test_what_cannot_run_in_order_is_refused_where_it_is_declared(options: dict[
 @pytest.mark.parametrize(
     ("publish", "told"),
     [
-        (lambda: ship.apply_async((1,), countdown=5), "who waits for a moment would hold up all behind it"),
+        (lambda: ship.apply_async((1,), countdown=5), "a message that waits would delay all messages behind it"),
         (lambda: ship.apply_async((1,), tenant="north"), "tenant: on a FIFO queue the key takes the field that holds the tenant"),
         (lambda: ship.apply_async((1,), queue="default"), "'default' keeps no order; leave the queue out"),
         (lambda: send.apply_async((1,), queue="orders.fifo"), "send is declared without serial_key="),
@@ -101,8 +101,8 @@ def test_what_cannot_run_in_order_is_refused_where_it_is_declared(options: dict[
         (lambda: ship.s(1).election(), "the worker that wins publishes it in none"),
         (lambda: Bought.subscribe(ship), "events have no order"),  # type: ignore[attr-defined]
         (lambda: APP.periodic(every(hours=1), args=(1,))(ship), "a schedule publishes the periodic task in none"),
-        (lambda: APP.control.rate_limit("ship", "1/s"), "keeps order and cannot step aside for a slot"),
-        (lambda: Sedano("first", queues=("orders.fifo", "default")), "name one that keeps none before it"),
+        (lambda: APP.control.rate_limit("ship", "1/s"), "keeps order and cannot be requeued"),
+        (lambda: Sedano("first", queues=("orders.fifo", "default")), "put one that keeps none before it"),
     ],
 )
 def test_what_cannot_be_published_in_order_says_what_to_do(publish: Any, told: str) -> None:

@@ -47,14 +47,14 @@ class Booting:
             function: the function, when the decorator has no options.
             name: the step's name; by default the function's.
             after: the names of the steps that must have started before it; they may be declared later.
-            optional: a failure degrades the process instead of refusing to start it: the steps that name it in `after` are blocked,
-                tasks run, and it is tried again between batches.
-            timeout: the seconds for which the process waits for its start, and for its stop (at most 900); by default without a limit.
+            optional: if it fails, the process starts in a degraded state: tasks run, the steps that name it in `after` are blocked, and it
+                is tried again between batches.
+            timeout: how long (s) the process waits for its start, and for its stop (at most 900); by default without a limit.
             attempts: how often it is tried, with pauses of 1, 2, 4 … 300 s between the tries (1 to 100); by default 5 for an optional
                 step, and 1 for a mandatory one.
 
         Raises:
-            OptionError: an option cannot be honoured, the name is taken, or steps wait for one another.
+            OptionError: an option cannot be honoured, the name is taken, or steps depend on one another in a cycle.
         """
         from sedano.api.boot_declaration import declare_step
 

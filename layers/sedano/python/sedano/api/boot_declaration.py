@@ -65,4 +65,4 @@ def _without_arguments(function: Callable[[], Any], what: str) -> None:
         return
     needed = [one.name for one in found if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     if needed:
-        raise OptionError(f"{what}: it is called without arguments, and needs {', '.join(needed)}; remove them or give them defaults")
+        raise OptionError(f"{what}: it is called without arguments but requires {', '.join(needed)}; remove them or give them defaults")

@@ -59,7 +59,7 @@ def plan_of(
 
 
 def permitted(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the options that a boxed task has as every task has them.
+    """Return the options of a boxed task that every task has.
 
     Raises:
         OptionError: one is unknown, or has no meaning for a box.
@@ -74,16 +74,16 @@ def permitted(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class BoxBody:
-    """The body of a boxed task, in every process that declares it; the first call makes its pool."""
+    """The body of a boxed task. Every process that declares the task has one; the first call makes its pool."""
 
     def __init__(self, plan: BoxPlan, registry: Registry) -> None:
-        """Load nothing yet: a program that only publishes needs no process."""
+        """Start no process yet: a program that only publishes needs none."""
         self._plan, self._registry = plan, registry
         self._pool: Pool | None = None
         self._calls: FunctionCalls | None = None
 
     def close(self) -> None:
-        """End its processes, if there are any; the next call begins anew."""
+        """End its processes, if there are any; the next call starts new ones."""
         self._calls = None
         if self._pool is not None:
             self._pool.close()
@@ -106,7 +106,7 @@ class BoxBody:
         return self._pool
 
     def _by_function(self) -> FunctionCalls | None:
-        """Return what calls the function; None where the deployment calls no functions, and the box has a command too."""
+        """Return the caller of the function; None if the deployment calls no functions and the box also has a command."""
         ports = self._registry.bound
         if self._calls is None and ports is not None and (has(ports.functions) or not self._plan.command):
             from sedano.engine.boxes.functions import FunctionCalls

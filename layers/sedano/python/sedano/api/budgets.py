@@ -1,4 +1,4 @@
-"""Budgets of queues as an app declares them, checked where they are written; see `Sedano.budget`."""
+"""The declaration of queue budgets, checked when they are declared; see `Sedano.budget`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sedano.model.cluster.controller import QueueBudget
 LEAST, MOST = 2, 1_000
 """The allowed maximum concurrency of an event source mapping (AWS)."""
 THREADS, THREADS_COOLDOWN_S = 10, 0.0
-"""The most threads of a worker unless more are asked for (CEP: more than ten of CPU-bound work slow each other down); an invocation
-is over before a cool-down would be."""
+"""The most threads of a worker unless more are asked for (CEP: more than ten of CPU-bound work slow each other down); an invocation ends
+before a cool-down would."""
 
 
 class Budgets(Protocol):
@@ -35,20 +35,20 @@ def budget_of(app: Budgets, queue: str, strategy: Strategy | Named, options: Map
     """Return the budget of *queue* under these *options*.
 
     Raises:
-        OptionError: one of them is unknown or cannot be honoured, or the queue has a budget.
+        OptionError: an option is unknown or cannot be honoured, or the queue already has a budget.
     """
     if queue not in app.queues:
-        raise OptionError(f"budget: {queue!r} is none of this app's queues {tuple(app.queues)}")
+        raise OptionError(f"budget: {queue!r} is not one of this app's queues {tuple(app.queues)}")
     if queue in app.registry.budgets:
-        raise OptionError(f"budget: the queue {queue} has one already")
+        raise OptionError(f"budget: the queue {queue} already has one; declare it once")
     budget = _budget({"least": LEAST, **options})
     if budget.least < LEAST or budget.most > MOST:
-        raise OptionError(f"budget: {budget.least} to {budget.most} invocations; an event source mapping takes {LEAST} to {MOST}")
+        raise OptionError(f"budget: {budget.least} to {budget.most} invocations are not within {LEAST} to {MOST}, the limits of AWS")
     return QueueBudget(budget, _strategy(strategy))
 
 
 def warned_threads(strategy: Strategy | Named, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
-    """Return the budget of a worker's threads, with a warning where more are asked for than CPU-bound work has a use for.
+    """Return the budget of a worker's threads; warn if it has more threads than CPU-bound work can use.
 
     Raises:
         OptionError: an option is unknown or cannot be honoured.
@@ -64,7 +64,7 @@ def warned_threads(strategy: Strategy | Named, options: Mapping[str, Any]) -> tu
 
 
 def threads_of(strategy: Strategy | Named, options: Mapping[str, Any]) -> tuple[Budget, Strategy]:
-    """Return the budget of a worker's threads, or of its coroutines, and the strategy by which it follows what waits.
+    """Return the budget of a worker's threads, or of its coroutines, and the strategy that adapts it to the waiting calls.
 
     Raises:
         OptionError: an option is unknown or cannot be honoured.
@@ -75,7 +75,7 @@ def threads_of(strategy: Strategy | Named, options: Mapping[str, Any]) -> tuple[
 def _strategy(asked: Strategy | Named) -> Strategy:
     found = NAMED.get(asked) if isinstance(asked, str) else asked
     if not callable(found):
-        raise OptionError(f"strategy: {asked!r} is none; known by name are {', '.join(NAMED)}, and a function of your own may decide")
+        raise OptionError(f"strategy: {asked!r} is not a strategy; write one of {', '.join(NAMED)}, or give a function")
     return found
 
 

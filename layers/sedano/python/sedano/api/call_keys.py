@@ -15,7 +15,7 @@ from sedano.model.tasks.parameters import Parameters
 
 
 def key_of(name: str, key: object, parameters: Parameters) -> Key:
-    """Return what turns arguments into the key that the option *name* describes: a text with parameters in braces, or a function.
+    """Return a function from arguments to the key that the option *name* describes: a text with parameters in braces, or a function.
 
     Raises:
         OptionError: it is neither of these, or names an unknown parameter of the task.
@@ -27,7 +27,7 @@ def key_of(name: str, key: object, parameters: Parameters) -> Key:
     try:
         fields = [field for _, field, _, _ in string.Formatter().parse(key) if field is not None]
     except ValueError as wrong:
-        raise OptionError(f"{name}: {key!r}: {wrong}; write a brace that is meant as one twice") from None
+        raise OptionError(f"{name}: {key!r}: {wrong}; write a literal brace twice") from None
     for field in fields:
         if re.search(r"\[['\"]", field):
             raise OptionError(f"{name}: {key!r}: write names in brackets without quotes, as in '{{order[id]}}'")
@@ -49,13 +49,13 @@ def _formatted(key: str, parameters: Parameters, args: Sequence[Any], kwargs: Ma
     try:
         return _Texts().vformat(key, (), bound.arguments)
     except LookupError as lacking:
-        raise LookupError(f"{key!r} finds no {lacking} in the arguments") from None
+        raise LookupError(f"{key!r} needs {lacking}, which the arguments do not have") from None
     except TypeError as wrong:
         raise LookupError(f"{key!r} is not in the arguments: {wrong}") from None
 
 
 class _Texts(string.Formatter):
-    """Writes texts as they are and everything else as JSON, so that 7 and "7" are two keys."""
+    """Writes strings as they are and other values as JSON, so that 7 and "7" are two keys."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return *value* as a part of a key."""

@@ -24,16 +24,16 @@ class Guarded(ABC):
     @property
     @abstractmethod
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     def health_check(self, name: str, *, states: Sequence[str] | None = None, every: float = 30.0, shared: bool = False) -> Check:
-        """Declare a health check, for the circuits of tasks: `web = app.health_check("web")`, then `@web` on functions that look.
+        """Declare a health check, for the circuits of tasks: `web = app.health_check("web")`, then `@web` on check functions.
 
         Args:
             name: the check's name.
-            states: what a look may find, from best to worst; by default the CEP's five.
-            every: seconds for which what was found holds.
-            shared: what one worker finds holds for all; otherwise each worker looks for itself.
+            states: the possible states, from best to worst; by default the CEP's five.
+            every: seconds for which a result is valid.
+            shared: the result of one worker applies to all; otherwise each worker checks for itself.
 
         Raises:
             OptionError: an option cannot be honoured, or another check has the name.
@@ -47,12 +47,12 @@ class Guarded(ABC):
 
         Args:
             queue: one of the app's command queues.
-            strategy: ``"cep"`` grows by the backlog, then exponentially, and rests longer after each change (Celery 5's design);
-                ``"tracking"`` has as many as there is work for; or a function of yours (`sedano.model.budgets.Strategy`).
-            options: see `sedano.model.budgets.Budget`; `least` is at least 2 and `most` at most 1 000, as Lambda has it.
+            strategy: ``"cep"`` grows by the backlog, then exponentially, and pauses longer after each change (Celery 5's design);
+                ``"tracking"`` follows the number of waiting messages; or your own function (`sedano.model.budgets.Strategy`).
+            options: see `sedano.model.budgets.Budget`; `least` is at least 2 and `most` at most 1 000, the limits of Lambda.
 
         Raises:
-            OptionError: an option cannot be honoured, or the queue has a budget.
+            OptionError: an option cannot be honoured, or the queue already has a budget.
         """
         from sedano.api.budgets import budget_of
 
@@ -62,11 +62,11 @@ class Guarded(ABC):
         self.registry.budgets[queue] = budget
 
     def threads(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
-        """Let each worker run its `def` bodies on threads, as many at once as wait in it, within a budget; without one they run in turn.
+        """Let each worker run its waiting `def` bodies on threads, within a budget; by default they run one after another.
 
         Args:
             strategy: as in `budget`.
-            options: see `sedano.model.budgets.Budget`: ``most`` is 10 unless it is given, as many as an invocation takes, ``cooldown`` 0 s.
+            options: see `sedano.model.budgets.Budget`: ``most`` is by default 10, the batch size of an invocation; ``cooldown`` is 0 s.
 
         Raises:
             OptionError: an option cannot be honoured.
@@ -76,9 +76,9 @@ class Guarded(ABC):
         self.registry.threads = warned_threads(strategy, options)
 
     def coroutines(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
-        """Let each worker run as many of its `async def` bodies at once as wait in it, within a budget; without one all of a batch.
+        """Limit by a budget how many `async def` bodies each worker runs at once; by default it runs all of a batch at once.
 
-        Those that have not begun when the invocation's time is over are given back, and not counted as tried.
+        Bodies that have not begun when the invocation's time is over are returned to the queue and do not count as attempts.
 
         Args:
             strategy: as in `budget`.

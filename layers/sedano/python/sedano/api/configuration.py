@@ -35,26 +35,27 @@ class Configured(ABC):
     @property
     @abstractmethod
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     def configure(self, cls: type[C], *, layers: Sequence[str]) -> Configuration[C]:
         """Declare the configuration of this app: *cls*, whose fields get their values from *layers*.
 
-        No layer is read now. A worker reads them before its boot steps, and does not start with values that are not valid; a program reads
-        them at the first call of what this returns. `current().config` is the version with which a body began.
+        No layer is read now. A worker reads them before its boot steps, and does not start with invalid values; a program reads them at the
+        first call of the returned function. `current().config` is the version with which a body began.
 
         Args:
-            cls: a dataclass with ``frozen=True``. Its fields are texts, numbers, truths, durations, members of an Enum, tuples of these,
-                or frozen dataclasses. A field with ``metadata=COLD`` changes only while no body runs; one with ``repr=False`` is secret.
-            layers: where the values are, a later one wins: ``module:shop.defaults``, ``toml:shop.toml``, ``env:SHOP_``,
-                ``ssm:/shop/`` (Parameter Store), ``appconfig:shop/prod/settings``, ``stage:`` (`sedano config set`).
+            cls: a dataclass with ``frozen=True``. Its fields are strings, numbers, booleans, durations, members of an Enum, tuples of
+                these, or frozen dataclasses. A field with ``metadata=COLD`` changes only while no body runs; one with ``repr=False`` is
+                secret.
+            layers: the sources of the values; a later one overrides an earlier one: ``module:shop.defaults``, ``toml:shop.toml``,
+                ``env:SHOP_``, ``ssm:/shop/`` (Parameter Store), ``appconfig:shop/prod/settings``, ``stage:`` (`sedano config set`).
 
         Returns:
-            what returns the version that holds, when it is called: inside a body the one with which that body began.
+            a function that returns the current version; inside a body, the version with which that body began.
 
         Raises:
-            OptionError: *cls* is not a frozen dataclass, a field has a type that no layer can give, a layer does not exist, or the app has
-                a configuration already.
+            OptionError: *cls* is not a frozen dataclass, a field has a type that no layer can give, a layer does not exist, or the app
+                already has a configuration.
         """
         from sedano.engine.configuration import Configuration
         from sedano.model.configuration.fields import fields_of

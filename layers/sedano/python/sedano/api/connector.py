@@ -18,21 +18,21 @@ DEPLOYMENT = (
 """Variables that name a deployment on AWS: where one is set, the environment decides."""
 
 AWS = "sedano.aws.deployment:connect"
-"""The function that an app names unless it names another one: it connects to the deployment that the environment describes."""
+"""The default function: it connects to the deployment that the environment describes."""
 
 
 class Connected(NamedTuple):
-    """The ports of a program, and whether it may store on disk messages that their queues do not take."""
+    """The ports of a program, and whether it may store messages on disk that the queues do not accept."""
 
     ports: Ports
     may_spool: bool
 
 
 def connected(reference: str) -> Connected:
-    """Return the ports that the function *reference* brings to a program.
+    """Return the ports that the function *reference* provides to a program.
 
-    Where that is `AWS` and the environment does not name a deployment, the `sedano dev` of the working directory is used, if one runs. Its
-    queues are a file of this machine, so nothing is gained by a second file for messages that they do not take.
+    If that is `AWS` and the environment does not name a deployment, the `sedano dev` of the working directory is used, if it runs. Its
+    queues are a file on this machine, so a second file for unaccepted messages would not help.
 
     Raises:
         ConfigurationError: the function is missing, it returns something else, or neither a deployment nor a `sedano dev` can be used.
@@ -64,7 +64,7 @@ def connector(reference: str) -> Callable[[], Any]:
 
 
 def brought(reference: str) -> Ports:
-    """Return the ports that the function *reference* brings.
+    """Return the ports that the function *reference* returns.
 
     Raises:
         ConfigurationError: the function is missing, or it returns something else.

@@ -1,12 +1,12 @@
 """`app.control`: look at the cluster, and change what runs in it, with Celery's names.
 
-    app.control.revoke(result.id)                       # before it runs; a running one is not tried again
-    app.control.revoke(result.id, terminate=True)       # a running one meets it at its next `current().check()`
+    app.control.revoke(result.id)                       # it will not run; a running task is not retried
+    app.control.revoke(result.id, terminate=True)       # a running task ends at its next `current().check()`
     app.control.revoke_by_header("tenant", "acme")      # everything of that tenant, until it is restored
-    app.control.members()                               # who works: ACTIVE, IDLE, LOST, LEFT
+    app.control.members()                               # the workers: ACTIVE, IDLE, LOST, LEFT
     app.control.broadcast("ping")                       # a command to each worker, under a seal (`sedano.api.inbox`)
 
-All but the last are read and written in the stores, and need no answer of a worker.
+All but the last only read and write the stores, and need no answer from a worker.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
     """The control panel of one app."""
 
     def __init__(self, app: Inspects) -> None:
-        """Control what *app* runs."""
+        """Control the deployment of *app*."""
         self._app = app
         self._bound: tuple[Ports, Controlling] | None = None
 
     def revoke(self, task_id: str | Sequence[str], *, terminate: bool = False) -> list[str]:
-        """Revoke tasks by id: durable, without a limit on how many.
+        """Revoke any number of tasks by id; a revocation does not expire.
 
-        A task that waits is REVOKED at once and will not run; its timer, if it waits for longer than 900 s, is taken off. One that runs is
-        marked: it is not tried again, and with *terminate* its body meets `TaskRevoked` at its next `current().check()`. One that ended
-        stays as it is. A task that is delivered ``record_once`` may still run, but what it returns is not recorded; one that is delivered
-        ``at_least_once`` is revoked by header only.
+        A waiting task becomes REVOKED at once and will not run; if it waits for longer than 900 s, its timer is cancelled. A running task
+        is marked: it is not retried, and with *terminate* its body raises `TaskRevoked` at its next `current().check()`. A task that has
+            ended does not change. A task with ``delivery="record_once"`` may still run, but its result is not recorded; one with
+            ``at_least_once`` can be revoked by header only.
 
         Returns:
-            for each id the task's state now: REVOKED, RUNNING (it is marked), or the state in which it had ended.
+            the current state of each task by id: REVOKED, RUNNING (marked), or the state in which it had ended.
 
         Raises:
             OptionError: the id is missing, for example because the task was never published.
@@ -82,13 +82,14 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
     def retry(
         self, task_id: str, *, args: Sequence[Any] | None = None, kwargs: Mapping[str, Any] | None = None
     ) -> AsyncResult[Any]:  # fmt: skip
-        """Run a task again that ended without success: with its arguments, as a task of its own.
+        """Run a task that ended without success again, with its arguments, as a new task.
 
-        Its id is derived from *task_id*, so calling this twice runs it once. It never expires, arrives at no join, and what follows the
-        first one in a canvas does not follow it. Arguments are kept for 44 days, unless the task says ``keep_arguments=False``.
+        The new id is derived from *task_id*, so calling this twice runs it once. The new task never expires. It is not part of the first
+        task's canvas: it does not arrive at its join, and no step follows it. Arguments are kept for 44 days, unless the task declares
+        ``keep_arguments=False``.
 
         Args:
-            task_id: the id that the task ended under.
+            task_id: the id of the task that ended.
             args: other positional arguments; None: those of the first run.
             kwargs: other keyword arguments; None: those of the first run.
 
@@ -113,18 +114,17 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         return AsyncResult(outlet, found.command.task_id)
 
     def revoke_by_header(self, header: str, value: str) -> frozenset[str]:
-        """Revoke every task whose message has *header* with *value*, retries and descendants too, until it is restored.
+        """Revoke every task whose message has *header* with *value*, including retries and descendants, until it is restored.
 
-        A worker learns of it when it starts, with its heartbeats, and before a body that begins a second or more after its batch, so a
-        running worker may need as long as its heartbeat's interval. The call cannot know whether any message has it: publishing writes
-        nothing, and later publications count too. The metric `TasksRevoked`, the history, and `explain` of each task ("revoked by
+        A worker reads revocations when it starts, with each heartbeat, and before a body that begins a second or more after its batch, so a
+        running worker may take up to its heartbeat interval. The call cannot check whether any message has the header, because publishing
+        writes no record and later publications count too. The metric `TasksRevoked`, the history, and `explain` of each task ("revoked by
         tenant=acme") show the revoked tasks.
 
         Args:
             header: ``tenant``, ``task`` (its name), ``queue`` (that it is received from), ``root_id``, ``parent_id``, ``source``, or the
-                name of a stamp. Any name may be a stamp's; one that is nearly a header's is refused here, and taken by
-                `revoke_by_stamped_headers`.
-            value: what the header holds. Only a queue is looked up: other programs have other tasks.
+                name of a stamp. A stamp's name that resembles a header's is refused here, but accepted by `revoke_by_stamped_headers`.
+            value: the header's value. Only the name of a queue is checked, because other programs may declare other tasks.
 
         Returns:
             all pairs that are revoked now, such as ``tenant=acme``.
@@ -136,7 +136,7 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         near = get_close_matches(header, KNOWN, n=1, cutoff=NEAR)
         if near and header not in KNOWN:
             instead = f"for a stamp of that name write revoke_by_stamped_headers({{{header!r}: {value!r}}})"
-            raise OptionError(f"header: {header!r} is none of {', '.join(KNOWN)}; did you mean {near[0]}? {instead}")
+            raise OptionError(f"header: {header!r} is not one of {', '.join(KNOWN)}; did you mean {near[0]}? {instead}")
         found = self._pair(header, value)
         return frozenset(self._controlling.change(lambda record, clock, nonce: with_revoked(record, found, clock, nonce)).revoked)
 
@@ -146,7 +146,7 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         return frozenset(self._controlling.change(partial(_with_all, found)).revoked)
 
     def restore_by_header(self, header: str, value: str) -> frozenset[str]:
-        """Take back `revoke_by_header`: tasks that have the header run again; those that were revoked already stay so."""
+        """End a `revoke_by_header`: tasks with the header run again; those that were already revoked stay revoked."""
         found = pair(header, value)
         return frozenset(self._controlling.change(lambda record, clock, nonce: without(record, found, clock, nonce)).revoked)
 
@@ -154,28 +154,28 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         self, *, queue: str = "", task: str = "", tenant: str = "", circuit: str = "", id: str = "",  # noqa: A002 - as `revoke` calls it
         start: datetime | None = None, until: datetime | None = None, by: str = "", reason: str = "",
     ) -> frozenset[str]:  # fmt: skip
-        """Let nothing of a queue, a task, a tenant, a circuit, or one task by its id begin, until `resume`; messages wait, nothing is lost.
+        """Start no tasks of a queue, a name, a tenant or a circuit, or not the task with one id, until `resume`. Messages wait and are not
+        lost.
 
-        A worker learns of it when it starts, with its heartbeats, and before a body that begins a second or more after its batch, so a
-        running worker may need as long as its heartbeat's interval.
-        Tasks that have begun continue.
+        A worker reads pauses when it starts, with each heartbeat, and before a body that begins a second or more after its batch, so a
+        running worker may take up to its heartbeat interval. Tasks that have begun continue.
 
         Args:
             queue: one of the app's command queues.
             task: the name of one of its tasks.
-            tenant: whose tasks wait.
-            circuit: the name of a circuit: a task's, unless its breaker has one of its own.
+            tenant: the tenant whose tasks wait.
+            circuit: the name of a circuit: the task's name, unless its breaker has a name.
             id: the id of one task.
-            start: from when (with a time zone); by default now. A maintenance window can be announced in advance.
-            until: when it is resumed automatically; by default not.
-            by: the name of the person who pauses it, for those who look at the stage.
-            reason: why, for the same.
+            start: when the pause begins (with a time zone); by default now. So a maintenance window can be set in advance.
+            until: when it ends automatically; by default never.
+            by: the name of the person who pauses it, shown to operators.
+            reason: the reason, shown to operators.
 
         Returns:
             all pauses now, as texts such as ``mail`` (a queue) and ``task=shop.charge``.
 
         Raises:
-            OptionError: none or several are named, the app does not have it, or the pause could never be in force.
+            OptionError: none or several are named, the app does not have it, or the pause would end before it begins.
             Unavailable: the store did not answer; pausing again is safe.
         """
         kind, name = self._named(queue=queue, task=task, tenant=tenant, circuit=circuit, id=id)
@@ -188,7 +188,7 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
     def resume(
         self, *, queue: str = "", task: str = "", tenant: str = "", circuit: str = "", id: str = ""  # noqa: A002 - as `revoke` calls it
     ) -> frozenset[str]:  # fmt: skip
-        """Take back `pause` and return the pauses that are left; a shared circuit that tripped is closed as well.
+        """End a `pause` and return the remaining pauses; a shared circuit that has tripped is closed too.
 
         A message that was held back meanwhile arrives after at most the time it has already waited, and within an hour.
         """
@@ -204,11 +204,11 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         return self._queues(self.pause(queue=queue))
 
     def resume_queue(self, queue: str) -> frozenset[str]:
-        """Take back `pause_queue` and return the queues that are still paused."""
+        """End a `pause_queue` and return the queues that are still paused."""
         return self._queues(self.resume(queue=queue))
 
     def explain(self, task_id: str) -> Explanation:
-        """Return why a task has not run, or that it did: one sentence, and the evidence it rests on.
+        """Explain in one sentence why a task has not run, or that it has, with the evidence.
 
         Raises:
             OptionError: the id is missing.
@@ -217,34 +217,34 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         return explain(self._app.outlet.ports, self._app.queues, must_be_id(task_id))
 
     def inspect(self) -> Inspect:
-        """Return a look at the cluster with Celery's names: `active()`, `scheduled()`, `reserved()`, `stats()`, `circuits()` and others."""
+        """Return a view of the cluster with Celery's names: `active()`, `scheduled()`, `reserved()`, `stats()`, `circuits()` and others."""
         return Inspect(self._app)
 
     def hello(self) -> ControlRecord:
-        """Return what a worker learns when it starts: the cluster's clock, revoked headers, paused queues."""
+        """Return the values that a worker reads when it starts: the cluster's clock, revoked headers, paused queues."""
         return self._app.outlet.ports.control.read()
 
     def election(
         self, election_id: str, topic: str, action: Any = None, *, mode: Mode = "faithful", timeout: int = TIMEOUT_S
     ) -> AsyncResult[Any]:
-        """Let the cluster elect a worker, and dispatch once what the topic asks for (Celery's `control.election`).
+        """Let the cluster elect a worker, which dispatches the topic's task once (Celery's `control.election`).
 
-        The workers that were active register; the lowest logical clock wins, the name breaks ties. The dispatched task runs once, even if
-        the winner is dead. Asking again for an election that is still open calls the workers again and changes nothing else.
+        The active workers register; the lowest logical clock wins, and names break ties. The dispatched task runs once, even if the winner
+        dies. Calling this again while the election is open only calls the workers again.
 
         Args:
-            election_id: names the election; one id is one election, for eight days.
+            election_id: the id of the election; it names the same election for eight days.
             topic: ``task`` (*action* is a signature, dispatched under the election's id), or one that `election_topic` declares.
             action: a signature, or the argument of the topic's handler.
-            mode: ``faithful``, or ``fast``: the first worker to write it down has won, in one write.
+            mode: ``faithful``, or ``fast``: the first worker that writes to the election wins, with one write.
             timeout: whole seconds (at most 900) after which the election is closed with the registered workers; an election requested by
                 a task always lasts that long, because a task may not list the members.
 
         Returns:
-            the result of what is dispatched.
+            the result of the dispatched task.
 
         Raises:
-            OptionError: no such topic is declared, or the topic is ``task`` and *action* is not a signature.
+            OptionError: the topic is not declared, or the topic is ``task`` and *action* is not a signature.
         """
         outlet = self._app.outlet
         if topic != "task":
@@ -254,21 +254,21 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         return elect(outlet, election_id, topic, action.spec, election_id, mode=mode, timeout=timeout)
 
     def members(self, stale: float = STALE_S) -> list[Member]:
-        """Return every worker that was heard of in the last three days, by name, as it is now.
+        """Return all workers with a heartbeat in the last three days, by name, in their current state.
 
         Args:
-            stale: seconds after which a heartbeat says nothing any more; a worker beats when it is invoked, by default once a minute.
+            stale: seconds after which a heartbeat is out of date; a worker sends one while it is invoked, by default once a minute.
         """
         return engine.members(self._app.outlet.ports, stale)
 
     def _pair(self, header: str, value: str) -> str:
-        """Return the pair of *header* and *value*; a queue that is misspelt would be a revocation of nothing."""
+        """Return the pair of *header* and *value*; refuse an unknown queue, because revoking it would have no effect."""
         if header == pauses.QUEUE:
             self._named(queue=value)
         return pair(header, value)
 
     def _named(self, **given: str) -> tuple[str, str]:
-        """Return the kind and the name of what is meant; refuse what the app does not have."""
+        """Return the kind and the name of the one target that is given; refuse one that the app does not have."""
         named = [(kind, name) for kind, name in given.items() if name]
         if len(named) != 1:
             raise OptionError(f"name one of {', '.join(given)}, such as queue='default'; not {len(named)} of them")
@@ -278,7 +278,7 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         known: Collection[str] = {pauses.QUEUE: self._app.queues, pauses.TASK: tasks, pauses.CIRCUIT: circuits}.get(kind, (name,))
         if name not in known:
             shown = tuple(one for one in known if not one.startswith("sedano."))
-            raise OptionError(f"{kind}: {name!r} is none of this app's {kind}s {shown}")
+            raise OptionError(f"{kind}: {name!r} is not one of this app's {kind}s {shown}")
         return kind, name
 
     def _keep_cause(self, kind: str, name: str, cause: pauses.PauseCause) -> None:
@@ -321,5 +321,5 @@ def _moment(name: str, moment: datetime | None) -> float:
     if moment is None:
         return 0.0
     if moment.tzinfo is None:
-        raise OptionError(f"{name}: {moment} has no time zone; say datetime(…, tzinfo=UTC)")
+        raise OptionError(f"{name}: {moment} has no time zone; write datetime(…, tzinfo=UTC)")
     return moment.timestamp()

@@ -52,7 +52,7 @@ class Declaration:
     def __post_init__(self) -> None:
         """Refuse an option that cannot be honoured, naming it."""
         if self.delivery not in DELIVERIES:
-            raise OptionError(f"delivery: {self.delivery!r} is none of {', '.join(DELIVERIES)}")
+            raise OptionError(f"delivery: {self.delivery!r} is not one of {', '.join(DELIVERIES)}")
         if self.retry is not None and not isinstance(self.retry, Retry | bool):
             raise OptionError(f"retry: {self.retry!r} is not a retry policy; give a sedano.Retry(…), or False for no retries")
         if not isinstance(self.ignore_result, bool):
@@ -81,7 +81,7 @@ class Declaration:
 
     @property
     def needs(self) -> dict[str, str]:
-        """The optional ports, and what of the queues, that the options need, each with the option."""
+        """The optional ports and the capabilities of queues that the options need, each with its option."""
         counted = [name for name in COUNTED if getattr(self, name) is not None]
         found = {"limits": counted[0]} if counted else {}
         if self.singleton is not False:
@@ -94,7 +94,7 @@ class Declaration:
         return found | ({DELAY: stepping[0]} if stepping else {})
 
     def spec(self, function: Callable[..., Any], default: Retry) -> TaskSpec:
-        """Return the task that *function* is under these options; *default* is the policy of tasks that declare none.
+        """Return the task of *function* with these options; *default* is the policy of tasks that declare none.
 
         Raises:
             OptionError: this function cannot be a task.
@@ -103,7 +103,7 @@ class Declaration:
             raise OptionError(f"a task is a function, not {type(function).__qualname__}; options have names: @app.task(queue=…)")
         name = self.name_for(function)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise OptionError(f"task {name}: a generator has no one result to record; return a list")
+            raise OptionError(f"task {name}: a generator has no single result to record; return a list")
         policy = default if self.retry is None or self.retry is True else NEVER if self.retry is False else self.retry
         parameters, is_async = Parameters(function, int(self.bind), name), inspect.iscoroutinefunction(function)
         self._refuse_annotations(name, parameters)
@@ -116,14 +116,14 @@ class Declaration:
         )  # fmt: skip
 
     def _refuse_annotations(self, name: str, parameters: Parameters) -> None:
-        """Raise `OptionError` where an annotation names what JSON cannot carry: the body, or the caller, would see something else."""
+        """Raise `OptionError` for an annotation that JSON cannot represent: the body, or the caller, would get another type."""
         if parameters.refusal:
             raise OptionError(f"task {name}: {parameters.refusal}")
         if parameters.returns.refusal and not self.ignore_result:
             raise OptionError(f"task {name}: its result: {parameters.returns.refusal}; or declare ignore_result=True")
 
     def name_for(self, function: Callable[..., Any]) -> str:
-        """Return how messages name the task; raise `OptionError` when a message cannot carry it."""
+        """Return the task's name in messages; raise `OptionError` if a message cannot carry it."""
         name: object = self.name
         if name is None and getattr(function, "__name__", "") == _LAMBDA:
             raise OptionError("a lambda has no name by which workers could find it; write def, or app.task(name='shop.add')(lambda …)")
@@ -137,11 +137,11 @@ class Declaration:
 LIMITS = (
     "rate", "burst", "key", "per", "concurrency", "concurrency_key", "priority", "tenant", "debounce", "batch", "serial_key",
 )  # fmt: skip
-"""Options that `sedano.api.limits` reads, which only those apps load that give one."""
+"""Options that `sedano.api.limits` reads; only apps that use one load it."""
 COUNTED = ("rate", "concurrency", "debounce", "batch")
 """Those of them that the store of limits counts."""
 STEPPING = ("rate", "debounce")
-"""The options for which the worker sends a call anew with a delay."""
+"""The options for which the worker sends a call again with a delay."""
 OPTIONS = tuple(f.name for f in fields(Declaration))
 _LAMBDA = "<lambda>"
 LONGEST_APP = 128
@@ -156,19 +156,19 @@ def app_name(name: object) -> str:
 
 
 def queue_names(queues: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of an app's *queues*; raise `OptionError` when they are none, or the first keeps order.
+    """Return the names of an app's *queues*; raise `OptionError` if they are not valid, or the first keeps order.
 
     The first queue also receives the library's own messages: canvases, workflows, elections.
     """
     if isinstance(queues, str):
-        raise OptionError(f"queues: {queues!r} is one text; give a tuple of names, ({queues!r},)")
+        raise OptionError(f"queues: {queues!r} is one string; give a tuple of names, ({queues!r},)")
     given: Sequence[object] = queues
     wrong = [name for name in given if not isinstance(name, str) or not is_name(name)]
     if wrong or not queues or len(set(queues)) < len(queues):
         what = "none" if not queues else f"{wrong[0]!r}, which is not a valid name" if wrong else "one twice"
         raise OptionError(f"queues: {queues!r} has {what}; give the names of the queues, such as ('default', 'mail')")
     if is_fifo(queues[0]):
-        raise OptionError(f"queues: the first one, {queues[0]!r}, keeps order; name one that keeps none before it: canvases go there")
+        raise OptionError(f"queues: the first one, {queues[0]!r}, keeps order; put one that keeps none before it, for canvases")
     return tuple(queues)
 
 

@@ -1,7 +1,7 @@
 """How programs find the `sedano dev` of their project: by the file `.sedano/dev.json` in their directory or in one above it.
 
-`sedano dev` writes the file when its worker is ready. While it runs it holds a lock on `.sedano/dev.lock`. The system releases the lock
-with the process, so a file that a killed process left is recognised as stale and is an error instead of a connection.
+`sedano dev` writes the file when its worker is ready. While it runs it holds a lock on `.sedano/dev.lock`. The operating system releases
+the lock when the process ends, so the file of a killed process is recognised as stale and raises an error.
 
 A file that another user owns or can write to is ignored: it names the database that a program publishes to.
 """
@@ -27,7 +27,7 @@ SWITCH, OFF = "SEDANO_DEV", "off"
 """The variable that keeps a program from looking for `sedano dev`, and its value."""
 
 class DevServer(NamedTuple):
-    """A `sedano dev` that runs, or ran: its process, the *app* that it loads, its *database*, *queues*, and the URL of its *webhooks*."""
+    """A running or ended `sedano dev`: its process, the *app* that it loads, its *database*, *queues*, and the URL of its *webhooks*."""
 
     pid: int
     app: str
@@ -38,10 +38,10 @@ class DevServer(NamedTuple):
 
 
 def ports_beside(environment: Mapping[str, str], start: Path) -> Ports | None:
-    """Return the ports of the `sedano dev` that runs in *start* or above it; None where none runs, or *environment* turns that off.
+    """Return the ports of the `sedano dev` that runs in *start* or above it; None if none runs, or *environment* turns this off.
 
     Raises:
-        ConfigurationError: a file is left of one that does not run any more, or cannot be read.
+        ConfigurationError: the file is stale, or cannot be read.
     """
     if environment.get(SWITCH) == OFF:
         return None
@@ -60,7 +60,7 @@ def ports_beside(environment: Mapping[str, str], start: Path) -> Ports | None:
 
 
 def found(start: Path) -> Path | None:
-    """Return the nearest `.sedano` with the file, in *start* or above it; None where no such file of this user exists."""
+    """Return the nearest `.sedano` with the file, in *start* or above it; None if no such file of this user exists."""
     try:
         here = start.resolve()
     except OSError:  # the working directory was deleted

@@ -1,13 +1,13 @@
-"""Elections from the outside: ask the cluster to elect, and declare what a topic does with the outcome.
+"""Elections: ask the cluster to elect a worker, and declare the handler of a topic.
 
-    add.s(2, 3).election()                                   # one of the workers dispatches it, exactly one
+    add.s(2, 3).election()                                   # exactly one worker dispatches it
 
     @app.election_topic("rotate-keys")
     def rotate(action): ...
 
     app.control.election("rotate/2026-11", "rotate-keys", {"age": 30})
 
-The rule and what it promises: `sedano.model.elections`.
+The rule and its guarantees: `sedano.model.elections`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def handling(handler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def about(outlet: Outlet, election_id: str, topic: str, action: Any) -> tuple[Signature, str]:
-    """Return what an election on a user's *topic* dispatches, and its task's id.
+    """Return the signature that an election on a user's *topic* dispatches, and its task's id.
 
     Raises:
         OptionError: no such topic is declared.
     """
     name = topic_task(topic)
     if name not in outlet.registry.tasks:
-        raise OptionError(f'topic: {topic!r} is not declared; "task", or declare it with @app.election_topic({topic!r})')
+        raise OptionError(f'topic: {topic!r} is not declared; use "task", or declare it with @app.election_topic({topic!r})')
     return Signature(name, (election_id, action)), derived_id(election_id, "elected")

@@ -1,4 +1,4 @@
-"""Health checks as their author sees them: functions that look, tasks and watchers that report, circuits that listen (CEP, Health Checks).
+"""Health checks: check functions, tasks and watchers that report states, circuits that watch them (CEP, Health Checks).
 
     payments = app.health_check("payments")
 
@@ -9,8 +9,8 @@
     @app.task(circuit=Breaker(checks={"payments": {"unhealthy": 2}}, window=10))
     def charge(order: int) -> None: ...
 
-A look is taken when what was found has expired and a task is there to run whose circuit watches the check. A check that fails reports no
-state: it is ignored and logged as an error.
+A check runs when its last result has expired and a task whose circuit watches it is about to run. A check function that raises reports no
+state: the error is logged and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class HealthApp(Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     @property
     def registry(self) -> Registry:
@@ -56,7 +56,7 @@ class HealthApp(Protocol):
 
 
 class Check:
-    """One health check. Used as a decorator it adds a function that looks."""
+    """One health check. Used as a decorator, it adds a check function."""
 
     def __init__(self, app: HealthApp, kept: checking.RegisteredCheck) -> None:
         """Refer to the check *kept* of *app*."""
@@ -64,45 +64,45 @@ class Check:
         self.name, self.states = kept.spec.name, kept.spec.states
 
     def __call__(self, look: L) -> L:
-        """Let *look* find out the state: it takes nothing and returns one of the states, or the state and why in a few words.
+        """Add *look* as a check function: it takes no arguments and returns a state, or a state and a short reason.
 
         Raises:
-            OptionError: it is async, or needs arguments.
+            OptionError: *look* is async, or needs arguments.
         """
         given: object = look
         if not callable(given) or inspect.iscoroutinefunction(given) or Parameters(given).signature.parameters:
-            raise OptionError(f"health check {self.name}: a plain function without parameters looks, and returns the state")
+            raise OptionError(f"health check {self.name}: decorate a plain function without parameters that returns the state")
         self._kept.functions.append(look)
         return look
 
     def watch(self, watcher: W) -> W:
-        """Let *watcher* run all the time in a thread of each worker, and report what it sees: it is called with `report(state, why="")`.
+        """Run *watcher* permanently in a thread of each worker. It is called with a function `report(state, why="")`.
 
-        On Lambda a worker is frozen between invocations, and its watchers with it.
+        On Lambda a worker and its watchers are frozen between invocations.
         """
         self._kept.watchers.append(watcher)
         return watcher
 
     def subscribe(self, task: Task[..., object]) -> Task[..., object]:
-        """Run *task* as well whenever the event ``<name>_expired`` is published; it is called without arguments and may `report`.
+        """Also run *task* whenever the event ``<name>_expired`` is published; it is called without arguments and may `report`.
 
         Raises:
             OptionError: the check is not shared: sedano publishes no events about the state of one worker; or the task belongs to another
                 app, needs arguments, or keeps order.
         """
         if not self._kept.spec.shared:
-            raise OptionError(f"health check {self.name}: only a shared one has an event that tasks can subscribe to; say shared=True")
+            raise OptionError(f"health check {self.name}: only a shared one has an event that tasks can subscribe to; declare shared=True")
         subscribe(self._app.registry, self._kept.spec.expired, task, ())
         return task
 
     def report(self, state: str, why: str = "") -> None:
-        """Say that the check's state is *state* now, as a task does that met it: the circuits that watch the check count it.
+        """Report *state* as the check's current state, for example from a task that observed it. Circuits that watch the check count it.
 
-        Outside of a task only a shared check can be reported; workers hear of it when they look at it next.
+        Outside a task only a shared check can be reported; workers see the state when they next read the check.
 
         Raises:
             OptionError: the check declares no such state, or no worker would receive it.
-            SedanoError: what a shared check found could not be written.
+            SedanoError: the state of a shared check could not be written.
         """
         health.reported(self._kept.spec, Health(self.name), state, 0.0)
         if CURRENT.get() is not None:
@@ -117,13 +117,13 @@ class Check:
             checking.share(ports, lambda known: health.reported(self._kept.spec, known, state, now, why), self.name)
 
     def read(self) -> Health:
-        """Return what all workers know of a shared check; of others each worker knows its own.
+        """Return the state of a shared check. Other checks have a separate state in each worker.
 
         Raises:
             OptionError: the check is not shared.
         """
         if not self._kept.spec.shared:
-            raise OptionError(f"health check {self.name} is not shared: what a worker knows stays in its memory")
+            raise OptionError(f"health check {self.name} is not shared: its state is in the memory of each worker; declare shared=True")
         return checking.known(self._app.outlet.ports, [self._kept])[self.name]
 
 
@@ -148,7 +148,7 @@ def declared(app: HealthApp, name: str, states: Sequence[str] | None, every: flo
 
 
 def app_queue(app: HealthApp) -> str:
-    """Return the queue in which looks are asked for: the app's first."""
+    """Return the queue for requests of checks: the app's first."""
     queues: Sequence[str] = getattr(app, "queues", ("default",))
     return queues[0]
 
@@ -157,7 +157,8 @@ def guarded(spec: TaskSpec, circuit: object, registry: Registry) -> TaskSpec:
     """Return *spec* with its circuit: a `Breaker`, or True for the CEP's defaults.
 
     Raises:
-        OptionError: it is neither of these, it watches an unknown check or state, or another task has the same circuit with other rules.
+        OptionError: *circuit* is neither of these, it watches an unknown check or state, or another task has the same circuit with other
+            rules.
     """
     if circuit is not True and not isinstance(circuit, Breaker):
         raise OptionError(f"circuit: {circuit!r} is neither True nor a sedano.Breaker(…)")
@@ -177,7 +178,7 @@ def guarded(spec: TaskSpec, circuit: object, registry: Registry) -> TaskSpec:
 
 
 def _asked(kept: checking.RegisteredCheck) -> None:
-    """Look, because the check's event said that it is due; the circuits of this worker write down what was found."""
+    """Run the check, because its event reported that it is due; the circuits of this worker record the result."""
     found = checking.look(kept, notice)
     if found is not None:
         kept.inbox.append(found)

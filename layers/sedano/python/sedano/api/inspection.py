@@ -1,7 +1,7 @@
-"""`app.control.inspect()`: the cluster looked at with Celery's names. Nothing is broadcast: everything is read off what is written down.
+"""`app.control.inspect()`: a view of the cluster with Celery's names. Nothing is broadcast: everything is read from the stores.
 
     app.control.inspect().active()       # {"worker name": [the tasks that it holds]}
-    app.control.inspect().circuits()     # open circuits, their failures, the time and the reason
+    app.control.inspect().circuits()     # open circuits, with the time and the reason
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Inspects(Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     @property
     def queues(self) -> Sequence[str]:
@@ -38,9 +38,9 @@ class Inspects(Protocol):
 
 
 class CircuitView(NamedTuple):
-    """A circuit as all workers know it: whether it is *open*, *since* when, *until* when (epoch s), and the *cause*; *tasks* it guards.
+    """The state of a circuit: whether it is *open*, *since* when, *until* when (epoch s), the *cause*, and the *tasks* that it guards.
 
-    *shared* False: each worker has its own in its memory, and what one of them knows is in its log and the history, not here.
+    If *shared* is False, each worker has its own state in memory; it appears in the worker's log and in the history, not here.
     """
 
     name: str
@@ -53,22 +53,23 @@ class CircuitView(NamedTuple):
 
 
 class Inspect(Hinting):
-    """One look at the cluster; each method reads anew."""
+    """A view of the cluster; each method reads the stores again."""
 
     def __init__(self, app: Inspects) -> None:
-        """Look at what *app* runs."""
+        """Inspect the deployment of *app*."""
         self._app = app
 
     def active(self) -> Mapping[str, list[str]]:
-        """Return the ids of the tasks that each worker holds, by worker: claimed, and not ended yet."""
+        """Return the ids of the tasks that each worker runs (claimed and not ended), by worker."""
         return {member.name: [*member.holds] for member in members(self._app.outlet.ports) if member.alive}
 
     def scheduled(self) -> list[ScheduledTask]:
-        """Return the tasks that wait for a moment more than 900 s away, the next to run first."""
+        """Return the tasks that are due in more than 900 s, the next to run first."""
         return [*Scheduled(self._app.outlet.ports)]
 
     def reserved(self) -> Mapping[str, int]:
-        """Return for each queue how many messages a worker has, or will be shown again later: received, and not ended. Approximate."""
+        """Return for each queue how many messages were received and not deleted: a worker has them, or they become visible again later.
+        Approximate."""
         return {queue: load.running for queue, load in self._loads().items()}
 
     def registered(self) -> list[str]:
@@ -76,7 +77,7 @@ class Inspect(Hinting):
         return sorted(name for name in self._app.registry.tasks if not name.startswith("sedano."))
 
     def stats(self) -> Mapping[str, Any]:
-        """Return how much waits and is in flight by queue, and by worker its state and when it was heard of (epoch s)."""
+        """Return by queue how many messages wait and are in flight, and by worker its state and its last heartbeat (epoch s)."""
         workers = {m.name: {"state": m.state, "seen": m.seen, "holds": len(m.holds)} for m in members(self._app.outlet.ports)}
         return {"queues": {queue: load._asdict() for queue, load in self._loads().items()}, "workers": workers}
 
@@ -101,7 +102,7 @@ class Inspect(Hinting):
         return found
 
     def limits(self) -> Mapping[str, int]:
-        """Return how many invocations each queue may have at once, where the deployment says so."""
+        """Return how many invocations each queue may have at once, for queues with a limit."""
         found = {}
         for queue in self._app.queues:
             try:
@@ -113,7 +114,7 @@ class Inspect(Hinting):
         return found
 
     def paused(self) -> frozenset[str]:
-        """Return what is paused, as texts such as ``mail`` (a queue) and ``task=shop.charge``."""
+        """Return the pauses, as strings such as ``mail`` (a queue) and ``task=shop.charge``."""
         return self._app.outlet.ports.control.read().paused
 
     def _loads(self) -> Mapping[str, Load]:

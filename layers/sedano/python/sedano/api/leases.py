@@ -1,18 +1,18 @@
 """Locks and leadership: for a while, one holder at a time.
 
     with app.lock("report/2026", duration=30) as lease:
-        build(lease.token)          # hand the token to whatever you write to (`sedano.guards`)
+        build(lease.token)          # pass the token with each write (`sedano.guards`)
 
     async with app.lock("report/2026", duration=30, timeout=10):
         ...
 
     leader = app.leader("scheduler")
-    if term := leader.lead():       # None while another one leads
+    if term := leader.lead():       # None while another process leads
         schedule(term.token)
 
-A lease expires, so a dead holder does not block others for long. It also ends for a holder that only *seems* dead: one that was paused does
-not know what happened meanwhile. `Lease.valid()` returns what the holder may assume; only a token that the resource checks
-(`sedano.guards`) is proof. The rule and its reasons: `sedano.model.leases`.
+A lease expires, so a dead holder does not block others for long. It also expires for a holder that is only paused, and such a holder cannot
+notice it in time. `Lease.valid()` returns what the holder may assume; only a token that the resource checks (`sedano.guards`) is proof. The
+rule and its reasons: `sedano.model.leases`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sedano.model.leases import GUARD_MS, LONGEST_MS, SHORTEST_MS, Term
 
 LONGEST_NAME = 500
 DURATION_S = 30.0
-"""How long a lease lasts that is taken outside of a task without saying so."""
+"""The default duration (s) of a lease that is taken outside a task."""
 
 
 class LockApp(Protocol):
@@ -40,19 +40,20 @@ class LockApp(Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
 
 class Lease:
-    """A lease in its holder's hand. It belongs to the invocation that took it: after its task has ended, and after a freeze, it is void.
+    """A lease that this process has taken. It belongs to the invocation that took it: after its task has ended, and after a freeze, it is
+    void.
 
-    `token` rises with every holder. It is what a resource checks; hand it on with what you write.
+    `token` increases with every holder. Pass it with each write, so that the resource can check it.
     """
 
     __slots__ = ("_context", "_leasing", "_term")
 
     def __init__(self, leasing: Leasing, term: Term) -> None:
-        """Hold *term* on behalf of the task that is running here, if one is."""
+        """Hold *term* for the task that is running here, if any."""
         self._leasing, self._term = leasing, term
         self._context: TaskContext | None = CURRENT.get()
 
@@ -68,12 +69,12 @@ class Lease:
 
     @property
     def wanted(self) -> bool:
-        """Whether another process had requested it when it was taken or last renewed: release it when you can."""
+        """Whether another process had requested the lease when it was taken or last renewed; then release it when you can."""
         return bool(self._term.wanted)
 
     @property
     def remaining(self) -> float:
-        """For how many more seconds you may assume that no other process holds it; 0 when it is void."""
+        """For how many more seconds you may assume that no other process holds the lease; 0 if it is void."""
         return rule.remaining(self._term, self._leasing.moment()) / 1000 if self.valid() else 0.0
 
     def valid(self) -> bool:
@@ -81,12 +82,12 @@ class Lease:
         return not self._void() and self._leasing.believes(self._term)
 
     def check(self) -> None:
-        """Raise `LeaseLost` when the lease is not valid any more: call it where your work can stop."""
+        """Raise `LeaseLost` if the lease is no longer valid; call this where your work can stop."""
         if not self.valid():
-            raise LeaseLost(f"lease {self.name!r}: its time is over, or the process was frozen, or the task that took it has ended")
+            raise LeaseLost(f"lease {self.name!r}: it has expired, or the process was frozen, or the task that took it has ended")
 
     def renew(self) -> None:
-        """Begin the lease's duration anew: one write. If renewal succeeds, even after a freeze, no other process held the lease in between.
+        """Restart the lease's duration, with one write. If this succeeds, even after a freeze, no other process held the lease in between.
 
         Raises:
             LeaseLost: another process holds it, or it was released, or the task that took it has ended.
@@ -94,11 +95,11 @@ class Lease:
         """
         renewed = None if self._void() else self._leasing.renew(self._term)
         if renewed is None:
-            raise LeaseLost(f"lease {self.name!r}: it is not held any more")
+            raise LeaseLost(f"lease {self.name!r}: it is no longer held")
         self._term = renewed
 
     def release(self) -> bool:
-        """Release the lease; return whether it was still ours. It is not valid from here on. Releasing twice is harmless."""
+        """Release the lease; return whether it was still held. It is not valid from now on. Releasing twice is harmless."""
         return self._leasing.release(self._term) is not None
 
     def proof(self) -> Any:
@@ -129,7 +130,7 @@ class Lease:
 
 
 class Lock:
-    """One holder at a time: made by `app.lock`. A lock object serves one block at a time."""
+    """A lock, made by `app.lock`: one holder at a time. A lock object serves one block at a time."""
 
     def __init__(self, app: LockApp, name: str, *, duration: float | None, timeout: float | None, until_deadline: bool, fair: bool) -> None:
         """See `sedano.app.Sedano.lock`."""
@@ -144,9 +145,9 @@ class Lock:
         """Take the lock, waiting up to its timeout.
 
         Raises:
-            LeaseTaken: another process held it all the time.
+            LeaseTaken: another process held it until the timeout.
             Unavailable: the store did not answer.
-            WaitInsideLoop: an event loop runs here, and who holds the lock may need it to go on; see `acquire_async`.
+            WaitInsideLoop: an event loop runs here, and the holder of the lock may need it to continue; see `acquire_async`.
         """
         must_not_stop_loop("`async with app.lock(…)`, or `await lock.acquire_async()`; `lock.try_acquire()` does not wait")
         return self._lease(self._waiting().wait())
@@ -159,7 +160,8 @@ class Lock:
             return None
 
     async def acquire_async(self) -> Lease:
-        """Take the lock without blocking the event loop; raises like `acquire`. A caller that is cancelled meanwhile does not hold it."""
+        """Take the lock without blocking the event loop; raises as `acquire` does. A caller that is cancelled while it waits does not hold
+        it."""
         import asyncio
 
         waiting = self._waiting()
@@ -210,7 +212,7 @@ class Lock:
         return Acquisition(leasing, f"lock/{self._name}", holder(context), self._milliseconds, limit, fair=self._fair)
 
     def _milliseconds(self) -> int:
-        """Return the duration, counted at each attempt: what remains of an invocation becomes less while one waits."""
+        """Return the duration, computed at each attempt, because the remaining time of an invocation decreases during the wait."""
         context = CURRENT.get()
         if self._until_deadline and context is None:
             raise OptionError("until_deadline: a program outside a task has no deadline; give a duration")
@@ -221,7 +223,7 @@ class Lock:
 
 
 class Leader:
-    """Leadership under one name: made by `app.leader`. Keep it: it remembers its term from one call to the next."""
+    """Leadership under one name, made by `app.leader`. Keep the object: it remembers its term from one call to the next."""
 
     def __init__(self, app: LockApp, name: str, duration: float) -> None:
         """See `sedano.app.Sedano.leader`."""
@@ -232,23 +234,23 @@ class Leader:
         self._term: Term | None = None
 
     def lead(self) -> Lease | None:
-        """Go on leading, or begin to; return the term, or None while another one leads. Call it before each round of work.
+        """Become the leader or stay it; return the term, or None while another process leads. Call it before each round of work.
 
-        One write when the term begins or half of it is over, none in between; a read and no write while another one leads.
+        Costs one write when the term begins or half of it has passed, and none in between; a read and no write while another process leads.
         """
         with self._lock:
             self._term = term = self._next(self._app.outlet.leasing, self._term)
         return Lease(self._app.outlet.leasing, term) if term is not None else None
 
     def resign(self) -> None:
-        """Let another one lead at once; nothing happens when none of our terms is left."""
+        """Let another process lead at once; does nothing if this process does not lead."""
         with self._lock:
             term, self._term = self._term, None
         if term is not None:
             self._app.outlet.leasing.release(term)
 
     def who(self) -> tuple[str, int] | None:
-        """Return the last leader and its term (its token), by one read; None if no process has led yet."""
+        """Return the last leader and its term (the token), with one read; None if no process has led yet."""
         record = self._app.outlet.leasing.observe([self._name])[self._name].record
         return (record.owner, record.token) if record is not None and record.held else None
 
@@ -270,5 +272,5 @@ def check_options(name: object, duration: float | None) -> None:
 
 
 def holder(context: TaskContext | None) -> str:
-    """Return how the holder is shown to people: its machine, its process, its task. Nothing is decided by it."""
+    """Return the holder as shown to people: its machine, its process, its task. No decision depends on it."""
     return f"{socket.gethostname()}.{os.getpid()}" + (f" {context.task} {context.id}" if context is not None else "")

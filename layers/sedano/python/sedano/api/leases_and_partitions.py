@@ -18,7 +18,7 @@ class Exclusion(ABC):
     @property
     @abstractmethod
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     def lock(
         self, name: str, *, duration: float | None = None, timeout: float | None = None, until_deadline: bool = False, fair: bool = False
@@ -28,10 +28,10 @@ class Exclusion(ABC):
         Args:
             name: the name of the lock, the same in all processes of this deployment.
             duration: seconds after which the lease expires unless it is renewed (2 to 86 400); by default 30, and inside a task until the
-                invocation's deadline, which needs no renewal: Lambda stops the process then.
+                invocation's deadline, when Lambda stops the process, so that no renewal is needed.
             timeout: seconds to wait for it; by default without a limit, and inside a task until the deadline. 0 does not wait.
-            until_deadline: insist on the invocation's deadline.
-            fair: ask the holder for it, so that it is kept for us for a moment when it is released.
+            until_deadline: require the invocation's deadline as the duration.
+            fair: ask the holder for it; when it is released, it is reserved for this process for a moment.
 
         Raises:
             OptionError: an option cannot be honoured.

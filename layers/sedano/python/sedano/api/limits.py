@@ -1,4 +1,4 @@
-"""The options `rate=`, `concurrency=`, `debounce=` and similar; loaded by apps that declare one."""
+"""The options `rate=`, `concurrency=`, `debounce=` and similar; loaded only by apps that use one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, None: 1.0}
 
 
 def limited(spec: TaskSpec, options: Mapping[str, Any], registry: Registry, queues: Sequence[str]) -> TaskSpec:
-    """Return *spec* under these options; a batched task gets a second one beside it, which *registry* takes.
+    """Return *spec* with these options; a batched task needs a second task, which is added to *registry*.
 
     Raises:
         OptionError: an option has no meaning, or cannot be honoured.
@@ -51,12 +51,13 @@ def limited(spec: TaskSpec, options: Mapping[str, Any], registry: Registry, queu
 
 
 def paces_of(options: Mapping[str, Any]) -> Paces:
-    """Return the paces that ``rate`` and ``burst`` say."""
+    """Return the paces of ``rate`` and ``burst``."""
     return rates.paces(options["rate"], options.get("burst", 1)) if "rate" in options else ()
 
 
 def seconds_of(name: str, span: object, most: float) -> float:
-    """Return *span* (a number of seconds, or such as ``"30s"``, ``"5m"``) in seconds; raise `OptionError` when it is none up to *most*."""
+    """Return *span* (a number of seconds, or such as ``"30s"``, ``"5m"``) in seconds; raise `OptionError` if it is not a time up to
+    *most*."""
     found = _SPAN.fullmatch(span) if isinstance(span, str) else None
     seconds = float(found[1]) * _SECONDS[found[2]] if found is not None else span
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not isfinite(seconds) or not 0 < seconds <= most:
@@ -65,9 +66,9 @@ def seconds_of(name: str, span: object, most: float) -> float:
 
 
 def preference(strategy: object) -> Strategy:
-    """Return *strategy* as one that orders a batch; raise `OptionError` when it is none."""
+    """Return *strategy* as one that orders a batch; raise `OptionError` if it is not a strategy."""
     if not callable(strategy) and strategy not in NAMED:
-        raise OptionError(f"prefer: {strategy!r} is none of {', '.join(NAMED)}, nor a function of a Candidate")
+        raise OptionError(f"prefer: {strategy!r} is not one of {', '.join(NAMED)}, nor a function of a Candidate")
     return cast("Strategy", strategy)
 
 
@@ -76,12 +77,12 @@ def _band(queue: str, band: object, queues: Sequence[str]) -> str:
         raise OptionError(f"priority: {band!r} is not the name of a band; a band 'high' of the queue {queue!r} is the queue '{queue}-high'")
     found = f"{queue}-{band}"
     if found not in queues:
-        raise OptionError(f"priority: the band {band!r} is the queue {found!r}, which is none of this app's {tuple(queues)}; name it there")
+        raise OptionError(f"priority: the band {band!r} is the queue {found!r}, which is not one of this app's {tuple(queues)}; add it")
     return found
 
 
 def _check(spec: TaskSpec, options: Mapping[str, Any], counted: Sequence[str]) -> None:
-    """Refuse options that say nothing without another one, or contradict one."""
+    """Refuse options that have no effect without another option, or contradict one."""
     for name, needs in (
         ("burst", ("rate",)),
         ("per", ("rate",)),
@@ -89,17 +90,17 @@ def _check(spec: TaskSpec, options: Mapping[str, Any], counted: Sequence[str]) -
         ("key", ("rate", "debounce", "batch")),
     ):
         if name in options and not any(one in options for one in needs):
-            raise OptionError(f"{name}: says nothing without {' or '.join(f'{one}=' for one in needs)}")
+            raise OptionError(f"{name}: has no effect without {' or '.join(f'{one}=' for one in needs)}")
     if "per" in options and options["per"] != "worker":
         raise OptionError(f"per: {options['per']!r}; give per='worker', or leave it out for one limit of all workers together")
     if counted and spec.delivery != "claimed":
         raise OptionError(
-            f"{counted[0]}: a task that is delivered {spec.delivery} may run twice for one slot; only a claimed one can be limited"
+            f"{counted[0]}: a task with delivery={spec.delivery!r} may run twice for one slot; only a claimed task can be limited"
         )
     if "batch" in options and len(counted) > 1:
-        raise OptionError(f"batch: cannot go with {counted[0]}=; the calls of a batch wait for each other and for nothing else")
+        raise OptionError(f"batch: cannot be combined with {counted[0]}=, because the calls of a batch wait only for each other")
     if "concurrency" in options and spec.singleton is not None:
-        raise OptionError("concurrency: a singleton runs one at a time already; give one of the two")
+        raise OptionError("concurrency: a singleton already runs one at a time; give one of the two")
 
 
 def _limits(spec: TaskSpec, options: Mapping[str, Any]) -> TaskLimits:
@@ -123,7 +124,7 @@ def _basket(batch: object) -> tuple[int, float]:
 
 
 def _batched(spec: TaskSpec, limits: TaskLimits, registry: Registry) -> TaskSpec:
-    """Return the task that calls are published to; the function itself runs as another task, which gets them as a list."""
+    """Return the task to which calls are published; the function runs as another task, which gets them as a list."""
     run = _running_async(spec.function) if spec.is_async else _running(spec.function)
     name = spec.name + RUNS
     takes = Parameters(run, of=name)
@@ -132,7 +133,7 @@ def _batched(spec: TaskSpec, limits: TaskLimits, registry: Registry) -> TaskSpec
 
 
 def _anything(*args: Any, **kwargs: Any) -> None:
-    """Take the arguments of a call of a batched task, which may be any."""
+    """Accept any arguments, for calls of a batched task."""
 
 
 def _running(function: Callable[..., Any]) -> Callable[[list[str]], Any]:

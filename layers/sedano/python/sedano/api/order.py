@@ -1,11 +1,11 @@
-"""Order within a key, as it is declared and published: `@app.task(queue="orders.fifo", serial_key="{order_id}")`.
+"""The declaration of order within a key: `@app.task(queue="orders.fifo", serial_key="{order_id}")`.
 
     app = Sedano("shop", queues=("default", "orders.fifo"))
 
     @app.task(queue="orders.fifo", serial_key="{order_id}")
     def ship(order_id: int, step: str) -> None: ...
 
-This module refuses calls that cannot run in order and says what to do instead; only apps with such a queue load it.
+This module refuses calls that cannot run in order, with an error that says what to do; only apps with such a queue load it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def in_order(spec: TaskSpec, options: Mapping[str, Any]) -> TaskSpec:
     key = options["serial_key"]
     if not is_fifo(spec.queue):
         raise OptionError(
-            f"serial_key: the queue {spec.queue!r} keeps no order; give queue='orders{FIFO}', or any name that ends so: a FIFO queue; "
-            "for one at a time in no order give concurrency=1 with concurrency_key=, or singleton="
+            f"serial_key: the queue {spec.queue!r} keeps no order; use a FIFO queue, whose name ends in {FIFO}: queue='orders{FIFO}'; "
+            "to run one at a time in any order, write concurrency=1 with concurrency_key=, or singleton="
         )
     if key is None:
-        raise OptionError(f"queue: {spec.queue!r} keeps order within a key; say within which: serial_key='{{order_id}}'")
+        raise OptionError(f"queue: {spec.queue!r} keeps order within a key; name the key: serial_key='{{order_id}}'")
     for name, why in APART.items():
         if name in options:
-            raise OptionError(f"{name}: cannot go with serial_key=: {why}")
+            raise OptionError(f"{name}: cannot be combined with serial_key=: {why}")
     if spec.delivery != "claimed":
-        raise OptionError(f"serial_key: a task that is delivered {spec.delivery} may run twice at a time; only a claimed one runs in order")
+        raise OptionError(f"serial_key: a task with delivery={spec.delivery!r} may run twice at a time; only a claimed task runs in order")
     return spec._replace(serial_key=key_of("serial_key", key, spec.parameters))

@@ -3,10 +3,10 @@
     orders = app.partitions("orders", 32)
     for partition in orders.balance():          # at each round of work
         work_on(partition.index, partition.lease.token)
-    orders.release()                            # at the end, when there is one
+    orders.release()                            # at the end of the process
 
-Each round takes what is free, gives away what others ask for, and asks for what is missing to a fair share; no worker is forced. A worker
-that dies loses its partitions after their duration. The rule: `sedano.model.partitions`.
+Each round takes free partitions, releases those that other processes ask for, and asks for more up to a fair share. Partitions of a dead
+process become free after their duration. The rule: `sedano.model.partitions`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Partition:
 
 
 class Partitions:
-    """This process's share of one set of partitions: made by `app.partitions`. Keep it: it remembers what it holds."""
+    """This process's share of one set of partitions, made by `app.partitions`. Keep the object: it remembers which partitions it holds."""
 
     def __init__(self, app: LockApp, name: str, count: int, duration: float) -> None:
         """See `sedano.app.Sedano.partitions`."""
@@ -44,7 +44,7 @@ class Partitions:
         self._lock = threading.Lock()
 
     def balance(self) -> list[Partition]:
-        """Do one round and return what is held after it; call it before each round of work, at least twice in a duration.
+        """Do one round and return the partitions held after it; call it before each round of work, at least twice per duration.
 
         Raises:
             Unavailable: the store did not answer.
@@ -57,7 +57,7 @@ class Partitions:
             return [Partition(index, Lease(leasing, term)) for index, term in sorted(self._share.balance().items())]
 
     def release(self) -> None:
-        """Give all of them back at once."""
+        """Release all partitions."""
         with self._lock:
             if self._share is not None:
                 self._share.release()

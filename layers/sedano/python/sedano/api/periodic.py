@@ -3,7 +3,7 @@
     @app.periodic(cron("0 9 * * MON-FRI", tz="Europe/Berlin"))
     def report() -> None: ...
 
-A worker that runs such a task loads nothing of this but the timetable; the scheduler's function reads what is declared.
+A worker that runs such a task loads only the timetable; the scheduler's function reads the declarations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PeriodicTasks:
         coalesce: bool = True, max_instances: int | None = None,
         moment: str | None = None, **options: Unpack[TaskOptions],
     ) -> DeclaresPeriodic:  # fmt: skip
-        """Declare that a task runs by *timetable*: above a function, which becomes a task, or above a task.
+        """Declare a periodic task: decorates a function, which becomes a task, or a task.
 
         Each occurrence runs once: its task id is derived from the schedule's name and the moment. The task's `expires` counts from the
         moment.
@@ -45,14 +45,13 @@ class PeriodicTasks:
         Args:
             timetable: `cron(…)`, `every(…)` or `at(…)`.
             schedule: the schedule's name; by default the task's. A task with two timetables must name them.
-            args: what the task is called with.
-            kwargs: and by name.
-            jitter: put each occurrence off by up to so many seconds, always the same for one occurrence.
-            misfire_grace: leave out an occurrence that could not be published for longer than so many seconds; by default every occurrence
-                runs.
-            coalesce: of several that are late run only the last; ``False``: run them all.
-            max_instances: leave an occurrence out when so many earlier ones still wait or run at its moment.
-            moment: the name of the parameter that is given the moment (a text by RFC 3339, or a `datetime` if it is annotated so).
+            args: the positional arguments of each call.
+            kwargs: the keyword arguments of each call.
+            jitter: delay each occurrence by up to this many seconds; the delay of one occurrence never changes.
+            misfire_grace: skip an occurrence that would be published more than this many seconds late; by default every occurrence runs.
+            coalesce: run only the last of several late occurrences; ``False`` runs them all.
+            max_instances: skip an occurrence if this many earlier ones still wait or run at its moment.
+            moment: the name of the parameter that receives the moment (a string by RFC 3339, or a `datetime` if annotated as one).
             options: those of `Sedano.task`, when this decorates a function.
 
         Raises:
@@ -60,7 +59,7 @@ class PeriodicTasks:
             ArgumentError: the arguments do not fit the task's parameters.
         """
         if callable(timetable):
-            raise OptionError("periodic: it is not said when; write @app.periodic(every(60)) or @app.periodic(cron('0 9 * * *'))")
+            raise OptionError("periodic: the timetable is missing; write @app.periodic(every(60)) or @app.periodic(cron('0 9 * * *'))")
         asked = (jitter, misfire_grace, coalesce, max_instances, moment)
 
         def declare(function: Callable[..., Any]) -> Any:

@@ -18,13 +18,13 @@ from sedano.ports.absent import require
 
 
 class LimitControl(ControlPart):
-    """Changes limits in the control record. They hold until they are changed again, also across deployments."""
+    """Changes limits in the control record. They apply until they are changed again, also across deployments."""
 
     def rate_limit(self, task: str, rate: RateText | Sequence[RateText] | None, burst: int | Sequence[int] = 1) -> Mapping[str, str]:
         """Change how often *task* may start, until `restore_limits` (Celery's `control.rate_limit`).
 
-        A worker learns of it when it starts and with its heartbeats, so a running worker may need as long as its heartbeat's interval;
-        until then both rates hold, each for the workers that know it. Slots that were given under the old rate are void.
+        A worker reads the change when it starts and with each heartbeat, so a running worker may take up to its heartbeat interval; until
+        then some workers apply the old rate and others the new one. Slots given under the old rate are void.
 
         Args:
             task: the task's name.
@@ -41,7 +41,7 @@ class LimitControl(ControlPart):
         self._limitable(task)
         require_of(self._ports, DELAY, f"a rate of the task {task}")
         if rate is not None and is_fifo(self._registry.tasks[task].queue):
-            raise OptionError(f"task: {task!r} keeps order and cannot step aside for a slot; limit how many run at a time, or pause it")
+            raise OptionError(f"task: {task!r} keeps order and cannot be requeued; limit how many run at a time, or pause it")
         paces = () if rate is None else rates.paces(rate, burst)
         return self._changed(task, paces=paces)
 
@@ -62,7 +62,7 @@ class LimitControl(ControlPart):
     def time_limit(self, task: str, soft: float | None = None, hard: float | None = None) -> Mapping[str, str]:
         """Change how long bodies of *task* may run, until `restore_limits` (Celery's `control.time_limit`).
 
-        A running worker learns of it as of `rate_limit`; a body that runs already keeps the limits that it began under.
+        Running workers read the change as for `rate_limit`; a running body keeps the limits under which it began.
 
         Args:
             task: the task's name.
@@ -81,7 +81,7 @@ class LimitControl(ControlPart):
         return self._changed(task, time=(soft, hard))
 
     def restore_limits(self, task: str) -> Mapping[str, str]:
-        """Let all limits of *task*, of time too, be as declared again."""
+        """Restore all limits of *task*, including time limits, to the declared ones."""
         self._spec(task)
         return self._controlling.change(lambda record, clock, nonce: with_limits(record, task, "", clock, nonce)).limits
 
@@ -103,18 +103,18 @@ class LimitControl(ControlPart):
     def _spec(self, task: str) -> TaskSpec:
         spec = self._registry.tasks.get(task)
         if spec is None:
-            raise OptionError(f"task: {task!r} is none of this app's tasks")
+            raise OptionError(f"task: {task!r} is not one of this app's tasks")
         return spec
 
     def _limitable(self, task: str) -> None:
         spec = self._spec(task)
         require(self._ports.limits, f"a limit of the task {task}")
         if spec.delivery != "claimed":
-            raise OptionError(f"task: {task!r} is delivered {spec.delivery} and may run twice in one slot; only a claimed one is limited")
+            raise OptionError(f"task: {task!r} is delivered {spec.delivery} and may run twice in a slot; only a claimed one is limited")
 
 
 def _readable(text: str) -> LimitChange:
-    """Return the change that *text* describes; one that cannot be read is replaced as a whole."""
+    """Return the change that *text* describes; an unreadable one counts as empty."""
     try:
         return limiting.read(text)
     except MessageRefused:

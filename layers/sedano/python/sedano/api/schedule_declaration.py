@@ -46,7 +46,7 @@ class ScheduleApp(Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     @property
     def task(self) -> Callable[..., Any]:
@@ -57,7 +57,7 @@ def declare(
     app: ScheduleApp, function: Any, timetable: Timetable, name: str | None, arguments: tuple[Any, Any],
     asked: tuple[int, int | None, bool, int | None, str | None], options: Mapping[str, Any],
 ) -> Task[Any, Any]:  # fmt: skip
-    """Enter a periodic task into what *app* declares; see `Sedano.periodic`."""
+    """Add a periodic task to the declarations of *app*; see `Sedano.periodic`."""
     if isinstance(function, Task) and options:
         raise OptionError(f"{next(iter(options))}: write options of the task in @app.task(…) below, and those of the schedule here")
     task: Task[Any, Any] = function if isinstance(function, Task) else app.task(**options)(function)
@@ -70,7 +70,7 @@ def declare(
 
 
 def periodic_of(app: ScheduleApp, name: str, timetable: Timetable, signature: Signature, asked: PeriodicOptions) -> Periodic:
-    """Return the periodic task *name* as it is kept, checked as far as this app knows its task; its state has not begun."""
+    """Return the periodic task *name* as it is stored, checked if this app declares its task; its state is empty."""
     kinds: tuple[type, ...] = (Cron, Every, At)
     if not isinstance(timetable, kinds):
         raise OptionError(f"timetable: expected cron(…), every(…) or at(…), got {type(timetable).__name__}")
@@ -82,7 +82,7 @@ def periodic_of(app: ScheduleApp, name: str, timetable: Timetable, signature: Si
 
 
 def _call(app: ScheduleApp, signature: Signature, asked: PeriodicOptions) -> ScheduledCall:
-    """Return what each occurrence makes of *signature*, checked as far as this app knows its task."""
+    """Return the call of each occurrence, made from *signature* and checked if this app declares its task."""
     options, spec = signature.options, app.registry.tasks.get(signature.task)
     _refuse(options)
     args, kwargs = given(signature.args, signature.kwargs)
@@ -95,12 +95,12 @@ def _call(app: ScheduleApp, signature: Signature, asked: PeriodicOptions) -> Sch
             raise OptionError(f"max_instances: the task {spec.name} {why} and keeps no record of each; leave it out")
     queue = options.queue or (spec.queue if spec is not None else app.queues[0])
     if queue not in app.queues:
-        raise OptionError(f"queue: {queue!r} is none of this app's queues {app.queues}; name it in Sedano(queues=…)")
+        raise OptionError(f"queue: {queue!r} is not one of this app's queues {app.queues}; add it to Sedano(queues=…)")
     if is_fifo(queue):
         raise unordered("a schedule publishes the periodic task", queue)
     data = codec.encode_data(args, kwargs).decode()
     if len(data) > MOST_CALL_BYTES:
-        raise TooLarge(f"arguments: {len(data)} bytes of {MOST_CALL_BYTES}; keep them elsewhere and pass their key")
+        raise TooLarge(f"arguments: {len(data)} bytes are more than {MOST_CALL_BYTES}; store them elsewhere and pass a key")
     expires = options.expires if options.expires is not None else (spec.expires if spec is not None else None)
     ignore = options.ignore_result if options.ignore_result is not None else spec is not None and spec.ignore_result
     written = stamps.write(options.stamps) if options.stamps else None

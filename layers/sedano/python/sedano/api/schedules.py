@@ -36,9 +36,10 @@ MOST_BACKFILLED = 1_000
 
 
 class PeriodicTask(NamedTuple):
-    """A periodic task: its schedule's *name*, the *task*, its *timetable*, and the moment of the *next* occurrence (None: no further one).
+    """A periodic task: its schedule's *name*, the *task*, its *timetable*, and the moment of the *next* occurrence (None after the last
+    one).
 
-    *missed* counts the moments that were left out so far; *declared*: whether it is declared in code.
+    *missed* counts the skipped occurrences; *declared*: whether it is declared in code.
     """
 
     name: str
@@ -58,14 +59,14 @@ class Schedules:
     """The periodic tasks of one deployment."""
 
     def __init__(self, app: ScheduleApp) -> None:
-        """Look at and change the deployment that *app* publishes to."""
+        """Read and change the periodic tasks of the deployment to which *app* publishes."""
         self._app = app
 
     def add(
         self, name: str, timetable: Timetable, call: Sig[Any] | Task[Any, Any], *, jitter: int = 0, misfire_grace: int | None = None,
         coalesce: bool = True, max_instances: int | None = None, moment: str | None = None,
     ) -> PeriodicTask:  # fmt: skip
-        """Add a periodic task while everything runs; adding the very same again changes nothing.
+        """Add a periodic task at run time; adding the same task again changes nothing.
 
         Args:
             name: its name.
@@ -81,14 +82,14 @@ class Schedules:
         """
         options = PeriodicOptions(jitter, misfire_grace, coalesce, max_instances, moment)
         if name in self._app.periodics:
-            raise OptionError(f"name: {name!r} is declared in code; give another name, or edit that one")
+            raise OptionError(f"name: {name!r} is declared in code; give another name, or edit the existing one")
         wanted = periodic_of(self._app, name, timetable, _signature(call), options)
 
         def alter(found: Periodic | None) -> Periodic:
             if found is None:
                 return begun(wanted, self._now())
             if (found.schedule._replace(paused=False), found.call) != (wanted.schedule, wanted.call):
-                raise OptionError(f"name: there is a schedule {name!r}; edit it, or give another name")
+                raise OptionError(f"name: the schedule {name!r} already exists; edit it, or give another name")
             return found
 
         return self._changed(name, alter)
@@ -98,11 +99,11 @@ class Schedules:
     ) -> PeriodicTask:
         """Change a periodic task; options that are not given stay as they are.
 
-        It holds from now on. Moments that have passed are not run again under the new timetable; an occurrence that was published ahead and
-        is not a moment of the new one is revoked; with another *call*, occurrences published ahead still make the old call.
+        The change takes effect at once. Past moments of the new timetable do not run. An occurrence that was published ahead and is not a
+        moment of the new timetable is revoked; with another *call*, occurrences that were published ahead still make the old call.
 
         Args:
-            name: which.
+            name: its name.
             timetable: the new one.
             call: the new task or signature.
             options: *jitter*, *misfire_grace*, *coalesce*, *max_instances*, *moment*, as in `add`.
@@ -125,7 +126,7 @@ class Schedules:
         return self._changed(name, alter)
 
     def pause(self, name: str) -> PeriodicTask:
-        """Let a periodic task rest: its moments pass and are left out, also those of the next minute and a half.
+        """Pause a periodic task: its occurrences are skipped, including those published ahead for the next 90 seconds.
 
         Raises:
             UnknownSchedule: no schedule has this name.
@@ -133,7 +134,7 @@ class Schedules:
         return self._rested(name, paused=True)
 
     def resume(self, name: str) -> PeriodicTask:
-        """Let a paused one go on with its next moment.
+        """Resume a paused periodic task with its next moment.
 
         Raises:
             UnknownSchedule: no schedule has this name.
@@ -145,18 +146,18 @@ class Schedules:
 
         Raises:
             UnknownSchedule: no schedule has this name.
-            OptionError: code declares it, and would bring it back.
+            OptionError: it is declared in code, which would add it again.
         """
 
         def alter(found: Periodic | None) -> None:
             if name in self._app.periodics or (found is not None and found.declared):
-                raise OptionError(f"name: {name!r} is declared in code; take it out there, or pause it")
+                raise OptionError(f"name: {name!r} is declared in code; remove the declaration, or pause it")
             self._known(name, found)
 
         self._scheduler.change(name, alter)
 
     def next(self, name: str, number: int = 1) -> list[datetime]:
-        """Return the next *number* moments, jitter left aside, in the timetable's own zone; fewer when it ends, none while it is paused.
+        """Return the next *number* moments, without jitter, in the timetable's time zone; fewer if it ends, none while it is paused.
 
         Raises:
             UnknownSchedule: no schedule has this name.
@@ -168,14 +169,15 @@ class Schedules:
         return [] if schedule.paused else upcoming(schedule.timetable, self._now(), number)
 
     def backfill(self, name: str, start: datetime, end: datetime) -> list[AsyncResult[Any]]:
-        """Publish the occurrences from *start* to *end* that did not run, such as those before the schedule was there, and return them all.
+        """Publish the occurrences from *start* to *end* that did not run, such as those before the schedule existed, and return them all.
 
-        One that ran already does not run again as long as its record is kept (44 days), nor does one that was revoked.
+        An occurrence that ran or was revoked does not run again while its record is kept (44 days).
 
         Raises:
             UnknownSchedule: no schedule has this name.
-            OptionError: the times have no zone, lie in the future or in another order, or have more than a thousand moments between them.
-            Unavailable: not all could be published; to do it again is safe.
+            OptionError: a time has no zone or is in the future, *end* is before *start*, or they have more than a thousand moments between
+                them.
+            Unavailable: not all could be published; trying again is safe.
         """
         for field, moment in (("start", start), ("end", end)):
             given: object = moment
@@ -183,21 +185,22 @@ class Schedules:
                 raise OptionError(f"{field}: expected a datetime with a time zone, got {moment!r}")
         first, last = start.timestamp(), end.timestamp()
         if not 0 <= first <= last <= self._now():
-            raise OptionError(f"start, end: {start} to {end} is not a span of time in the past; future moments are published anyway")
+            raise OptionError(f"start, end: {start} to {end} is not a span of time in the past; future moments are published automatically")
         found = self._known(name, self._scheduler.read().get(name))
         moments = [*islice(between(found.schedule.timetable, first - 1e-6, last), MOST_BACKFILLED + 1)]
         if len(moments) > MOST_BACKFILLED:
-            raise OptionError(f"start, end: more than {MOST_BACKFILLED} moments lie between them; fill them in parts")
+            raise OptionError(f"start, end: there are more than {MOST_BACKFILLED} moments between them; backfill them in parts")
         return self._published(found, moments)
 
     def trigger(self, name: str) -> AsyncResult[Any]:
-        """Publish one occurrence now, beside the moments of the timetable; a paused one too. Twice within a second publishes one.
+        """Publish one occurrence now, in addition to the timetable, even if the schedule is paused. Calling it twice within a second
+        publishes one.
 
         It never expires, has no jitter, and `max_instances` does not count it.
 
         Raises:
             UnknownSchedule: no schedule has this name.
-            Unavailable: it could not be published; to do it again is safe.
+            Unavailable: it could not be published; trying again is safe.
         """
         (result,) = self._published(self._known(name, self._scheduler.read().get(name)), [int(self._now())])
         return result
@@ -223,12 +226,12 @@ class Schedules:
             return found
         if name in self._app.periodics:
             return begun(self._app.periodics[name], self._now())
-        raise UnknownSchedule(f"there is no schedule {name!r}; app.schedules.list() lists them")
+        raise UnknownSchedule(f"no schedule {name!r}; app.schedules.list() returns all")
 
     def _changed(self, name: str, alter: Callable[[Periodic | None], Periodic]) -> PeriodicTask:
         found = self._scheduler.change(name, alter)
         if found is None:  # removed by another between the two
-            raise UnknownSchedule(f"schedule {name!r} was removed meanwhile")
+            raise UnknownSchedule(f"schedule {name!r} was removed during this call")
         return _shown(found, self._now())
 
     def _now(self) -> float:
@@ -240,7 +243,7 @@ class Schedules:
         return Scheduler(outlet.ports, outlet.lamport, f"{self._app.name}@{socket.gethostname()}")
 
     def list(self) -> list[PeriodicTask]:
-        """Return all periodic tasks by name, those that code declares too, also when they have not begun yet."""
+        """Return all periodic tasks by name, including those declared in code that the scheduler has not seen yet."""
         found = {**self._app.periodics, **self._scheduler.read()}
         now = self._app.outlet.ports.clock.now()
         return [_shown(found[name], now) for name in sorted(found)]
@@ -255,7 +258,7 @@ def _signature(call: object) -> Signature:
 
 
 def _made(call: ScheduledCall) -> Signature:
-    """Return the signature that *call* was made of."""
+    """Return the signature of the stored *call*."""
     args, kwargs = codec.decode_data(call.data.encode())
     options = Options(
         queue=call.queue,

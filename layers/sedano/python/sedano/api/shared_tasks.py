@@ -10,7 +10,7 @@
     app = Sedano("shop", queues=("default", "mail"))
     app.include(shared)
 
-Importing the package connects nothing and needs no app. A shared task belongs to one app: publishing it would otherwise be a guess.
+Importing the package connects to nothing and needs no app. A shared task belongs to one app, so that its publications have one target.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sedano.task import Task
 
 
 class Shared(NamedTuple):
-    """One shared task, the function it was made of, and its declaration."""
+    """One shared task, its function and its declaration."""
 
     task: Task[Any, Any]
     function: Callable[..., Any]
@@ -55,7 +55,7 @@ class SharedTasks(TaskDeclarer):
             self._app.permits(declaration)
 
     def declared(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
-        """Return the task that *function* is by *declaration*; an app that includes these tasks already gets it at once.
+        """Return the task of *function* by *declaration*; an app that already includes these tasks gets it at once.
 
         Raises:
             OptionError: another of these tasks has the name, or an option cannot be honoured.
@@ -75,7 +75,7 @@ class SharedTasks(TaskDeclarer):
     def included_in(self, app: AppTasks) -> None:
         """Enter these tasks into *app*: all of them, or none. `Sedano.include` calls this.
 
-        An app of the same name replaces the one before: a module that is loaded again, or the next test, makes its app anew.
+        An app of the same name replaces the one before, because reloading a module, or the next test, makes the app again.
 
         Raises:
             OptionError: they are included in an app of another name, or *app* cannot take one of them.
@@ -109,7 +109,7 @@ class SharedTasks(TaskDeclarer):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out of the app that includes these tasks.
+        """The publisher of the app that includes these tasks.
 
         Raises:
             ConfigurationError: no app includes them yet.

@@ -16,17 +16,17 @@ Key = Callable[[Sequence[Any], Mapping[str, Any]], str]
 
 
 def key_of(singleton: Singleton, on_busy: OnBusy, delivery: Delivery, parameters: Parameters) -> Key | None:
-    """Return the function from arguments to the singleton's key, one run at a time each; None without `singleton=`.
+    """Return the function from arguments to the singleton's key (one run at a time for each key); None without `singleton=`.
 
     Raises:
         OptionError: an option has no meaning, or cannot be honoured.
     """
     if on_busy not in get_args(OnBusy):
-        raise OptionError(f"on_busy: {on_busy!r} is none of {', '.join(get_args(OnBusy))}")
+        raise OptionError(f"on_busy: {on_busy!r} is not one of {', '.join(get_args(OnBusy))}")
     if singleton is False:
         return None
     if delivery != "claimed":
-        raise OptionError(f"singleton: a task that is delivered {delivery} may run twice at a time; only a claimed one can be a singleton")
+        raise OptionError(f"singleton: a task with delivery={delivery!r} may run twice at a time; only a claimed task can be a singleton")
     if singleton is True:
         return alone
     if not isinstance(singleton, str):

@@ -40,18 +40,17 @@ class Sources:
     def webhook(
         self, name: str, *, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None = None
     ) -> Callable[[Reader], Reader]:
-        """Declare a webhook: the function below makes events of what is posted to `/NAME` of the stage's webhook URL.
+        """Declare a webhook: the decorated function turns a request to `/NAME` of the stage's webhook URL into events.
 
-        It returns an event (`IssueClosed(number=5)`), a list of events, or None when a request is of no interest. It is the user's own
-        afterwards, to be called in tests. If it raises, the request is parked; the events that it returns are published once for each
-        delivery.
+        It returns an event (`IssueClosed(number=5)`), a list of events, or None to ignore the request. It stays a plain function, which
+        tests can call. If it raises, the request is parked; the events that it returns are published once for each delivery.
 
         Args:
             name: the last part of the address: a-z, then a-z, 0-9, - and _, at most 40 in all.
-            verify: how the sender signs, from `sedano.webhooks`: `hmac_sha256(…)`, `secret_token(…)`, `stripe()`, `slack()`,
+            verify: how the sender signs, by a function of `sedano.webhooks`: `hmac_sha256(…)`, `secret_token(…)`, `stripe()`, `slack()`,
                 `standard_webhooks()`; or `unsigned()`, which accepts every request.
-            delivery: the sender's own id of a delivery, the same when it is repeated: the name of the header that holds it, or a function
-                of the request. By default what `verify` knows of this kind of sender, else the body is its own id.
+            delivery: the sender's id of a delivery, which a repetition repeats: the name of the header that holds it, or a function of the
+                request. By default as `verify` defines for this kind of sender, else a digest of the body.
 
         Raises:
             OptionError: an option cannot be honoured, or another webhook has the name.
@@ -67,20 +66,21 @@ class Sources:
 
     @cached_property
     def streams(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """By the names of streams: the names of the tasks that read each, with the operations that each wants; an empty list: all."""
+        """For each stream, by its name: the names of the tasks that read it, with the operations that each reads; an empty list means
+        all."""
         return {}
 
     def stream(self, name: str, *, operations: Sequence[Operation] = ()) -> Callable[[Called], Called]:
-        """Subscribe the task below to a stream: it is called with each record, a `TableChange` or `StreamRecord` (`sedano.streams`).
+        """Subscribe the decorated task to a stream: it is called with each record, a `TableChange` or `StreamRecord` (`sedano.streams`).
 
-        Each record is a call of its own, the same one however often Lambda delivers it, so retries, limits, order and parking are those
-        of the task; a webhook makes events instead, because its sender waits for an answer that depends on what he posted. Records are
-        published in the order of their shard; a queue that keeps order (``serial_key="{record[keys][id]}"``) keeps it as far as the
-        body. Several tasks may read a stream, and one task may read several. The deployment says where the stream is.
+        Each record becomes one call, however often Lambda delivers it, and the task's retries, limits, order and parking apply. (A webhook
+        makes events instead, because its sender waits for an answer that depends on the request.) Records are published in the order of
+        their shard; a queue that keeps order (``serial_key="{record[keys][id]}"``) preserves it up to the body. Several tasks may read a
+        stream, and one task may read several. The deployment configures the location of the stream.
 
         Args:
-            name: what the stream is called in this app: a-z, then a-z, 0-9, - and _, at most 40 in all.
-            operations: of a table's changes only these: ``INSERT``, ``MODIFY``, ``REMOVE``; by default all.
+            name: the name of the stream in this app: a-z, then a-z, 0-9, - and _, at most 40 in all.
+            operations: the kinds of table changes to read: ``INSERT``, ``MODIFY``, ``REMOVE``; by default all.
 
         Raises:
             OptionError: an option cannot be honoured, or the decorated object is not a task that takes one argument.

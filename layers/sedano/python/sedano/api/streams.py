@@ -21,11 +21,12 @@ class StreamApp(Protocol):
 
     @property
     def streams(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """By the names of streams: the names of the tasks that read each, with the operations that each wants; an empty list: all."""
+        """For each stream, by its name: the names of the tasks that read it, with the operations that each reads; an empty list means
+        all."""
 
 
 def check_name(name: object) -> None:
-    """Refuse what no stream can be called; at once, for `@app.stream` without a name would say nothing of it.
+    """Refuse an invalid name of a stream, at once, because `@app.stream` without a name would otherwise not raise.
 
     Raises:
         OptionError: the name is not valid.
@@ -44,7 +45,7 @@ def declare(app: StreamApp, name: str, operations: Sequence[str], task: object) 
         who = getattr(task, "name", getattr(task, "__qualname__", repr(task)))
         raise OptionError(f"stream {name}: {who} is not a task of this app; write @app.stream({name!r}) in the line above @app.task")
     if not may_declare(app.registry, f"stream {name} {task.name}", task.name, task.name in app.streams.get(name, {})):
-        raise OptionError(f"stream {name}: the task {task.name} reads it already; name all its operations in one @app.stream")
+        raise OptionError(f"stream {name}: the task {task.name} already reads it; name all operations in one @app.stream")
     wrongs = [wrong for example in EXAMPLES if (wrong := _misfit(task, example)) is not None]
     if len(wrongs) == len(EXAMPLES):
         raise OptionError(f"stream {name}: {task.name} is called with one argument, a record, which is a dict: {wrongs[0].detail}")

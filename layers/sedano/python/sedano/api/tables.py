@@ -11,7 +11,7 @@ LONGEST_KEY = 2
 
 
 class Tables:
-    """The tables of the user's own that the tasks of an app write to in the transaction of their record."""
+    """The user's own tables to which the tasks of an app write in the transaction of their record."""
 
     registry: Registry
 
@@ -31,10 +31,10 @@ class Tables:
         """
         names = (key,) if isinstance(key, str) else tuple(key)
         if not name:
-            raise OptionError(f"table: {name!r} is not a name; use a string with text")
+            raise OptionError(f"table: {name!r} is not a name; give a string that is not empty")
         if not 1 <= len(names) <= LONGEST_KEY or not all(names) or len(set(names)) < len(names):
             raise OptionError(f"table {name!r}: key= is the name of the partition key, or a pair of it and the sort key; not {key!r}")
         if name in self.registry.tables:
-            raise OptionError(f"table {name!r} is declared already; declare it once")
+            raise OptionError(f"table {name!r} is already declared; declare it once")
         self.registry.need("effects", f"the table {name!r}")
         self.registry.tables[name] = names

@@ -1,4 +1,4 @@
-"""`@app.task(…)` and `@shared.task(…)`, the decorators that make a task of a function, and the tasks of an app."""
+"""`@app.task(…)` and `@shared.task(…)`, the decorators that turn a function into a task, and the tasks of an app."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class TaskDeclarer(ABC):
     def task(self, /, *, bind: Literal[True], **options: Unpack[TaskOptions]) -> DeclaresBound: ...
 
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-        """Declare a task; use it bare or with options.
+        """Declare a task; use the decorator with or without options.
 
         Args:
             function: the function that is the task.
             options: see `sedano.api.task_options.TaskOptions`; and ``bind=True``: the function takes the task itself first:
-                `self.request`, `self.replace(…)`, `self.add_to_chord(…)`; ``batch=(100, "5s")``: up to so many calls, collected for so
-                long, are one call of the function, with a list of `sedano.Call`.
+                `self.request`, `self.replace(…)`, `self.add_to_chord(…)`; ``batch=(100, "5s")``: up to 100 calls, collected for up to 5
+                seconds, become one call of the function with a list of `sedano.Call`.
 
         Raises:
             OptionError: an option is unknown or cannot be honoured, or another task has the name.
@@ -59,18 +59,18 @@ class TaskDeclarer(ABC):
 
     @abstractmethod
     def permits(self, declaration: Declaration) -> None:
-        """Check a declaration, before there is a function; raise `OptionError` for one that cannot be honoured here."""
+        """Check a declaration before the function is known; raise `OptionError` if it cannot be honoured here."""
 
     @abstractmethod
     def declared(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
-        """Return the task that *function* is by *declaration*."""
+        """Return the task of *function* by *declaration*."""
 
 
 class Includable(Protocol):
     """Tasks that an app can include: `sedano.SharedTasks`."""
 
     def included_in(self, app: AppTasks) -> None:
-        """Enter the tasks into *app*."""
+        """Add the tasks to *app*."""
 
 
 class AppTasks(TaskDeclarer):
@@ -84,7 +84,7 @@ class AppTasks(TaskDeclarer):
     @property
     @abstractmethod
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     def include(self, *shared: Includable) -> None:
         """Include the tasks of reusable packages (`sedano.SharedTasks`), also those that a package declares later.
@@ -107,18 +107,18 @@ class AppTasks(TaskDeclarer):
 
         Args:
             name: how messages name the task.
-            command: the program and its arguments; no shell reads them. Workers look for it, programs that only publish need it not.
+            command: the program and its arguments, without a shell. Workers need the program; programs that only publish do not.
             function: the key of a Lambda function that is the program; the setting ``functions=`` maps it to an ARN. With a command too,
                 the command runs where the deployment calls no functions.
             pool: how many processes each worker keeps and runs at once, or how many calls of the function, 1 to 256.
             memory: the data that each process may allocate, as ``"512M"`` or ``"2G"``; enforced on Linux.
-            timeout: seconds for one call; a process that takes longer is killed with its group, and the attempt has failed. A function
-                that takes longer is not waited for; its own time limit ends it.
-            cwd: the folder in which the program begins; by default that of the worker.
-            env: variables for the program, besides PATH, LANG and a few more of the worker's.
+            timeout: seconds for one call; a process that takes longer is killed with its group, and the attempt has failed. The worker
+                stops waiting for a function that takes longer; the function's own time limit ends it.
+            cwd: the folder in which the program starts; by default that of the worker.
+            env: variables for the program, in addition to PATH, LANG and a few more of the worker's.
             credentials: pass on the worker's AWS credentials.
             calls_per_child: calls after which a process is replaced.
-            options: as those of `task`, without `batch` and `bind`.
+            options: the options of `task`, without `batch` and `bind`.
 
         Raises:
             OptionError: an option is unknown or cannot be honoured, or another task has the name.
@@ -140,7 +140,7 @@ class AppTasks(TaskDeclarer):
         return cast("AsyncTask[..., Any]", task)
 
     def declared(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
-        """Return the task that *function* is by *declaration*, entered into this app."""
+        """Add the task of *function* by *declaration* to this app and return it."""
         return self.adopt(Task(declaration.spec(function, self.retry), self), function, declaration)
 
     def permits(self, declaration: Declaration) -> None:
@@ -150,10 +150,10 @@ class AppTasks(TaskDeclarer):
             OptionError: this app does not have the queue.
         """
         if declaration.queue not in self.queues:
-            raise OptionError(f"queue: {declaration.queue!r} is none of this app's queues {self.queues}; name it in Sedano(queues=…)")
+            raise OptionError(f"queue: {declaration.queue!r} is not one of this app's queues {self.queues}; add it to Sedano(queues=…)")
 
     def adopt(self, task: Task[Any, Any], function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
-        """Enter *task* into this app and return it; its spec is that of *function*, without limits, circuit and binding.
+        """Add *task* to this app and return it; its spec is that of *function*, without limits, circuit and binding.
 
         Raises:
             OptionError: another task has the name, or an option cannot be honoured.

@@ -14,7 +14,7 @@ Declared = TypeVar("Declared", bound=Task[Any, Any])
 
 
 class Declares(Protocol):
-    """Makes a task of a function."""
+    """Turns a function into a task."""
 
     @overload
     def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap] # pyright: ignore[reportOverlappingOverload]
@@ -24,7 +24,7 @@ class Declares(Protocol):
 
 
 class DeclaresBound(Protocol):
-    """Makes a task of a function that takes the task itself first."""
+    """Turns a function that takes the task itself first into a task."""
 
     @overload
     def __call__(self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap] # pyright: ignore[reportOverlappingOverload]
@@ -34,7 +34,7 @@ class DeclaresBound(Protocol):
 
 
 class DeclaresBatch(Protocol):
-    """Makes a task of a function that takes a list of calls."""
+    """Turns a function that takes a list of calls into a task."""
 
     @overload
     def __call__(self, function: Callable[[list[Call]], Coroutine[Any, Any, R]], /) -> AsyncTask[..., R]: ...  # type: ignore[overload-overlap] # pyright: ignore[reportOverlappingOverload]
@@ -44,7 +44,7 @@ class DeclaresBatch(Protocol):
 
 
 class DeclaresPeriodic(Protocol):
-    """Makes a periodic task of a task or of a function."""
+    """Turns a task or a function into a periodic task."""
 
     @overload
     def __call__(self, function: Declared, /) -> Declared: ...  # type: ignore[overload-overlap] # pyright: ignore[reportOverlappingOverload]

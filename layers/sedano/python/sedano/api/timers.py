@@ -1,4 +1,4 @@
-"""The tasks that wait for a moment more than 900 s away: list them, move them, cancel them.
+"""The tasks that are due in more than 900 s: list them, move them, cancel them.
 
     report.apply_async(eta=datetime(2027, 1, 1, tzinfo=UTC))
     for waiting in app.scheduled():
@@ -6,8 +6,8 @@
     app.scheduled().edit(task_id, countdown=3_600)
     app.scheduled().cancel(task_id)
 
-Each is a timer that has its task's id as its name: publishing one task id twice schedules it once, at the first time. A task leaves
-this list a minute and a half before its moment, when its timer fires; from then on it is revoked, not cancelled.
+Each is a timer with its task's id as its name: publishing one task id twice schedules it once, at the first time. A task leaves this list
+90 seconds before its moment, when its timer fires; from then on, revoke it instead of cancelling it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from sedano.model.timers import EARLY_S, Timer, timer_name
 from sedano.ports import Ports
 
 SOONEST_S = EARLY_S + 60
-"""The nearest moment that a waiting task can be moved to, in seconds from now: its timer still has to fire before it."""
+"""The nearest moment to which a waiting task can be moved, in seconds from now, because its timer must fire before it."""
 
 
 class ScheduledTask(NamedTuple):
-    """A task that waits for *eta*; *attempt* counts its retries. Arguments that lie in the blob store are not fetched (*args*: empty)."""
+    """A task that waits for *eta*; *attempt* counts its retries. Arguments in the blob store are not fetched (*args* is empty)."""
 
     task_id: str
     task: str
@@ -45,7 +45,7 @@ class Scheduled:
     """The waiting timers of one deployment. Iterating lists it anew, the next to run first."""
 
     def __init__(self, ports: Ports) -> None:
-        """Look at the deployment behind *ports*; nothing is asked before it is used."""
+        """Use the deployment behind *ports*; nothing is read yet."""
         self._timers, self._clock = ports.timers, ports.clock
 
     def __iter__(self) -> Iterator[ScheduledTask]:
@@ -53,13 +53,13 @@ class Scheduled:
         return filter(None, map(_task, self._timers.list()))
 
     def edit(self, task_id: str, *, eta: datetime | None = None, countdown: float | None = None, attempt: int = 0) -> bool:
-        """Let a task wait for another moment; False when it does not wait here: it is about to run, has run, or never was.
+        """Move a task to another moment; False if it does not wait here: it is about to run, has run, or never existed.
 
         Args:
             task_id: the task.
             eta: the moment, with a time zone.
-            countdown: or the seconds from now.
-            attempt: which retry of it is meant; 0 is its first run.
+            countdown: instead of *eta*, the seconds from now.
+            attempt: the retry to move; 0 is the first run.
 
         Raises:
             OptionError: neither or both are given, or the moment lies within 150 s (cancel it then and publish it anew) or beyond a year.
@@ -73,7 +73,7 @@ class Scheduled:
         return self._timers.edit(timer_name(task_id, attempt), now + seconds)
 
     def cancel(self, task_id: str, *, attempt: int = 0) -> bool:
-        """Take a task off; False when it does not wait here. Nothing is recorded: to end it with a result as well, revoke it too."""
+        """Cancel a task; False if it does not wait here. Nothing is recorded; to record its end, revoke it too."""
         return self._timers.cancel(timer_name(task_id, attempt))
 
 

@@ -1,4 +1,4 @@
-"""`@app.webhook(…)`: how a sender signs, and what becomes of what it posts."""
+"""`@app.webhook(…)`: how a sender signs, and which events its requests become."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sedano.model.sources.signature_schemes import Scheme, is_header
 from sedano.model.sources.webhooks import NAME, WebhookRequest, kept
 from sedano.model.tasks.parameters import Parameters
 
-_SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_webhooks(), or unsigned() to let anybody in"
+_SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_webhooks(), or unsigned() to accept every request"
 
 
 class WebhookApp(Protocol):
@@ -37,9 +37,9 @@ def declare(app: WebhookApp, name: str, verify: Scheme, delivery: str | Callable
         OptionError: an option cannot be honoured, or another webhook has the name.
     """
     if not re.fullmatch(NAME, str(name)):
-        raise OptionError(f"webhook {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all: it ends an address")
+        raise OptionError(f"webhook {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all, because it is part of a URL")
     if not all(hasattr(verify, part) for part in ("refusal", "signs", "token_header", "delivery", "greeting", "told")):
-        raise OptionError(f"webhook {name}: verify is {verify!r}; say how its sender signs: {_SCHEMES}")
+        raise OptionError(f"webhook {name}: verify is {verify!r}; write how its sender signs: {_SCHEMES}")
     if not callable(reader) or inspect.iscoroutinefunction(reader):
         raise OptionError(f"webhook {name}: decorate a plain function of the request; move slow work into a task")
     if inspect.isgeneratorfunction(reader) or inspect.isasyncgenfunction(reader):
@@ -61,7 +61,7 @@ def _delivery(name: str, verify: Scheme, given: str | Callable[[WebhookRequest],
 
 
 def _events(registry: Registry, name: str, returned: Any) -> Sequence[Happened]:
-    """Return what a webhook's function *returned* as events by name; raise `ArgumentError` when it is none of them."""
+    """Return what a webhook's function *returned* as events by name; raise `ArgumentError` if it is anything else."""
     if returned is None:
         return []
     return [_event(registry, name, value) for value in (returned if isinstance(returned, list | tuple) else [returned])]

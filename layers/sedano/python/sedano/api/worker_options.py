@@ -1,4 +1,4 @@
-"""The settings of workers as an app declares them, checked where they are written; see `Sedano(worker=…)`."""
+"""The check of the worker settings that an app declares; see `Sedano(worker=…)`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _COUNTS = {
 }
 _SECONDS = {
     "guard": (0.0, 890.0, ": Lambda ends an invocation after 900 s, and a body needs time"),
-    "heartbeat": (0.0, 120.0, ": the cluster takes a worker for lost that was silent for 150 s"),
+    "heartbeat": (0.0, 120.0, ": a worker that was silent for 150 s counts as lost"),
 }
 
 
 def check(settings: object) -> None:
-    """Let pass *settings* that a worker can honour.
+    """Check that a worker can honour *settings*.
 
     Raises:
-        OptionError: it cannot; the message names the field and says what it may be.
+        OptionError: it cannot; the message names the field and its valid values.
     """
     if not isinstance(settings, WorkerSettings):
         raise OptionError(f"worker: expected sedano.WorkerSettings(…), got {type(settings).__name__}")
