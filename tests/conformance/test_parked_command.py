@@ -76,7 +76,7 @@ def test_it_shows_one_message_whole_also_a_long_one(ports: Ports, capsys: pytest
     assert codec.encode(KNOWN) in out
     assert len(ran(capsys, "show", "long-1")[1]) > BODY_BYTES
     status, _, err = ran(capsys, "show", "nobody")
-    assert (status, "nothing parked is called nobody; `sedano parked list`" in err) == (3, True)
+    assert (status, "no parked message has the id nobody; `sedano parked list`" in err) == (3, True)
 
 
 def test_it_sends_messages_again_to_the_queue_that_they_came_from(ports: Ports, capsys: pytest.CaptureFixture[str]) -> None:

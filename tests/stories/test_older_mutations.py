@@ -77,14 +77,14 @@ def spool_name(scene: Scene) -> str:
 
 
 MUTATIONS: dict[str, tuple[list[str], str]] = {
-    "keys init": (["--replace"], "replace every key by 1 new key; what the old ones marked becomes foreign"),
+    "keys init": (["--replace"], "replace every key by 1 new key; messages that the old keys marked become foreign"),
     "keys rotate": (["--at-once"], "add 1 key"),
     "keys revoke": (["k1"], "drop 1 key of 2: k1"),
     "parked redrive": (["--all"], "1 of bakery.gone to commands:default"),
     "timers foreign": (["--delete"], "delete 1 foreign schedules: beacon; timers stay"),
     "spool drop": (["SPOOL", "--count", "2"], "delete 2 messages of bakery, stage unknown, from this machine; they never run"),
-    "workflow pause": (["r-1"], "pause 1 run of bread, r-1, which is RUNNING: begin no further step; running steps go on"),
-    "workflow cancel": (["r-1"], "cancel 1 run of bread, r-1, which is RUNNING: begin no further step, end the running ones"),
+    "workflow pause": (["r-1"], "pause 1 run of bread, r-1, which is RUNNING: start no further steps; running steps continue"),
+    "workflow cancel": (["r-1"], "cancel 1 run of bread, r-1, which is RUNNING: start no further steps, end the running ones"),
 }
 
 

@@ -300,7 +300,7 @@ def test_parked_messages_are_sent_again_by_queue_and_by_reason(world: testing.Wo
     world.drain()
     assert len(world.queues.peek(PARKED)) == 1
     out, err = run("redrive", "--queue", "default", "--yes", code=Exit.NOT_FOUND)
-    assert (out, "nothing parked" in err) == ("", True)
+    assert (out, "no parked message" in err) == ("", True)
     assert "send 1 parked messages again" in run("redrive", "--why", "unknown-task", code=Exit.USAGE)[1]
     assert "send 1 parked messages again" in run("redrive", "--all", "--dry-run")[1]
     assert len(world.queues.peek(PARKED)) == 1
@@ -346,10 +346,10 @@ def test_a_failed_task_is_retried_with_other_arguments(world: testing.World, run
 
 
 EDITS = [
-    (["failed", "--args", "{}"], "--args: {} is not JSON of that kind; write it as '[1, \"x\"]'"),
-    (["failed", "--kwargs", "[1]"], "--kwargs: [1] is not JSON of that kind; write it as '{\"n\": 1}'"),
-    (["failed", "--args", "["], "--args: [ is not JSON"), (["failed", "other", "--args", "[]"], "are about one task; give one id"),
-    (["--query", "x", "--args", "[]"], "are about one task; give one id"),
+    (["failed", "--args", "{}"], "--args: {} is not a JSON list; write it as '[1, \"x\"]'"),
+    (["failed", "--kwargs", "[1]"], "--kwargs: [1] is not a JSON object; write it as '{\"n\": 1}'"),
+    (["failed", "--args", "["], "--args: [ is not a JSON list"), (["failed", "other", "--args", "[]"], "apply to one task; give one id"),
+    (["--query", "x", "--args", "[]"], "apply to one task; give one id"),
     (["failed", "--args", '["x"]'], "ops.send does not take these arguments: data.args[0]"),
 ]  # fmt: skip
 

@@ -53,7 +53,7 @@ def test_what_waits_for_a_stage_that_is_gone_is_dropped_by_its_number_alone(caps
     main(["spool", "list", "--json"])
     name = items(capsys.readouterr().out)[0]["spool"]
     assert main(["spool", "drop", name, "--count", "3"]) == 1
-    assert "2 messages are in" in capsys.readouterr().err
+    assert "has 2 messages, not 3; nothing was dropped" in capsys.readouterr().err
     assert main(["spool", "drop", name, "--count", "2", "--yes"]) == 0
     assert capsys.readouterr().out == "2 dropped\n"
     assert main(["spool", "drop", "nothing", "--count", "2"]) == 3
@@ -80,7 +80,7 @@ def test_what_waits_for_this_stage_is_sent_and_what_waits_for_another_is_not(sta
 def test_an_empty_spool_and_a_host_without_one_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.environ["SEDANO_SPOOL"] = str(tmp_path / "empty")
     assert main(["spool", "list"]) == 0
-    assert capsys.readouterr() == ("", f"nothing waits in {tmp_path / 'empty'}\n")
+    assert capsys.readouterr() == ("", f"no message waits in {tmp_path / 'empty'}\n")
     os.environ["SEDANO_SPOOL"] = "off"
     assert main(["spool", "send", "--app", "tests.stories.programs.shelf:app"]) != 0
     assert "this host has no spool" in capsys.readouterr().err

@@ -57,8 +57,8 @@ def test_a_name_becomes_a_package(name: str, expected: str) -> None:
         ("../shop", "begin with a letter"),
         ("shop\n", "begin with a letter"),
         ("ſhop", "begin with a letter"),
-        ("class", "a word of Python"),
-        ("match", "a word of Python"),
+        ("class", "a keyword of Python"),
+        ("match", "a keyword of Python"),
         ("json", "hide the module json"),
         ("tests", "hide the module tests"),
         ("sedano", "hide the module sedano"),
@@ -94,7 +94,7 @@ def test_what_exists_is_refused_and_stays_as_it_is(tmp_path: Path, kind: str) ->
     else:
         place.symlink_to(tmp_path / "nowhere")
     before = place.lstat()
-    with pytest.raises(FolderExists, match="exists already and was not changed; choose another name"):
+    with pytest.raises(FolderExists, match="already exists and was not changed; choose another name"):
         write(files("shop"), place)
     assert place.lstat().st_mtime_ns == before.st_mtime_ns
     assert [path.name for path in tmp_path.iterdir()] == ["shop"]

@@ -1,7 +1,7 @@
 """The command line: `sedano VERB …`, or `python -m sedano VERB …`. Data goes to stdout, messages to stderr.
 
-It needs click, which the extra `dev` brings. `sedano.cli.exits` lists the exit codes, `sedano.cli.verb_table` the verbs; only the one that
-is asked for is loaded.
+It needs click, which is in the extra `dev`. `sedano.cli.exits` lists the exit codes, `sedano.cli.verb_table` the verbs; only the verb of
+the command line is loaded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Publishes tasks and shows what became of them: what `sedano call`, `result` and `show` do."""
+"""Publishes tasks and shows their results and records: the work of `sedano call`, `result` and `show`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sedano.views.task import call_text, task
 
 
 class Asked(NamedTuple):
-    """The call on the command line: the task's *name*, its arguments as texts (JSON alone if *is_strict*), and the options."""
+    """The call on the command line: the task's *name*, its arguments as strings (only JSON if *is_strict*), and the options."""
 
     name: str
     args: Sequence[str]
@@ -82,7 +82,7 @@ def show(app: Sedano, task_id: str, is_json: bool) -> Exit:
 
 
 def _say_record(task_id: str, record: Mapping[str, Any]) -> None:
-    """Print what the record of a task holds, for a person."""
+    """Print the contents of a task's record, for a person."""
     for name, value in record.items():
         if value not in (None, "", 0, 0.0, False) and name not in ("error", "result", "arguments", "retry"):
             say(f"  {name}: {shown(value) if name in ('expires', 'not_before', 'changed') else value}")
@@ -114,7 +114,7 @@ def _ended(verb: str, found: AsyncResult[Any], record: TaskRecord, *, as_json: b
 
 
 def _known(app: Sedano, name: str) -> TaskSpec:
-    """Return the task called *name*, or the only one whose name ends so.
+    """Return the task called *name*, or the only one whose name ends in it.
 
     Raises:
         UnknownTask: no task has that name, or several have it.
@@ -134,10 +134,10 @@ def _known(app: Sedano, name: str) -> TaskSpec:
 
 
 def _arguments(spec: TaskSpec, asked: Asked) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of a call: each text as JSON, or as it is written where the task takes only a text.
+    """Return the arguments of a call: each string as JSON, or unchanged where the task takes only a string.
 
     Raises:
-        UsageError: a text is not JSON and has to be, -k has no name, or the task does not take the arguments.
+        UsageError: a string is not JSON but must be, -k has no name, or the task does not take the arguments.
     """
     wrong = next((one for one in asked.kwargs if not one.partition("=")[1]), None)
     if wrong is not None:
@@ -156,7 +156,7 @@ def _arguments(spec: TaskSpec, asked: Asked) -> tuple[list[Any], dict[str, Any]]
 
 
 def _taken_as_text(field: str, args: list[Any], given: Sequence[str], kwargs: dict[str, Any], texts: Mapping[str, str]) -> bool:
-    """Take the argument that *field* names as the text that was written; False where that changes nothing."""
+    """Take the argument that *field* names as the unchanged string; False if that makes no difference."""
     for place, text in enumerate(given):
         if field == f"data.args[{place}]" and args[place] != text:
             args[place] = text
@@ -173,5 +173,5 @@ def _value(text: str, is_strict: bool) -> Any:
         return json.loads(text)
     except ValueError as wrong:
         if is_strict:
-            raise UsageError(f"{text}: is not JSON ({wrong}); leave out --json-args to pass plain text") from None
+            raise UsageError(f"{text}: not JSON ({wrong}); leave out --json-args to pass plain text") from None
         return text

@@ -32,7 +32,7 @@ def _show(view: ClusterView) -> None:
     say("")
     table(("TASK", "STATE", "ID", "WORKER", "AT"), _rows(view))
     if view.unreadable:
-        say(f"{view.unreadable} event lines cannot be read; `sedano history build` sets them aside with their reasons", err=True)
+        say(f"{view.unreadable} event lines cannot be read; `sedano history build` lists them with the reasons", err=True)
 
 
 def _rows(view: ClusterView) -> Iterable[Row]:

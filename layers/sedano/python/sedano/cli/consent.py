@@ -1,4 +1,4 @@
-"""Asks before a change: what a mutation will do, with a count, and whether it may."""
+"""Asks before a change: shows what it will do, with a count, and asks for consent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_TERMINAL = "there is no terminal to ask on; nothing was changed; add --yes t
 
 
 class Consent(NamedTuple):
-    """The options of a mutation: only show it, do not ask, the reason for it, print JSON; and the *stage* that the question names."""
+    """The options of a change: only show it, do not ask, its reason, print JSON; and the *stage* that the question names."""
 
     dry_run: bool
     yes: bool
@@ -56,7 +56,7 @@ def refusal(verb: str, plan: Sequence[str], consent: Consent, question: str = ""
 
 
 def require_answer(consent: Consent) -> None:
-    """Refuse a change that would end with an unanswered question, before its plan costs time.
+    """Refuse a change whose question cannot be answered, before making its plan takes time.
 
     Raises:
         UsageError: there is no terminal to ask on, and neither `--yes` nor `--dry-run` was given.
@@ -75,7 +75,7 @@ def _can_ask() -> bool:
 
 
 def made(app: Sedano, plan: ChangePlan, consent: Consent) -> Exit:
-    """Print *plan* and, if the person agrees, make its change and print what it did; return the exit code."""
+    """Print *plan* and, if the person agrees, make the change and print its effects; return the exit code."""
     if plan.hindrance:
         say(f"sedano {plan.verb}: {plan.hindrance}", err=True)
         return Exit.REFUSED
@@ -91,7 +91,7 @@ def made(app: Sedano, plan: ChangePlan, consent: Consent) -> Exit:
 
 
 def print_effects(done: Made, consent: Consent) -> None:
-    """Print what a change did."""
+    """Print the effects of a change."""
     for one in done.effects:
         consent.done(one.text, **one.facts)
 

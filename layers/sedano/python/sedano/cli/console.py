@@ -1,4 +1,4 @@
-"""Imports the app that the command line means."""
+"""Imports the app that the command line names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def app_of(app: str | None, code: Path) -> Sedano:
 
 
 def _refusal(module: str, code: Path, wrong: BaseException) -> ConfigurationError:
-    """Return why *module* is not there; print the traceback when its own code fails."""
+    """Return why *module* cannot be imported; print the traceback if its own code fails."""
     if isinstance(wrong, ModuleNotFoundError) and wrong.name and f"{module}.".startswith(f"{wrong.name}."):
         return UsageError(f"app: {code} has no module {wrong.name}; name the app as module:attribute, below the directory that code names")
     told = traceback.TracebackException.from_exception(wrong)
@@ -65,7 +65,7 @@ def _fault(module: str, code: Path, wrong: BaseException) -> str:
 
 
 def _forget_ours(told: traceback.TracebackException | None) -> None:
-    """Leave only the user's frames in a traceback and in what caused it."""
+    """Keep only the user's frames in a traceback and in the tracebacks of its causes."""
     while told is not None:
         users = [frame for frame in told.stack if not _is_ours(frame.filename)]
         told.stack = traceback.StackSummary.from_list(users)

@@ -1,4 +1,4 @@
-"""Prints the cost of a stage by its templates, or that of tasks by the event history: what `sedano cost` does."""
+"""Prints the cost of a stage by its templates, or of tasks by the event history: the work of `sedano cost`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sedano.views.plain import plain
 from sedano.views.terminal_screen import price
 
 MEASURED = "SELECT name, queue, tenant, basis, tasks, attempts, dollars_per_million FROM cost ORDER BY nanodollars DESC, name, queue"
-"""The question to the history: the dearest tasks first."""
+"""The query of the history: the most expensive tasks first."""
 
 
 def of_stage(asked: StageOptions, assembly: Path | None) -> Exit:
@@ -36,7 +36,7 @@ def of_history(place: str, *, as_json: bool) -> int:
 
 
 def of_tasks(app: Sedano, days: int, *, as_json: bool) -> int:
-    """Print the cost of each task in the event history of the last *days*, the dearest first."""
+    """Print the cost of each task in the event history of the last *days*, the most expensive first."""
     view = costs(app, days)
     if as_json:
         document("cost", [_item(one) for one in view.tasks], canvases=plain(view.canvases), workers=plain(view.workers), since=view.since)

@@ -2,9 +2,9 @@
 
     python -m sedano.cli.declared --app shop.tasks:app --code src
 
-The infrastructure runs this at synthesis, with the packages that the functions will have, so without click. A schedule whose moments are
-all over is not an error, because an earlier deployment may have run them; a warning is printed, because it may be a mistake. When the
-module does not import, its own traceback is shown, from its first line on.
+The infrastructure runs this at synthesis, with the packages that the functions will have, so without click. A schedule whose moments have
+all passed is not an error, because an earlier deployment may have run them; a warning is printed, because it may be a mistake. If the
+module cannot be imported, its own traceback is shown, from its first line on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def tell(app: Sedano, code: Path, is_json: bool) -> None:
-    """Print what *app* declares, with the files below *code* that it imported; report schedules that are over."""
+    """Print what *app* declares, with the files below *code* that it imported; warn about schedules that never run again."""
     for schedule in over(app, time.time()):
         say(f"sedano: the schedule {schedule} never runs again: its last moment is over", err=True)
     found = discovered(app)
@@ -56,7 +56,7 @@ def as_json(found: Discovered, files: Sequence[str]) -> str:
 
 
 def imported(code: Path) -> list[str]:
-    """Return the files below *code* that were imported: a deployment has to bring all of them."""
+    """Return the files below *code* that were imported: a deployment must contain all of them."""
     places = [Path(place) for module in list(sys.modules.values()) if (place := getattr(module, "__file__", None))]
     return sorted(str(place) for place in places if place.is_relative_to(code.resolve()))
 
@@ -72,11 +72,11 @@ def _show(found: Discovered) -> None:
     rows = [(name, task.queue, task.delivery, "kept" if task.keeps_result else "") for name, task in found.tasks.items()]
     table(("task", "queue", "delivery", "result"), rows)
     for event, tasks in found.subscriptions.items():
-        say("", f"{event}: {', '.join(tasks) or 'nobody subscribes'}")
+        say("", f"{event}: {', '.join(tasks) or 'no subscribers'}")
     for schedule, task in found.schedules.items():
-        say("", f"{schedule}: {task} runs again and again")
+        say("", f"{schedule}: {task} runs periodically")
     for webhook, signed in found.webhooks.items():
-        say("", f"/{webhook}: a webhook, {'signed' if signed else 'open to anybody'}")
+        say("", f"/{webhook}: a webhook, {'signed' if signed else 'unsigned'}")
     for stream, standing in found.streams.items():
         told = ", ".join(f"{task} ({', '.join(operations)})" if operations else task for task, operations in standing.items())
         say("", f"stream {stream}: {told}")

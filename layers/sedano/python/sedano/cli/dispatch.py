@@ -1,6 +1,6 @@
 """Reads the command line with click, runs the verb, and turns every error into one message and an exit code.
 
-click's own `main` is not used: it writes to the terminal and ends the process in its own way. Here each message goes through the printer.
+click's own `main` is not used, because it writes to the terminal and ends the process itself. Here each message goes through the printer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ sedano VERB --help shows the options of a verb. The app is module:attribute, fro
 or [tool.sedano] in pyproject.toml; sedano config shows the settings.
 --debug, before or after the verb, shows the traceback of an error."""
 COMPLETE = "_SEDANO_COMPLETE"
-"""The variable by which the script of `sedano completion` asks for completions."""
+"""The variable in which the script of `sedano completion` requests completions."""
 _EXPLAIN = re.compile(r"app\.control\.explain\('([^'\s]+)'\)")
 _NAMES = {"help_option_names": ["-h", "--help"]}
 

@@ -1,4 +1,4 @@
-"""The exit codes of `sedano`: one closed list that every verb uses, and which error means which."""
+"""The exit codes of `sedano`: one closed list for all verbs, and the code of each error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sedano import errors
 
 
 class Exit(IntEnum):
-    """How a command ended. A shell reads the number; `meaning` is what the documentation says of it."""
+    """How a command ended. A shell reads the number; `meaning` is its description in the documentation."""
 
     meaning: str
 

@@ -1,4 +1,4 @@
-"""Prints why a task has not run: what `sedano explain` does."""
+"""Prints why a task has not run: the work of `sedano explain`."""
 
 from __future__ import annotations
 

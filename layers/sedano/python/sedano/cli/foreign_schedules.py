@@ -1,4 +1,4 @@
-"""Lists and deletes foreign schedules among a stage's timers: what `sedano timers` does."""
+"""Lists and deletes foreign schedules among a stage's timers: the work of `sedano timers`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def foreign(app: Sedano, names: Sequence[str], delete: bool, consent: Consent) -
     found = sorted(one for one in ports.timers.foreign() if not names or one.name in names)
     missing = sorted({*names} - {one.name for one in found})
     for name in missing:
-        say(f"sedano timers: no foreign schedule is called {name}; `sedano timers foreign` shows what there is", err=True)
+        say(f"sedano timers: no foreign schedule is called {name}; `sedano timers foreign` lists them", err=True)
     if not found and not names:
         say("sedano timers: every schedule of the group is a timer of this stage", err=True)
     _show(found, consent.as_json)
@@ -44,11 +44,11 @@ def _show(found: Sequence[Foreign], as_json: bool) -> None:
 
 
 def _deleted(ports: Ports, one: Foreign) -> bool:
-    """Delete *one* and print so; return whether it is gone."""
+    """Delete *one* and print that; return whether it is deleted."""
     try:
         gone = ports.timers.cancel(one.name)
     except SedanoError as error:
         say_text(f"sedano timers: {one.name} stays: {error}", err=True)
         return False
-    say(f"sedano timers: {one.name} {'deleted' if gone else 'was gone already'}", err=True)
+    say(f"sedano timers: {one.name} {'deleted' if gone else 'was already deleted'}", err=True)
     return True

@@ -1,6 +1,6 @@
 """Runs Glue's history job on this machine, for `sedano history build|compact|update|report|query`.
 
-The job is in `glue_jobs`, which the wheel contains; Spark is an extra. In a working tree the JVM comes from where `make` gets it.
+The job is in `glue_jobs`, which the wheel contains; Spark is an extra. In a source tree, the JVM is the one that `make` installs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def work(arguments: Sequence[str]) -> int:
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module could be imported; a folder of the user's that happens to have its package's name is not it."""
+    """Whether a module can be imported; a folder of the user's that has the name of its package does not count."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

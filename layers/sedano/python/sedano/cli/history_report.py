@@ -1,4 +1,4 @@
-"""Writes the page about the event history by the history job: what `sedano report` does."""
+"""Writes the page about the event history with the history job: the work of `sedano report`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class ReportOptions(NamedTuple):
 
 
 def report(asked: ReportOptions, *, as_json: bool) -> int:
-    """Take in what is new at the source, if one is given, and write the page; return the exit code of the job."""
+    """Add new events of the source, if one is given, and write the page; return the exit code of the job."""
     if asked.source is not None:
         status, answer = _worked(["update", "--source", asked.source, "--target", asked.target])
         if status:
             return status
-        say(f"sedano report: took in {answer.get('new_files', 0)} files of {asked.source}", err=True)
+        say(f"sedano report: added {answer.get('new_files', 0)} files of {asked.source}", err=True)
     limits = [word for one in asked.fail_on for word in ("--fail-on", one)]
     chosen = [word for name, value in (("--root", asked.root), ("--diff", asked.diff)) if value for word in (name, value)]
     status, answer = _worked(["report", "--target", asked.target, "--out", asked.out, *limits, *chosen])

@@ -1,4 +1,4 @@
-"""Lists, makes, rotates and revokes the keys of a stage: what `sedano keys` does."""
+"""Lists, makes, rotates and revokes the keys of a stage: the work of `sedano keys`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def init(app: Sedano, replace: bool, consent: Consent) -> Exit:
     store, now = ports.seals.store, ports.clock.now()
     text = store.read()
     _refuse_second(text, replace)
-    plan = "make the first key" if text is None else "replace every key by 1 new key; what the old ones marked becomes foreign"
+    plan = "make the first key" if text is None else "replace every key by 1 new key; messages that the old keys marked become foreign"
     refused = refusal("keys", [plan], consent)
     if refused is not None:
         return refused
@@ -48,7 +48,7 @@ def init(app: Sedano, replace: bool, consent: Consent) -> Exit:
         _refuse_second(text, replace)
     fresh = key_set.instead(text, _secret(ports), now)
     store.replace(key_set.written(fresh))
-    return _done(fresh, app, consent, f"{fresh.sign} made in place of the keys before; {_SOON}, and messages marked before are foreign")
+    return _done(fresh, app, consent, f"{fresh.sign} replaces all earlier keys; {_SOON}, and messages marked before are foreign")
 
 
 def rotate(app: Sedano, *, no_wait: bool, at_once: bool, consent: Consent) -> Exit:
@@ -84,7 +84,7 @@ def _rotated(app: Sedano, *, no_wait: bool, at_once: bool, consent: Consent) -> 
     keys = key_set.signing(keys, fresh, ports.clock.now())
     _write(ports, keys)
     until = key_set.kept_until(keys, old)
-    return _done(keys, app, consent, f"{fresh} signs; {_SOON}; {old} holds until {shown(until or 0)} for what it marked")
+    return _done(keys, app, consent, f"{fresh} signs; {_SOON}; {old} is valid until {shown(until or 0)} for messages that it marked")
 
 
 def revoke(app: Sedano, key: str, at_once: bool, consent: Consent) -> Exit:
@@ -107,7 +107,7 @@ def revoke(app: Sedano, key: str, at_once: bool, consent: Consent) -> Exit:
 def _refuse_second(text: str | None, replace: bool) -> None:
     if text is not None and not replace:
         raise OptionError(
-            "init: this stage has keys already; `sedano keys rotate` lets a new one sign, `sedano keys init --replace` drops them all"
+            "init: this stage already has keys; `sedano keys rotate` lets a new one sign, `sedano keys init --replace` drops them all"
         )
 
 
@@ -123,7 +123,7 @@ def _rotation(keys: KeySet, now: float, *, no_wait: bool, at_once: bool) -> list
         return [*plan, f"let {named} sign at once; processes that do not know it yet count its marks as foreign for up to {KEPT_S:.0f} s"]
     if left <= 0:
         return [*plan, f"let {named} sign in place of {keys.sign}"]
-    return [*plan, f"{keys.sign} goes on signing" if no_wait else f"wait {left:.0f} s, then let {named} sign in place of {keys.sign}"]
+    return [*plan, f"{keys.sign} continues to sign" if no_wait else f"wait {left:.0f} s, then let {named} sign in place of {keys.sign}"]
 
 
 def _read(ports: Ports) -> KeySet:
@@ -134,11 +134,11 @@ def _read(ports: Ports) -> KeySet:
 
 
 def _current(ports: Ports, now: float) -> KeySet:
-    """Return the keys whose time is not over; print the names of the others, which the next write drops."""
+    """Return the keys that have not expired; print the names of the others, which the next write drops."""
     keys = _read(ports)
     left = key_set.current(keys, now)
     if over := keys.keys.keys() - left.keys.keys():
-        say(f"sedano keys: {', '.join(sorted(over))} dropped: nothing that it marked is under way any more", err=True)
+        say(f"sedano keys: {', '.join(sorted(over))} dropped, because no message with its mark can still arrive", err=True)
     return left
 
 
@@ -151,7 +151,7 @@ def _secret(ports: Ports) -> str:
 
 
 def _done(keys: KeySet, app: Sedano, consent: Consent, what: str) -> Exit:
-    """Show *keys* to a program, or say to a person *what* was done; write it to the log."""
+    """Print *keys* for a program, or *what* was done for a person; write it to the log."""
     if consent.as_json:
         _show(keys, app.outlet.ports, consent.as_json)
     else:

@@ -1,4 +1,4 @@
-"""Prints the latest events of the history: what `sedano tail` does."""
+"""Prints the latest events of the history: the work of `sedano tail`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class TailOptions(NamedTuple):
 
 
 def tail(app: Sedano, asked: TailOptions) -> None:
-    """Print the events of the history, and say how far back and how live they are."""
+    """Print the events of the history, and how far back and how recent they are."""
     ports = app.outlet.ports
-    following = f"; a look every {asked.every:g} s reads them all again" if asked.follow else "; --follow looks again"
+    following = f"; it reads all of them again every {asked.every:g} s" if asked.follow else "; --follow reads again"
     say(
         f"sedano tail: events of {asked.days} day{'s' * (asked.days != 1)} (UTC), today included, in causal order; a deployed stage writes "
         f"them up to {RECORDER_S} s after they occurred{following}",
@@ -52,7 +52,7 @@ def tail(app: Sedano, asked: TailOptions) -> None:
 
 
 def _show(look: Look, asked: TailOptions, most: int) -> None:
-    """Print the last *most* events of *look* that are wanted, and what it read."""
+    """Print the last *most* wanted events of *look*, and the number of its reads."""
     found = [one for one in look.events if one.is_among(asked.wanted)]
     for one in found[-most:]:
         if asked.as_json:

@@ -1,4 +1,4 @@
-"""Lists queues, workers, locks, circuits, schedules, tasks and failures: what the verbs of these names do.
+"""Lists queues, workers, locks, circuits, schedules, tasks and failures: the work of the verbs of these names.
 
 Each list is a sequence of records. `_print` writes them as a list for its reader, or as one document of JSON.
 """
@@ -94,7 +94,7 @@ def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:
     if view.rows or as_json:
         _print("locks", view.rows, view.about, as_json)
     for name in view.missing:
-        say(f"sedano locks: {name} was never taken, or was taken so long ago that it aged out", err=True)
+        say(f"sedano locks: {name} was never taken, or its record has expired", err=True)
     return Exit.NOT_FOUND if view.missing else Exit.DONE
 
 
@@ -120,7 +120,7 @@ def schedules(app: Sedano, name: str | None, number: int, as_json: bool) -> None
     """
     view = of_schedules.schedules(app, number)
     for why in view.unreadable:
-        say(f"sedano schedules: some are left out: {why}", err=True)
+        say(f"sedano schedules: some schedules are missing: {why}", err=True)
     if name is None:
         _print("schedules", view.rows, view.about, as_json)
         return
@@ -167,10 +167,10 @@ def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool)
 
 
 def list_failures(app: Sedano, *, days: int, only_new: bool, as_json: bool, fail_on: bool) -> Exit:
-    """Print the failed tasks by cause, the most frequent first; on stderr what was not read, or was read elsewhere.
+    """Print the failed tasks by cause, the most frequent first; on stderr the failures that were not read, or were read elsewhere.
 
     Raises:
-        UsageError: *only_new*, and it is not known what is new.
+        UsageError: *only_new* is set, and the last deployment is unknown.
     """
     try:
         view = failures(app, days, only_new=only_new)
@@ -187,7 +187,7 @@ def list_changes(app: Sedano, *, days: int, as_json: bool) -> None:
     view = changes(app, days)
     _print("changes", view.rows, view.about, as_json, found=view.found, since=view.since)
     if view.found > len(view.rows) and not as_json:
-        say(f"sedano changes: {view.found - len(view.rows)} older changes since {view.since} are left out", err=True)
+        say(f"sedano changes: {view.found - len(view.rows)} older changes since {view.since} are not shown", err=True)
 
 
 def _print(verb: str, records: Sequence[Record], about: About, as_json: bool, **facts: object) -> None:

@@ -1,6 +1,6 @@
-"""Shows the screens of a stage on a terminal and reads them again while they change: what `sedano top` does.
+"""Shows the screens of a stage on a terminal and reads them again while they change: the work of `sedano top`.
 
-The picture is drawn in place, on the terminal's second screen, which the end of the verb takes away again.
+The picture is drawn in place, on the terminal's alternate screen, which is closed at the end.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from sedano.views.terminal_colour import wants_colour
 from sedano.views.terminal_screen import Size, TextRow, frame, price, rows
 
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l\x1b[2J", "\x1b[?25h\x1b[?1049l"
-"""Begin and end the second screen of a terminal, without a cursor."""
+"""Begin and end the alternate screen of a terminal, without a cursor."""
 LOOK_S = 0.5
-"""The longest time between two looks at the size of the terminal."""
+"""The longest time (s) between two checks of the terminal's size."""
 ESCAPED: Mapping[str, str] = {
     "[A": "up", "[B": "down", "[C": "right", "[D": "left", "OA": "up", "OB": "down", "OC": "right", "OD": "left", "[5~": "page up",
     "[6~": "page down",
@@ -45,7 +45,7 @@ class Picture(NamedTuple):
 
 
 def run(app: Sedano, asked: ScreenQuery, environment: Mapping[str, str] = os.environ) -> Exit:
-    """Show the screen that is *asked* for, and those that keys lead to, until `q`.
+    """Show the *asked* screen, and those that keys lead to, until `q`.
 
     Raises:
         UsageError: stdin or stdout is not a terminal.
@@ -59,10 +59,10 @@ def run(app: Sedano, asked: ScreenQuery, environment: Mapping[str, str] = os.env
 
 
 def stream(app: Sedano, asked: ScreenQuery, sleep: Callable[[float], None] = time.sleep) -> Exit:
-    """Write the screen that is *asked* for as one line of JSON, and again when a look finds it changed, until Ctrl-C.
+    """Write the *asked* screen as one line of JSON, and again whenever it has changed, until Ctrl-C.
 
     Raises:
-        SedanoError: a look failed.
+        SedanoError: reading the screen failed.
         KeyboardInterrupt: Ctrl-C.
     """
     before, pause = None, FIRST_S
@@ -153,7 +153,7 @@ def keys(typed: str) -> Iterator[str]:
 
 @contextmanager
 def _terminal(stdin: int, stdout: int) -> Iterator[None]:
-    """Let single keys arrive and use the second screen; give both back however this ends."""
+    """Read single keys and use the alternate screen; restore both at the end, even after an error."""
     with single(stdin):
         try:
             _write(stdout, ENTER)

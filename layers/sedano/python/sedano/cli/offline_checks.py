@@ -1,4 +1,4 @@
-"""Checks an app without AWS: what `sedano check` does."""
+"""Checks an app without AWS: the work of `sedano check`."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def _of_settings(settings: Settings, given: Mapping[str, str]) -> Iterator[Findi
     if pins.is_file():
         yield Finding("packages", OK, f"those of {pins}")
     else:
-        yield Finding("packages", OK, "none beside those of sedano: there is no requirements.txt")
+        yield Finding("packages", OK, "none besides those of sedano, because there is no requirements.txt")
 
 
 def _of_templates(settings: Settings, given: Mapping[str, str]) -> Iterator[Finding]:
-    """Make the templates as a deployment does, and yield why it would refuse."""
+    """Make the templates as a deployment does, and yield the reasons for which it would refuse."""
     try:
         found = constructs()
         tools = toolset(found, _note)

@@ -15,7 +15,7 @@ from sedano.ports import PARKED, command_queue
 from sedano.views.selection import to_revoke
 
 EMPTY_POLLS = 3
-"""SQS may answer a poll with nothing though messages are there; after so many in a row the queue counts as empty."""
+"""SQS may return no message although the queue has some; after this many empty polls in a row the queue counts as empty."""
 
 
 def revoke(app: Sedano, ids: Sequence[str], terminate: bool, consent: Consent) -> Exit:
@@ -24,7 +24,7 @@ def revoke(app: Sedano, ids: Sequence[str], terminate: bool, consent: Consent) -
 
 
 def revoke_search(app: Sedano, query: str, days: int, most: int, terminate: bool, consent: Consent) -> Exit:
-    """Revoke the tasks that *query* finds in the history of the last *days* and that have not ended, at most so many."""
+    """Revoke at most *most* tasks that *query* finds in the history of the last *days* and that have not ended."""
     found = to_revoke(app, query, days, most)
     done = made(app, revoke_found(app, query, FoundTasks(found.ids, found.sentence), terminate=terminate), consent)
     app.close()
@@ -32,7 +32,7 @@ def revoke_search(app: Sedano, query: str, days: int, most: int, terminate: bool
 
 
 def revoke_by_header(app: Sedano, header: str, value: str, restore: bool, consent: Consent) -> Exit:
-    """Revoke every task with a header, or take that back; print the revoked headers."""
+    """Revoke every task with a header, or end that revocation; print the revoked headers."""
     return made(app, revocations.revoke_by_header(app, header, value, restore=restore), consent)
 
 
@@ -47,7 +47,7 @@ def pause(app: Sedano, name: str, kind: str | None, seconds: float | None, conse
 
 
 def resume(app: Sedano, name: str, kind: str | None, consent: Consent) -> Exit:
-    """Take back a pause; refuse a name that is not paused."""
+    """End a pause; refuse a name that is not paused."""
     return made(app, pauses.resume(app, name, kind), consent)
 
 
@@ -72,7 +72,7 @@ def trigger(app: Sedano, name: str, consent: Consent) -> Exit:
 
 
 def deployed(app: Sedano, version: str, consent: Consent) -> Exit:
-    """Mark this moment as that of a deployment of *version*."""
+    """Record a deployment of *version* now."""
     return made(app, deployments.deployed(app, version), consent)
 
 

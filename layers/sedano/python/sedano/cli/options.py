@@ -1,4 +1,4 @@
-"""Options that several verbs share: which app is meant, JSON, whole numbers, and options that a group takes as well."""
+"""Options that several verbs share: the app, JSON, whole numbers, and options that a group takes as well."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _OF_CHANGES: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--dry-run",), {"is_flag": True, "help": "Print what would change, and change nothing."}),
     (("-y", "--yes"), {"is_flag": True, "help": "Do not ask; needed where there is no terminal."}),
     (("--json", "as_json"), {"is_flag": True, "help": "Print JSON."}),
-    (("--reason",), {"metavar": "TEXT", "help": "Why; it is written to the log line of the change."}),
+    (("--reason",), {"metavar": "TEXT", "help": "The reason, which is written to the log line of the change."}),
 )
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """Return what reads an option as a whole number that is *least* or more."""
+    """Return a parser of an option that is a whole number, *least* or more."""
 
     def number(text: str) -> int:
         if not str(text).isascii() or not str(text).isdigit() or int(text) < least:
@@ -61,7 +61,7 @@ def seconds(text: str) -> float:
 
 
 def shared(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """Return an option of a command and of each group above it; `chosen` reads it, the last one given wins."""
+    """Return an option of a command and of each group above it; `chosen` reads it, and the last one given wins."""
     return click.option(*names, expose_value=False, callback=_remember, default=None, **attributes)
 
 
@@ -71,20 +71,20 @@ def chosen(name: str) -> Any:
 
 
 def chosen_here(name: str) -> Any:
-    """Return the value of the shared option *name*; None also outside of a command."""
+    """Return the value of the shared option *name*; also None outside a command."""
     context = click.get_current_context(silent=True)
     return context.meta.get(f"sedano.{name}") if context is not None else None
 
 
 def of_app(command: F) -> F:
-    """Let a command take the options that say which app and which stage are meant."""
+    """Let a command take the options that name the app and the stage."""
     for names, attributes in reversed(_OF_CODE + _OF_STAGE):
         command = shared(names, **attributes)(command)
     return command
 
 
 def of_code(command: F) -> F:
-    """Let a command that reaches no deployed stage take the options that say which app is meant; `refuse_stage` refuses the others."""
+    """Let a command that reaches no deployed stage take the options that name the app; `refuse_stage` refuses the others."""
     for names, attributes in reversed(_OF_CODE):
         command = shared(names, **attributes)(command)
     return command
@@ -102,7 +102,7 @@ def refuse_stage(verb: str) -> None:
 
 
 def by_search(command: F) -> F:
-    """Let a change take a search of the event history in the place of ids: ``query``, ``days`` and ``most``."""
+    """Let a change take a search of the event history instead of ids: ``query``, ``days`` and ``most``."""
     for option in (
         click.option("--limit", "most", type=whole(1), default=20_000, metavar="N", help="--query: at most N tasks; default: 20000."),
         click.option("--days", type=whole(1), default=2, metavar="N", help="--query: search N days, today included; default: 2."),
@@ -121,7 +121,7 @@ def settings() -> Settings:
 
 
 def the_app() -> Sedano:
-    """Import and return the app that the command line means, in the stage that it means."""
+    """Import and return the app that the command line names, bound to the stage that it names."""
     from sedano.cli.console import app_of
     from sedano.cli.settings import apply
 
@@ -138,7 +138,7 @@ def changes(command: F) -> F:
 
 
 def consent() -> Consent:
-    """Return what the options say about the change."""
+    """Return the options of the change."""
     from sedano.cli.consent import Consent
 
     return Consent(

@@ -1,4 +1,4 @@
-"""Lists parked messages and sends them again: what `sedano parked` does."""
+"""Lists parked messages and sends them again: the work of `sedano parked`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sedano.views.parked import reasons
 
 
 class Meant(NamedTuple):
-    """Which parked messages are meant: those with one of *ids*, those of one *reason*, or *everything*."""
+    """A selection of parked messages: those with one of *ids*, those of one *reason*, or *everything*."""
 
     ids: Sequence[str]
     reason: str | None
@@ -34,7 +34,7 @@ class Meant(NamedTuple):
 
 
 def show_reasons(app: Sedano, reason: str | None, most: int, as_json: bool) -> None:
-    """Print how many messages were set aside for which reason, among the first *most*."""
+    """Print how many messages were parked for each reason, among the first *most*."""
     ports = app.outlet.ports
     some = parked(ports, lambda one: reason in (None, one.reason), most)
     give_back(ports, some)
@@ -64,13 +64,13 @@ def show(app: Sedano, named: str, most: int, as_json: bool) -> Exit:
         posted = one.queue.startswith(WEBHOOK)
         what = one.name or ("request" if posted else "record" if one.queue.startswith(STREAM) else "unreadable message")
         say(f"{what} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
-        say(f"from {one.queue}, set aside {shown(one.at)}, as {one.delivery.message_id}")
+        say(f"from {one.queue}, parked {shown(one.at)}, as {one.delivery.message_id}")
         say_text(_as_sent(body) if posted else body)
     return Exit.DONE
 
 
 def send_again(app: Sedano, meant: Meant, *, foreign: bool, most: int, consent: Consent) -> Exit:
-    """Send the messages again that are *meant*, if the user agrees; where none can be sent, say why without a question."""
+    """Send the selected messages again, if the user agrees; if none can be sent, print why without asking."""
     ports = app.outlet.ports
     some = parked(ports, meant.has, most)
     if not some:
@@ -90,21 +90,21 @@ def send_again(app: Sedano, meant: Meant, *, foreign: bool, most: int, consent: 
 
 
 def redrive_asked(app: Sedano, queue: str | None, why: str | None, most: int, consent: Consent) -> Exit:
-    """Send the messages again that came from *queue* and were parked for *why*, if the user agrees."""
+    """Send messages again that came from *queue* and were parked for *why*, if the user agrees."""
     plan = redrives.redrive(app, queue, why, most)
     done = made(app, plan, consent)
     return Exit.NOT_FOUND if plan.hindrance else done
 
 
 def _stay(left: Sequence[str]) -> int:
-    """Say why messages stay parked; return how many do."""
+    """Print why messages stay parked; return how many stay."""
     for why in left:
         say_text(f"sedano parked: {why}", err=True)
     return len(left)
 
 
 def _none(named: str) -> Exit:
-    say(f"sedano parked: nothing parked is called {named}; `sedano parked list` shows what there is", err=True)
+    say(f"sedano parked: no parked message has the id {named}; `sedano parked list` shows them", err=True)
     return Exit.NOT_FOUND
 
 
@@ -112,7 +112,7 @@ def _readable(ports: Ports, one: Parked) -> str:
     try:
         return whole_body(ports, one)
     except (MessageRefused, SedanoError) as gone:
-        return f"its body is out of reach: {gone}"
+        return f"its body cannot be read: {gone}"
 
 
 def _as_sent(body: str) -> str:

@@ -1,8 +1,8 @@
-"""The one way in which a verb writes: whatever text came from outside, it moves no cursor and starts no escape sequence.
+"""The output of all verbs: text from outside cannot move the cursor or start an escape sequence.
 
-Names, reasons, errors and bodies were written by any sender of messages. Control characters (C0 with ESC, C1), the marks that turn
+Any sender of messages may have written names, reasons, errors and bodies. Control characters (C0 with ESC, C1), the marks that turn
 the direction of text (Trojan Source, CVE-2021-42574), invisible characters and lone surrogates are written as they are in Python's source,
-`\\x1b` and `\\u202e`; so is a line feed where one line was meant, which would otherwise forge another.
+`\\x1b` and `\\u202e`; so is a line feed within one line, which could otherwise forge another line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def put(lines: Iterable[str]) -> None:
 
 
 def encoded(text: str, stream: Any) -> str:
-    """Return *text* with the characters written out that *stream* has no letters for."""
+    """Return *text* with those characters escaped that *stream* cannot encode."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -46,7 +46,7 @@ def say_text(text: str, *, err: bool = False) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Write *value* to stdout as one line of JSON in ASCII: it is read by programs and stays what it is."""
+    """Write *value* to stdout unchanged, as one line of JSON in ASCII, for programs."""
     print(json.dumps(value, default=str).replace("\x7f", "\\u007f"))
 
 

@@ -27,11 +27,11 @@ TEMPLATES = {
     "fastapi": "a FastAPI program that publishes tasks",
     "django": "a Django project whose tasks use its models",
 }
-"""The templates that a project is made from, each in a few words."""
+"""The templates of a project, each with a short description."""
 LONGEST_NAME = 40
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", re.ASCII)
 _IMPORTED = frozenset({"boto3", "botocore", "django", "fastapi", "mypy", "pytest", "ruff", "sedano", "test", "tests"})
-"""Modules that a project imports, or has beside its package: a package of that name would hide them."""
+"""Modules that a project imports or contains: a package of the same name would hide them."""
 
 
 def files(name: str, template: str = "minimal") -> dict[str, str]:
@@ -42,7 +42,7 @@ def files(name: str, template: str = "minimal") -> dict[str, str]:
         template: one of `TEMPLATES`.
 
     Raises:
-        UsageError: the name cannot be that of a project and a Python package, or the template does not exist.
+        UsageError: the name is not valid for a project and a Python package, or the template does not exist.
     """
     if template not in TEMPLATES:
         raise UsageError(f"--template: {template!r} is not a template; choose one of {', '.join(TEMPLATES)}")
@@ -66,7 +66,7 @@ def package(name: str) -> str:
         )
     found = name.replace("-", "_")
     if keyword.iskeyword(found) or keyword.issoftkeyword(found):
-        raise UsageError(f"NAME: {name!r} is a word of Python, so it cannot be imported; choose another name, such as my-{name}")
+        raise UsageError(f"NAME: {name!r} is a keyword of Python and cannot be imported; choose another name, such as my-{name}")
     if found in sys.stdlib_module_names or found in _IMPORTED:
         raise UsageError(f"NAME: a package {found!r} would hide the module {found} of the project; choose another name, such as my-{name}")
     return found
@@ -76,7 +76,7 @@ def write(made: Mapping[str, str], folder: Path) -> None:
     """Write the files *made* into *folder*, which appears with all of them or not at all.
 
     Raises:
-        FolderExists: something of that name is there; it is not changed.
+        FolderExists: a file or folder of that name exists; it is not changed.
     """
     if os.path.lexists(folder):
         raise FolderExists(_exists(folder))
@@ -96,7 +96,7 @@ def write(made: Mapping[str, str], folder: Path) -> None:
 
 
 def _exists(folder: Path) -> str:
-    return f"{folder} exists already and was not changed; choose another name, or remove it first"
+    return f"{folder} already exists and was not changed; choose another name, or remove it first"
 
 
 def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:

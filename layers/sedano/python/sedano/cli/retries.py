@@ -1,4 +1,4 @@
-"""Runs again what did not end well: what `sedano retry` does."""
+"""Runs failed tasks and parked messages again: the work of `sedano retry`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def retry(app: Sedano, ids: Sequence[str], consent: Consent) -> Exit:
 
 
 def retry_edited(app: Sedano, task_id: str, args: str | None, kwargs: str | None, consent: Consent) -> Exit:
-    """Run an ended task again with other arguments: *args* is a JSON array, *kwargs* a JSON object; None: as they were.
+    """Run an ended task again with other arguments: *args* is a JSON array, *kwargs* a JSON object; None: unchanged.
 
     Raises:
-        UsageError: a text is not such JSON, or the task does not take these arguments.
+        UsageError: *args* or *kwargs* is not such JSON, or the task does not take these arguments.
     """
     plan = retries.retry_edited(app, task_id, _json("--args", args, list), _json("--kwargs", kwargs, dict))
     if plan.hindrance:
@@ -54,13 +54,13 @@ def _json(option: str, text: str | None, kind: type[T]) -> T | None:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, kind):
-        example = '[1, "x"]' if kind is list else '{"n": 1}'
-        raise UsageError(f"{option}: {text[:60]} is not JSON of that kind; write it as '{example}'")
+        shape, example = ("list", '[1, "x"]') if kind is list else ("object", '{"n": 1}')
+        raise UsageError(f"{option}: {text[:60]} is not a JSON {shape}; write it as '{example}'")
     return found
 
 
 def retry_search(app: Sedano, query: str, days: int, most: int, consent: Consent) -> Exit:
-    """Run again the failed tasks that *query* finds in the history of the last *days*, at most so many."""
+    """Run again at most *most* failed tasks that *query* finds in the history of the last *days*."""
     found = to_retry(app, query, days, most)
     done = made(app, retry_found(app, query, FoundTasks(found.ids, found.sentence)), consent)
     app.close()
@@ -68,7 +68,7 @@ def retry_search(app: Sedano, query: str, days: int, most: int, consent: Consent
 
 
 def _refused(errors: Sequence[SedanoError]) -> Exit:
-    """Say why tasks cannot be run again; return the exit code for them."""
+    """Print why tasks cannot be run again; return the exit code."""
     for error in errors:
         say(f"sedano retry: {error}", err=True)
     missing = any(isinstance(error, RerunRefused) and error.missing for error in errors)

@@ -48,7 +48,7 @@ def read(options: Mapping[str, str | None], directory: Path, environment: Mappin
     """Return the settings for a command with these *options* that is called in *directory*.
 
     Raises:
-        UsageError: a source has an unknown setting, or a value that cannot be.
+        UsageError: a source has an unknown setting, or an invalid value.
     """
     file, found = _nearest(directory)
     values = resolved(options, environment, found, file.name if file is not None else FILE)
@@ -86,7 +86,7 @@ def apply(settings: Settings, environment: MutableMapping[str, str] = os.environ
 
 
 def _nearest(directory: Path) -> tuple[Path | None, Project]:
-    """Return the nearest pyproject.toml upwards that has the table, with its settings."""
+    """Return the nearest pyproject.toml, here or above, that has the table, with its settings."""
     for folder in (directory, *directory.parents):
         file = folder / FILE
         table = _table(file) if file.is_file() else None

@@ -1,4 +1,4 @@
-"""Prints the spans of a canvas as a tree with bars: what `sedano trace` does."""
+"""Prints the spans of a canvas as a tree with bars: the work of `sedano trace`."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def _show(view: TraceView) -> None:
     table(("SPAN", "STATE", "BEGIN", "TOOK", "TIME", "WORKER", "ID OR ERROR"), rows)
     say(f"{view.tasks} tasks of the canvas {view.root} since {view.since}; it began {shown(began)}", err=True)
     if view.left_out:
-        say(f"{view.left_out} spans are left out; the tasks of a part of the canvas: sedano list root:{view.root}", err=True)
+        say(f"{view.left_out} spans are not shown; to list all tasks of the canvas: sedano list root:{view.root}", err=True)
     if view.unreadable:
-        say(f"{view.unreadable} event lines cannot be read; `sedano history build` sets them aside with their reasons", err=True)
+        say(f"{view.unreadable} event lines cannot be read; `sedano history build` lists them with the reasons", err=True)
     say(f"sedano trace: {price(view.about)}", err=True)
 
 

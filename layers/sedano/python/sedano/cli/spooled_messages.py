@@ -1,4 +1,4 @@
-"""Lists, sends and drops messages that wait on this machine: what `sedano spool` does."""
+"""Lists, sends and drops messages that wait on this machine: the work of `sedano spool`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from sedano.errors import ConfigurationError, SpoolError
 
 
 def show(as_json: bool) -> None:
-    """Print what waits, for which app and stage, since when."""
+    """Print the waiting messages: the app, the stage, and the time since which they wait."""
     found = every()
     if as_json:
         found_here = ({**one._asdict(), "place": str(one.place), "oldest": Instant(one.oldest), "spool": _name(one)} for one in found)
         document("spool.list", found_here)
         return
     if not found:
-        say(f"nothing waits in {spool_folder.home()}", err=True)
+        say(f"no message waits in {spool_folder.home()}", err=True)
         return
     listing(("SPOOL", "APP", "STAGE", "WAITING", "UNREADABLE", "OLDEST", "QUEUES"), map(_row, found), now=time.time())
 
 
 def send(app: Sedano, consent: Consent) -> Exit:
-    """Send what waits for *app* and the stage of this environment, if the user agrees."""
+    """Send the messages that wait for *app* and the stage of this environment, if the user agrees."""
     place = spool_folder.place(app.name)
     if place is None:
         raise ConfigurationError("this host has no spool: it is a Lambda function, or SEDANO_SPOOL is off")
@@ -42,7 +42,7 @@ def send(app: Sedano, consent: Consent) -> Exit:
     if before:
         note(app, "spool send", str(place), consent, before - left)
     if left:
-        say("sedano spool: the queue did not take the rest; the log above says why", err=True)
+        say("sedano spool: the queue did not accept the rest; the log above says why", err=True)
     return Exit.FAILED if left else Exit.DONE
 
 
@@ -50,15 +50,15 @@ def drop(spool: str, count: int, consent: Consent) -> Exit:
     """Delete the *count* messages of the spool that is called *spool*, if the user agrees.
 
     Raises:
-        SpoolError: it has another number of messages; nothing was asked or deleted.
+        SpoolError: the spool has another number of messages; nothing was deleted.
     """
     named = [one for one in every() if _name(one) == spool]
     if not named:
-        say(f"sedano spool: no spool is called {spool}; `sedano spool list` shows what there is", err=True)
+        say(f"sedano spool: no spool is called {spool}; `sedano spool list` shows them", err=True)
         return Exit.NOT_FOUND
     (one,) = named
     if one.waiting + one.spoiled != count:
-        raise SpoolError(f"{one.waiting + one.spoiled} messages are in {spool}, not {count}: nothing was dropped; list them again")
+        raise SpoolError(f"{spool} has {one.waiting + one.spoiled} messages, not {count}; nothing was dropped; list them again")
     plan = f"delete {count} messages of {one.app or 'an unknown app'}, stage {one.stage or 'unknown'}, from this machine; they never run"
     refused = refusal("spool", [plan], consent, f"delete the messages of {spool}?")
     if refused is not None:

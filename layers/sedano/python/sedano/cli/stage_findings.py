@@ -1,4 +1,4 @@
-"""Checks this machine and a stage: what `sedano doctor` does. Each step yields findings, and no step ends the others."""
+"""Checks this machine and a stage: the work of `sedano doctor`. Each step yields findings, and a failed step does not end the others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sedano.views.findings import FAULT, OK, WARNING, Finding
 
 _NEEDED = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*([<>=!~,.0-9 ]*)")
 _BOUND = re.compile(r"(>=|<)\s*([0-9.]+)")
-_NETWORK = "look at the network, and whether the stage is deployed"
+_NETWORK = "check the network, and whether the stage is deployed"
 LEAST_PYTHON = (3, 11)
 
 
@@ -55,7 +55,7 @@ def machine() -> Iterator[Finding]:
     try:
         waiting = sum(one.waiting for one in every())
     except SedanoError as wrong:
-        yield Finding("spool", FAULT, str(wrong), "correct that folder: messages that a queue does not take are stored there")
+        yield Finding("spool", FAULT, str(wrong), "correct that folder: messages that a queue does not accept are stored there")
         return
     if waiting:
         do = "look with `sedano spool list`, send with `sedano spool send`"
@@ -65,7 +65,7 @@ def machine() -> Iterator[Finding]:
 
 
 def _needed() -> dict[str, str]:
-    """Return the packages that this sedano needs, and click, with the bounds of their versions; a clone declares none."""
+    """Return the packages that sedano needs, and click, with the bounds of their versions; a source tree declares none."""
     try:
         lines = metadata.requires("sedano") or []
     except metadata.PackageNotFoundError:
@@ -106,7 +106,7 @@ def _app(settings: Settings, findings: list[Finding]) -> Sedano | None:
     try:
         app = app_of(settings.app, settings.code)
     except ConfigurationError as wrong:
-        findings.append(Finding("app", FAULT, str(wrong), "correct that; `sedano check` looks at the app more closely"))
+        findings.append(Finding("app", FAULT, str(wrong), "correct that; `sedano check` checks the app in more detail"))
         return None
     findings.append(Finding("app", OK, f"{app.name} imports from {settings.code}"))
     return app
@@ -156,7 +156,7 @@ def _reached(app: Sedano, found: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _drift(checked: str, found: Mapping[str, str]) -> str:
-    """Return the command that finds out whether the *checked* thing was deleted behind CloudFormation's back."""
+    """Return the command that shows whether the *checked* resource was deleted outside CloudFormation."""
     part = "core" if checked.startswith("queue") else "state"
     name = f"sedano-{found.get('SEDANO_STAGE', 'dev')}-{part}"
     return f"`aws cloudformation detect-stack-drift --stack-name {name}` finds a resource that was deleted by hand"
@@ -188,7 +188,7 @@ def _parked(ports: Ports) -> Finding:
 
 
 def _answered(what: str, ask: Callable[[], str]) -> Finding:
-    """Return what *ask* found, or the fault that it met."""
+    """Return the finding of *ask*, or the fault that it raised."""
     try:
         return Finding(what, OK, ask())
     except NotAllowed as wrong:

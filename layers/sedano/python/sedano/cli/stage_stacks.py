@@ -102,7 +102,7 @@ def deploy(asked: StageOptions, try_it: bool) -> int:
     try:
         prepared.deployment.apply(prepared.plan)
     except KeyboardInterrupt:
-        _note("CloudFormation completes the stack that it works on; the stacks after it are unchanged")
+        _note("CloudFormation completes the current stack; the stacks after it are unchanged")
         raise
     note_here("deploy", f"the stage {asked.stage}", asked.consent)
     if not changes.is_empty(plan):
@@ -118,7 +118,7 @@ def destroy(asked: StageOptions) -> int:
     found = removal.planned(clients, asked.stage)
     _note(*(f"deletes {name}" for name in found.stacks), *(f"empties {name}" for name in found.buckets))
     _note(*(f"keeps {name}" for name in found.kept))
-    refused = refusal("destroy", [], asked.consent, f"Destroy the stage {asked.stage} with all it holds?")
+    refused = refusal("destroy", [], asked.consent, f"Destroy the stage {asked.stage} with all its contents?")
     if refused is not None:
         return refused
     removal.remove(clients, found, _note)
@@ -188,7 +188,7 @@ def _deployed(asked: StageOptions, clients: Clients, plan: Sequence[changes.Stac
 
 
 def _marked(asked: StageOptions, clients: Clients) -> None:
-    """Mark this deployment on the stage; without the right for that it is deployed, and the output says so."""
+    """Record this deployment on the stage; without the permission for that, the output says so."""
     try:
         found = _variables(asked, clients)
         if "SEDANO_CONNECT" in found:
@@ -198,7 +198,7 @@ def _marked(asked: StageOptions, clients: Clients) -> None:
             made(app, deployed(app), asked.consent.reason)
             app.close()
     except SedanoError as error:
-        _note(f"the moment of the deployment was not kept, so no failure counts as new since then: {error}")
+        _note(f"the time of the deployment was not recorded, so `sedano failures --new` does not count from it: {error}")
 
 
 def _variables(asked: StageOptions, clients: Clients) -> dict[str, str]:
@@ -210,7 +210,7 @@ def _print(asked: StageOptions, found: Mapping[str, str]) -> None:
 
 
 def _preparation(clients: Clients, policies: Sequence[str], before: int | None) -> str:
-    """Return what prepares the account, whose preparation has the version *before*; empty where nothing would change."""
+    """Return the plan that prepares the account, whose preparation has the version *before*; empty if nothing would change."""
     place, stack = f"account {clients.where.account} in {clients.where.region}", account_bootstrap.STACK
     wanted = account_bootstrap.wanted_version()
     if before is None:

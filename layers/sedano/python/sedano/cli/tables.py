@@ -1,8 +1,8 @@
-"""Lists as their reader needs them: in line and in colour on a terminal, separated by tabs in a pipe.
+"""Lists: aligned and coloured on a terminal, separated by tabs in a pipe.
 
-A pipe gets one row a line, each cell whole: moments in RFC 3339 (UTC), seconds as a number, an empty cell for nothing, and a head only
-with `--header`. A terminal gets columns in line below a head, moments as the time between them and now, and a pager where the list is
-longer than the screen. `--json` writes the whole list as one document, and a stream (`sedano tail`) as one object a line.
+A pipe gets one row per line, each cell complete: moments in RFC 3339 (UTC), seconds as a number, an empty cell for None, and a head only
+with `--header`. A terminal gets aligned columns below a head, moments relative to now, and a pager if the list is longer than the screen.
+`--json` writes the whole list as one document, and a stream (`sedano tail`) as one object per line.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from sedano.views.terminal_text import columns, line
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 MOST_DAYS = 99
-"""A moment that is farther away than so many days is shown as a day."""
+"""A moment that is farther away than this many days is shown as a date."""
 PAGER = "less -FRX"
 _STYLES: Mapping[str, str] = {"": "", "running": "task", "done": "good", "failed": "bad"}
 STYLE_OF: Mapping[str, str] = {
     **{state.value: _STYLES[row.style] for state, row in ROWS.items()},
     "LOST": "bad", "open": "bad", OK: "good", WARNING: "warning", FAULT: "bad",
 }  # fmt: skip
-"""How cells that consist of one of these words are coloured."""
+"""The colours of cells that consist of one of these words."""
 
 
 class Instant(float):
@@ -44,11 +44,11 @@ class Seconds(float):
 
 
 class Age(Seconds):
-    """A length of time that a person reads in days."""
+    """A length of time that is shown in days."""
 
 
 Cell = str | int | Instant | Seconds | None
-"""A cell: a text, a number, a yes or no (bool), or an empty cell (None)."""
+"""A cell: a string, a number, a bool (yes or no), or an empty cell (None)."""
 
 
 def listing(
@@ -56,7 +56,7 @@ def listing(
 ) -> None:
     """Write *rows* to stdout, for a terminal or a pipe; *names* are the head, which a pipe gets with `--header` only.
 
-    *now* (epoch s): a terminal gets moments as seen from it; None: as moments.
+    *now* (epoch s): a terminal gets moments relative to it; None: absolute moments.
     """
     if _is_terminal():
         texts = [[_for_people(cell, now) for cell in cells] for cells in rows]
@@ -85,7 +85,7 @@ def for_json(value: Any) -> Any:
 
 
 def relative(moment: float, now: float) -> str:
-    """Return the time between *moment* and *now* (epoch s) as a person says it: ``3 min ago``, ``in 2 h``; a far one is a day."""
+    """Return *moment* relative to *now* (epoch s), such as ``3 min ago`` or ``in 2 h``; a far one as a date."""
     apart = abs(now - moment)
     if apart >= (MOST_DAYS + 1) * DAY_S:
         return shown(moment)[:10]
@@ -101,7 +101,7 @@ def head(names: Sequence[str]) -> None:
 
 
 def row(cells: Sequence[Cell], environment: Mapping[str, str] = os.environ) -> None:
-    """Write one row of a list: all cells to a pipe, and to a terminal those that have something."""
+    """Write one row of a list: all cells to a pipe, and to a terminal those that are not empty."""
     colour = _colour(environment)
     if _is_terminal():
         put(["  ".join(_styled(text, text, colour=colour) for cell in cells if (text := _for_people(cell)) != "-")])
@@ -110,12 +110,12 @@ def row(cells: Sequence[Cell], environment: Mapping[str, str] = os.environ) -> N
 
 
 def styled(text: str, word: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return *text* in the colour of *word* where stdout is coloured; *text* is harmless already."""
+    """Return *text* in the colour of *word* if stdout is coloured; *text* must be escaped already."""
     return _styled(text, word, colour=_colour(environment))
 
 
 def paged(lines: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
-    """Write harmless *lines* to the terminal, through the pager where the terminal has no room for them and the next prompt."""
+    """Write escaped *lines* to the terminal, through the pager if the terminal has no room for them and the next prompt."""
     command, height = pager(environment), _height()
     if not command or not 0 < height <= len(lines):
         put(lines)
@@ -133,9 +133,9 @@ def paged(lines: Sequence[str], environment: Mapping[str, str] = os.environ) -> 
 
 
 def pager(environment: Mapping[str, str]) -> list[str]:
-    """Return the words of the pager's command; empty to use no pager.
+    """Return the pager's command as a list of words; empty for no pager.
 
-    SEDANO_PAGER wins over PAGER; the default is `less -FRX`, which shows less than a screen as it is. None on a terminal that is TERM=dumb.
+    SEDANO_PAGER has precedence over PAGER; the default is `less -FRX`, which prints short lists directly. With TERM=dumb there is no pager.
     """
     asked = next((environment[name] for name in ("SEDANO_PAGER", "PAGER") if name in environment), PAGER)
     words = shlex.split(asked)
@@ -151,7 +151,7 @@ def _colour(environment: Mapping[str, str]) -> bool:
 
 
 def _ended(wait: Callable[[], object]) -> None:
-    """Wait for the pager; Ctrl-C is a key of its own."""
+    """Wait for the pager, which handles Ctrl-C itself."""
     while True:
         with suppress(KeyboardInterrupt):
             wait()
@@ -159,7 +159,7 @@ def _ended(wait: Callable[[], object]) -> None:
 
 
 def _height() -> int:
-    """Return the lines of the terminal; 0 where it does not say."""
+    """Return the number of lines of the terminal; 0 if unknown."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).lines
     except (OSError, ValueError):

@@ -21,6 +21,6 @@ VERBS: dict[str, Verb] = {}
 
 
 def verb(load: Callable[[], Command]) -> Callable[[], Command]:
-    """Enter the function *load* in the table under its name."""
+    """Add the function *load* to the table under its name."""
     VERBS[load.__name__.rstrip("_")] = Verb((load.__doc__ or "").rstrip("."), load)
     return load

@@ -38,7 +38,7 @@ def call() -> Command:
 
 @verb
 def changes() -> Command:
-    """Show who changed the stage, how, and why."""
+    """Show the changes of the stage: who made them, how, and why."""
     from sedano.cli.verbs.changes import command
 
     return command
@@ -102,7 +102,7 @@ def deploy() -> Command:
 
 @verb
 def deployed() -> Command:
-    """Mark the moment of a deployment by another tool."""
+    """Record a deployment that another tool made."""
     from sedano.cli.verbs.deployed import command
 
     return command
@@ -110,7 +110,7 @@ def deployed() -> Command:
 
 @verb
 def destroy() -> Command:
-    """Delete a stage with all it holds."""
+    """Delete a stage with all its contents."""
     from sedano.cli.verbs.destroy import command
 
     return command
@@ -198,7 +198,7 @@ def list_() -> Command:
 
 @verb
 def locks() -> Command:
-    """Show who holds a lock."""
+    """Show the holders of locks."""
     from sedano.cli.verbs.locks import command
 
     return command
@@ -222,7 +222,7 @@ def new() -> Command:
 
 @verb
 def outputs() -> Command:
-    """Print the variables by which a program finds a stage."""
+    """Print the variables with which a program finds a stage."""
     from sedano.cli.verbs.outputs import command
 
     return command
@@ -294,7 +294,7 @@ def result() -> Command:
 
 @verb
 def resume() -> Command:
-    """Take back a pause."""
+    """End a pause."""
     from sedano.cli.verbs.resume import command
 
     return command
@@ -390,7 +390,7 @@ def trace() -> Command:
 
 @verb
 def trigger() -> Command:
-    """Run a schedule now, beside its moments."""
+    """Run a schedule now, in addition to its timetable."""
     from sedano.cli.verbs.trigger import command
 
     return command

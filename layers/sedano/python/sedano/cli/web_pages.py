@@ -1,4 +1,4 @@
-"""Serves the pages of a stage on this machine: what `sedano web` does."""
+"""Serves the pages of a stage on this machine: the work of `sedano web`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(
     app: Sedano, where: str, port: int, opens: Callable[[str], bool] | None = webbrowser.open, *, actions: bool = False,
     as_json: bool = False, logs: LogPlace | None = None,
 ) -> Exit:  # fmt: skip
-    """Serve the pages of *app* until Ctrl-C. The first line on stdout is their address; *opens* opens it, None: nothing does.
+    """Serve the pages of *app* until Ctrl-C. The first line on stdout is their address; *opens* opens it; None opens nothing.
 
     *actions*: the pages may change the stage; each change is printed to stderr. *as_json*: the first line is an object. *logs*: the place
     of the log lines of the stage's worker.
@@ -37,7 +37,7 @@ def run(
         address = visitors.address
         say_json({"address": address, "actions": actions}) if as_json else say(address)
         sys.stdout.flush()
-        say("sedano web: the address works once, in one browser; Ctrl-C ends the pages", err=True)
+        say("sedano web: the address works once, in one browser; Ctrl-C stops the server", err=True)
         if changes is not None:
             _look(changes)
             say("sedano web: --actions: the pages can change the stage, with your credentials", err=True)
@@ -51,7 +51,7 @@ def run(
 
 
 def _look(changes: Changes) -> None:
-    """Find the rights that are missing, and say so."""
+    """Find missing permissions and print them."""
     changes.look()
     for action in sorted({*changes.missing.values()}):
         verbs = ", ".join(verb for verb, lacking in changes.missing.items() if lacking == action)

@@ -1,4 +1,4 @@
-"""Checks, draws, starts and controls workflows: what `sedano workflow` does."""
+"""Checks, draws, starts and controls workflows: the work of `sedano workflow`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from sedano.workflow import Flow, FlowResult, FlowView, find, load
 from sedano.workflow.flow import declared
 
 _EFFECTS = {
-    "pause": "begin no further step; running steps go on",
-    "resume": "begin its next steps",
-    "cancel": "begin no further step, end the running ones and undo those that succeeded",
-    "retry": "undo what was left undone, or begin again what failed",
+    "pause": "start no further steps; running steps continue",
+    "resume": "start its next steps",
+    "cancel": "start no further steps, end the running ones and undo those that succeeded",
+    "retry": "repeat failed compensations, or start failed steps again",
 }
 """The effect of each change on a run, in words."""
 
 
 def check(app: Sedano, workflow: str, as_json: bool) -> Exit:
-    """Report whether the *workflow* can run; raise what is wrong with it, or with *as_json* print it in the document."""
+    """Report whether the *workflow* can run; raise its problems, or with *as_json* print them in the document."""
     try:
         flow = _flow(app, workflow)
     except WorkflowInvalid as wrong:
@@ -164,7 +164,7 @@ def _steps(view: FlowView) -> Iterable[Row]:
 
 
 def _value(flow: Flow, name: str, text: str) -> Any:
-    """Return *text* as the input *name* takes it: what it says in JSON, or the text itself where only that fits (`order=7` for a str)."""
+    """Return *text* as a value of the input *name*: read as JSON, or unchanged if only that fits (`order=7` for a str)."""
     declared = flow.definition.inputs.get(name)
     try:
         value = json.loads(text)

@@ -1,7 +1,7 @@
 """`sedano bootstrap`: prepares the account and Region of the credentials for deployments, once.
 
-It creates the stack `CDKToolkit` from the template of the CDK's own `cdk bootstrap`. An account that either command prepared is left as it
-is, unless its version is older.
+It creates the stack `CDKToolkit` from the template of the CDK's own `cdk bootstrap`. An account that either command has prepared is not
+changed, unless its version is older.
 """
 
 from __future__ import annotations

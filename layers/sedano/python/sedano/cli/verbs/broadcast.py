@@ -15,7 +15,7 @@ resume, retry_boot, concurrency N and terminate TASK_ID."""
 @click.command(help=HELP)
 @click.argument("verb")
 @click.argument("argument", nargs=-1)
-@click.option("--to", metavar="WORKER", help="Send it to this worker alone; `sedano workers` lists the names.")
+@click.option("--to", metavar="WORKER", help="Send it to this worker only; `sedano workers` lists the names.")
 @click.option("--wait", type=seconds, metavar="SPAN", default="3", show_default=True, help="Wait for answers: 90, 90s, 5m, 2h or 3d.")
 @changes
 @of_app

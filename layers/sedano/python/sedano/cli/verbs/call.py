@@ -15,8 +15,8 @@ from sedano.cli.options import as_json, of_app, seconds, the_app
 
 HELP = """Publish a task and print its id.
 
-NAME is the task's name, or its end where only one task ends so. Each ARG is JSON where it can be, else a text; a text is also taken where
-the task wants one."""
+NAME is the task's name, or its end if only one task's name ends in it. Each ARG is read as JSON if possible, else as a string; it stays a
+string if the task takes a string."""
 
 
 @click.command(help=HELP)
@@ -27,9 +27,9 @@ the task wants one."""
 @click.option("--in", "countdown", type=seconds, metavar="SPAN", help="Run it after this time: 90, 90s, 5m, 2h or 3d.")
 @click.option("--eta", metavar="TIME", help="Run it at this time, such as 2027-01-31T08:00:00Z.")
 @click.option("--queue", help="Send it to this queue of the app.")
-@click.option("--task-id", metavar="ID", help="Its id; the same id is the same task.")
+@click.option("--task-id", metavar="ID", help="The task's id; the same id is the same task.")
 @click.option("--wait", is_flag=True, help="Wait for the result and print it as JSON.")
-@click.option("--timeout", type=seconds, default="30", metavar="SPAN", help="Wait at most so long; default: 30.")
+@click.option("--timeout", type=seconds, default="30", metavar="SPAN", help="The longest time to wait; default: 30.")
 @click.option("--dry-run", is_flag=True, help="Check the arguments and print the call; publish nothing.")
 @of_app
 @as_json

@@ -1,4 +1,4 @@
-"""`sedano changes`: who changed the stage, how, and why."""
+"""`sedano changes`: the changes of a stage, with who made them, how, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sedano.cli.options import of_app, of_list, the_app, whole
 
 HELP = """Show the changes that people made to the stage, the latest first: who, when, what, how many, and the reason.
 
-It reads the event history, which has a change within a minute. Changes that code makes are not listed."""
+It reads the event history, where a change appears within a minute. Changes made by code are not listed."""
 
 
 @click.command(help=HELP)

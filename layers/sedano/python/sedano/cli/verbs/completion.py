@@ -1,4 +1,4 @@
-"""`sedano completion SHELL`: the script that completes verbs and options in a shell. Completing calls no AWS service.
+"""`sedano completion SHELL`: the script that completes verbs and options in a shell. Completion calls no AWS service.
 
 source <(sedano completion bash)
 """

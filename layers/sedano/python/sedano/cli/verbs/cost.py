@@ -5,7 +5,7 @@
     sedano cost --days 2
     sedano cost --history build/history
 
-It prints the reckoning that `sedano deploy` sums up in a sentence, and calls no AWS service for it. The cost of tasks comes from the event
+It prints the calculation that `sedano deploy` summarises, and calls no AWS service for it. The cost of tasks comes from the event
 history of the stage, or from the table `cost` of the history job.
 """
 
@@ -26,8 +26,8 @@ event history of the last days instead. --history does so for a history of any s
 
 @click.command(help=HELP)
 @click.argument("assembly", required=False, type=click.Path(path_type=Path))
-@click.option("--days", type=whole(1), metavar="N", help="Of the tasks of the last N days, today included.")
-@click.option("--history", "place", metavar="PLACE", help="Of the tasks in this history: a folder or s3://bucket/prefix.")
+@click.option("--days", type=whole(1), metavar="N", help="Cost of the tasks of the last N days, today included.")
+@click.option("--history", "place", metavar="PLACE", help="Cost of the tasks in this history: a folder or s3://bucket/prefix.")
 @of_stage
 @as_json
 def command(assembly: Path | None, place: str | None, days: int | None, given: tuple[str, ...], as_json: bool) -> int:

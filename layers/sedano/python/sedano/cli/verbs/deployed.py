@@ -1,4 +1,4 @@
-"""`sedano deployed [VERSION]`: marks the moment of a deployment that another tool made.
+"""`sedano deployed [VERSION]`: records a deployment that another tool made.
 
 sedano deployed v42 --stage prod --yes
 """
@@ -9,9 +9,9 @@ import click
 
 from sedano.cli.options import changes, consent, of_app, the_app
 
-HELP = """Mark this moment as that of a deployment of new code, for `sedano failures --new` and the pages.
+HELP = """Record that new code was deployed now, for `sedano failures --new` and the pages.
 
-`sedano deploy` does so itself. Run this after a deployment by another tool, such as `cdk deploy`."""
+`sedano deploy` records its deployments itself. Run this after a deployment by another tool, such as `cdk deploy`."""
 
 
 @click.command(help=HELP)
@@ -19,7 +19,7 @@ HELP = """Mark this moment as that of a deployment of new code, for `sedano fail
 @changes
 @of_app
 def command(version: str) -> int:
-    """Mark a deployment."""
+    """Record a deployment."""
     from sedano.cli import operations
 
     return operations.deployed(the_app(), version, consent())

@@ -1,4 +1,4 @@
-"""`sedano destroy`: deletes a stage with all it holds, except for data that its templates keep, as those of production do."""
+"""`sedano destroy`: deletes a stage with all its contents, except data that its templates keep, as those of production do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sedano.cli.options import changes
 from sedano.cli.verbs.staged import asked, of_stage
 
 
-@click.command(help="Delete a stage with all it holds. The data of production is kept.")
+@click.command(help="Delete a stage with all its contents. The data of production is kept.")
 @of_stage
 @changes
 def command(given: tuple[str, ...]) -> int:

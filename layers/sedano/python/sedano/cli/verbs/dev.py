@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 LONGEST_S, MOST_PORT = 900, 65_535
 HELP = """Run the app of this project on this machine, over one SQLite file in .sedano, without AWS.
 
-The app, the port and the secrets of webhooks are settings in pyproject.toml, below [tool.sedano] and [tool.sedano.dev]. Programs that are
-started in the project's folder find it without settings. Its pages in the browser are those of `sedano web`; the address works once. Ctrl-C
-ends it after the running task. With --aws the deployed functions run instead, on an AWS endpoint of this machine."""
+The app, the port and the secrets of webhooks are settings in pyproject.toml, below [tool.sedano] and [tool.sedano.dev]. Programs started in
+the project's folder connect to it without settings. Its pages in the browser are those of `sedano web`; the address works once. Ctrl-C
+stops it after the running task. With --aws the deployed functions run instead, on an AWS endpoint of this machine."""
 
 
 @click.command(help=HELP)
@@ -35,10 +35,10 @@ ends it after the running task. With --aws the deployed functions run instead, o
 @click.option("--port", type=click.IntRange(0, MOST_PORT), metavar="N", help="Port of the webhooks; default: a free one.")
 @click.option("--web-port", type=click.IntRange(0, MOST_PORT), metavar="N", help="Port of the pages; default: a free one.")
 @click.option("--no-web", is_flag=True, help="Serve no pages.")
-@click.option("--timeout", type=click.IntRange(2, LONGEST_S), metavar="S", help="Seconds for a batch of tasks.")
-@click.option("--fresh", is_flag=True, help="Set the kept state aside and start with an empty one.")
+@click.option("--timeout", type=click.IntRange(2, LONGEST_S), metavar="S", help="Time limit (seconds) of a batch of tasks.")
+@click.option("--fresh", is_flag=True, help="Move the existing state away and start with an empty one.")
 @click.option("--no-reload", is_flag=True, help="Do not reload the code when a file is saved.")
-@click.option("--once", is_flag=True, help="Work off what is due, then end; the exit code says whether a task failed.")
+@click.option("--once", is_flag=True, help="Run what is due, then stop; the exit code shows whether a task failed.")
 @click.option("--aws", is_flag=True, help="Deploy the stacks to an AWS endpoint on this machine and run them there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON when it is ready, or drained; everything else to stderr.")
 def command(

@@ -8,7 +8,7 @@ from sedano.cli.options import as_json
 from sedano.cli.verbs.staged import asked, of_stage
 
 
-@click.command(help="Show the changes that a deployment would make: a line for each stack, and each resource that would lose its content.")
+@click.command(help="Show the changes that a deployment would make: a line for each stack, and each resource that would lose its contents.")
 @click.option("--all", "every", is_flag=True, help="A line for each resource.")
 @of_stage
 @as_json

@@ -3,7 +3,7 @@
     sedano discover --app shop.tasks:app --code src
     sedano discover --app shop.tasks:app --code src --json
 
-The infrastructure asks the same of `sedano.cli.declared`, which needs no click.
+The infrastructure calls `sedano.cli.declared`, which prints the same and does not need click.
 """
 
 from __future__ import annotations

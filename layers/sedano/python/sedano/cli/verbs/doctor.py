@@ -4,7 +4,8 @@
     sedano doctor --stage prod --strict
     sedano doctor --local
 
-Each line is `ok`, `warning` or `fault`, with its remedy. It changes nothing. Beside the stacks it makes one call for each queue and table.
+Each line is `ok`, `warning` or `fault`, with its remedy. It changes nothing. Besides the calls for the stacks, it makes one call for each
+queue and table.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Exits with 6 if there is a fault."""
 
 
 @click.command(help=HELP)
-@click.option("--local", is_flag=True, help="Check this machine alone; call no AWS service.")
+@click.option("--local", is_flag=True, help="Check only this machine; call no AWS service.")
 @click.option("--strict", is_flag=True, help="Exit with 6 for a warning as well.")
 @of_stage
 @as_json

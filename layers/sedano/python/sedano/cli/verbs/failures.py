@@ -8,9 +8,9 @@ from sedano.cli.options import of_app, of_list, the_app, whole
 
 HELP = """Show failed tasks by task, error and place, the most frequent first.
 
-It reads the ledger's index of failures: a few queries a day. Failures of tasks that leave no record are read from the history.
+It reads the ledger's index of failures with a few queries per day. Failures of tasks without a record are read from the history.
 
---new shows causes that were not seen, in the days that are read, before the last deployment: `sedano deploy`, or `sedano deployed`."""
+--new shows only causes that did not occur, in the days that are read, before the last deployment (`sedano deploy` or `sedano deployed`)."""
 
 
 @click.command(help=HELP)

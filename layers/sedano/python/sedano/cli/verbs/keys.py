@@ -1,13 +1,13 @@
-"""`sedano keys`: the keys by which a stage marks what others must not forge: make, list, change, and drop them.
+"""`sedano keys`: the keys with which a stage marks its messages, so that they cannot be forged: make, list, rotate and drop them.
 
     sedano keys list
     sedano keys init [--replace]
     sedano keys rotate [--no-wait | --at-once]
     sedano keys revoke KEY [--at-once]
 
-`rotate` adds a key, waits 300 s until every process knows it, and lets it sign. The old key holds for 14 days more, as long as a message
-may be parked; the next `rotate` after that drops it. An interrupted `rotate` goes on when it is called again. If others know a key:
-`rotate --at-once`, then `revoke KEY --at-once`. No key is ever printed.
+`rotate` adds a key, waits 300 s until every process knows it, and lets it sign. The old key stays valid for 14 more days, because a message
+may be parked that long; the next `rotate` after that drops it. An interrupted `rotate` continues when it is called again. If others know a
+key: `rotate --at-once`, then `revoke KEY --at-once`. No key is ever printed.
 
 Each change prints its plan and asks; without a terminal it needs `--yes`.
 """
@@ -19,13 +19,13 @@ import click
 from sedano.cli.options import changes, consent, of_app, of_list, the_app
 
 
-@click.group(help="The keys by which a stage marks its messages. No key is ever printed.")
+@click.group(help="The keys with which a stage marks its messages. Keys are never printed.")
 @of_app
 def command() -> None:
     """Take the options that are given before the subcommand."""
 
 
-@command.command("list", help="Show their ids and ages, and which one signs.")
+@command.command("list", help="Show the ids and ages of the keys, and which one signs.")
 @of_app
 @of_list
 def list_(as_json: bool) -> None:
@@ -35,7 +35,7 @@ def list_(as_json: bool) -> None:
     key_changes.show_all(the_app().outlet.ports, as_json)
 
 
-@command.command(help="Make the first key, which the first function that needs it also does.")
+@command.command(help="Make the first key. The first function that needs it would also make it.")
 @click.option("--replace", is_flag=True, help="Replace all keys: parked messages become foreign.")
 @changes
 @of_app
@@ -46,9 +46,9 @@ def init(replace: bool) -> int:
     return key_changes.init(the_app(), replace, consent())
 
 
-@command.command(help="Let a new key sign; the old one holds for 14 days more.")
-@click.option("--no-wait", is_flag=True, help="Do the next of the two steps and do not wait.")
-@click.option("--at-once", is_flag=True, help="Do not wait until every process knows the new key: others know the old one.")
+@command.command(help="Let a new key sign; the old one stays valid for 14 more days.")
+@click.option("--no-wait", is_flag=True, help="Do only the next of the two steps, without waiting.")
+@click.option("--at-once", is_flag=True, help="Do not wait until every process knows the new key; use this if others know the old one.")
 @changes
 @of_app
 def rotate(no_wait: bool, at_once: bool) -> int:
@@ -62,7 +62,7 @@ def rotate(no_wait: bool, at_once: bool) -> int:
 
 @command.command(help="Drop a key that no longer signs.")
 @click.argument("key", metavar="KEY")
-@click.option("--at-once", is_flag=True, help="Also while parked messages may have its mark: they become foreign.")
+@click.option("--at-once", is_flag=True, help="Drop it even if parked messages may have its mark; they become foreign.")
 @changes
 @of_app
 def revoke(key: str, at_once: bool) -> int:

@@ -1,4 +1,4 @@
-"""`sedano locks NAME...`: who holds a lock, with its fencing token.
+"""`sedano locks NAME...`: the holders of locks, with the fencing tokens.
 
 sedano locks nightly-report
 sedano locks singleton/shop.tidy/ leader/mailer

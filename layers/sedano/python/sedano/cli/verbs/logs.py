@@ -13,9 +13,9 @@ from sedano.cli.verbs.staged import asked, of_stage
 
 
 @click.command(help="Print the log lines of a stage's functions.")
-@click.option("--follow", "-f", is_flag=True, help="Go on until Ctrl-C.")
-@click.option("--since", default="10m", metavar="TIME", show_default=True, help="Begin so long ago: 90s, 10m, 2h, 1d.")
-@click.option("--function", "functions", multiple=True, metavar="NAME", help="Of this function alone, such as worker.")
+@click.option("--follow", "-f", is_flag=True, help="Continue until Ctrl-C.")
+@click.option("--since", default="10m", metavar="TIME", show_default=True, help="Begin this long ago: 90s, 10m, 2h, 1d.")
+@click.option("--function", "functions", multiple=True, metavar="NAME", help="Only lines of this function, such as worker.")
 @of_stage
 @as_json
 def command(follow: bool, since: str, functions: tuple[str, ...], given: tuple[str, ...], as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""`sedano outputs`: prints the variables by which a program finds a stage.
+"""`sedano outputs`: prints the variables with which a program finds a stage.
 
     eval "$(sedano outputs --stage dev)"
 """
@@ -11,7 +11,7 @@ from sedano.cli.options import as_json
 from sedano.cli.verbs.staged import asked, of_stage
 
 
-@click.command(help="Print the variables by which a program finds a stage, as commands of a shell.")
+@click.command(help="Print the variables with which a program finds a stage, as shell commands.")
 @of_stage
 @as_json
 def command(given: tuple[str, ...], as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""`sedano parked`: lists the messages that were set aside, shows one, and sends messages again to their queues.
+"""`sedano parked`: lists parked messages, shows one, and sends messages to their queues again.
 
     sedano parked list
     sedano parked show ID
@@ -6,11 +6,11 @@
     sedano parked redrive --why unknown-task
     sedano parked redrive --foreign ID …
 
-`redrive` first shows what it will send, by task and queue, and asks; `--dry-run` sends nothing, `--yes` does not ask. A message that no
-function of the stage has parked is foreign: it is sent only when its ID is given with `--foreign`, and then to the queue that the app names
-for its task.
+`redrive` first shows what it will send, by task and queue, and asks; `--dry-run` sends nothing, `--yes` does not ask. A message that was
+not parked by a function of the stage is foreign: it is sent only if its ID is given with `--foreign`, and then to the queue that the app
+declares for its task.
 
-An ID is a task's, a message's, or that of the parked message.
+An ID is that of a task, of a message, or of the parked message.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from sedano.cli.options import as_json, changes, chosen, consent, of_app, of_lis
 
 MOST = 1_000
 
-most = shared("--most", type=whole(1), metavar="N", help=f"Look at N messages; default: {MOST}.")
+most = shared("--most", type=whole(1), metavar="N", help=f"Read N messages; default: {MOST}.")
 
 
-@click.group(help="Messages that were set aside, with their reasons.")
+@click.group(help="Parked messages, with their reasons.")
 @of_app
 @most
 def command() -> None:
     """Take the options that are given before the subcommand."""
 
 
-@command.command("list", help="Show how many were set aside for which reason, with a sample of each.")
+@command.command("list", help="Show how many messages were parked for each reason, with a sample of each.")
 @click.option("--why", "--reason", "reason", metavar="CODE", help="Only those that were set aside for this reason.")
 @of_app
 @most

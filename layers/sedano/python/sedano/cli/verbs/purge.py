@@ -7,7 +7,7 @@ import click
 from sedano.cli.options import changes, consent, of_app, the_app
 
 
-@click.command(help="Delete the messages that wait in a queue; parked is the queue of the messages that were set aside.")
+@click.command(help="Delete the messages that wait in a queue; the queue of parked messages is called parked.")
 @click.argument("queue")
 @changes
 @of_app

@@ -8,8 +8,8 @@ from sedano.cli.options import of_app, of_list, the_app
 
 HELP = """Show the command queues: messages that wait and run, invocations allowed, paused or not.
 
---tenants shows the tenants of the last hour instead: their tasks, their share of each queue's time, how long their tasks waited, and
-which one is noisy. It reads the event history, which has a task within a minute."""
+--tenants shows the tenants of the last hour instead: their tasks, their share of each queue's time, how long their tasks waited, and which
+one is noisy. It reads the event history, where a task appears within a minute."""
 
 
 @click.command(help=HELP)

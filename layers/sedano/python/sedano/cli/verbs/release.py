@@ -1,4 +1,4 @@
-"""`sedano release NAME --token N`: a lock is released in place of the holder that has the token.
+"""`sedano release NAME --token N`: releases a lock in place of the holder that has the token.
 
 sedano locks nightly-report
 sedano release nightly-report --token 1795478400000 --reason "its machine is gone"
@@ -12,7 +12,7 @@ from sedano.cli.options import changes, consent, of_app, the_app, whole
 
 HELP = """Release a lock in place of its holder, if it is still held with the token that `sedano locks` printed.
 
-The holder learns of it with its next renewal. The next holder gets a larger token, so a guard refuses what the old one still writes."""
+The holder notices at its next renewal. The next holder gets a larger token, so a guard refuses later writes of the old one."""
 
 
 @click.command(help=HELP)

@@ -17,13 +17,13 @@ TARGET = "build/history"
 HELP = """Write a page about the event history: failures, latency, throughput, cost. Prints the path of the page.
 
 A threshold is FIGURE>LIMIT or FIGURE<LIMIT: failed>1%, wait_p95>30s, poison>0, cost>2.5$, tasks<100.
-If one is exceeded, the page begins with it and the command exits with 6.
+If a threshold is exceeded, the page begins with it and the command exits with 6.
 
 Needs Spark: pip install "sedano[dev,spark]"."""
 
 
 @click.command(help=HELP)
-@click.option("--source", metavar="PLACE", help="Take in the new events here first: a folder, s3://bucket/prefix, or one file.")
+@click.option("--source", metavar="PLACE", help="First add new events from here: a folder, s3://bucket/prefix, or one file.")
 @click.option("--target", default=TARGET, metavar="PLACE", help=f"The history: a folder or s3://bucket/prefix; default: {TARGET}.")
 @click.option("--out", default="report.html", metavar="FILE", help="The page; default: report.html.")
 @click.option("--root", metavar="ID", help="Draw the critical path of this canvas; default: the longest one.")

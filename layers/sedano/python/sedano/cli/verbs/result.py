@@ -8,13 +8,13 @@ from sedano.cli.options import as_json, of_app, seconds, the_app
 
 HELP = """Print the result of a task as JSON. An error goes to stderr, with its traceback.
 
-With --json one document has the state, the result and the error."""
+--json prints one document with the state, the result and the error."""
 
 
 @click.command(help=HELP)
 @click.argument("task_id", metavar="ID")
 @click.option("--wait", is_flag=True, help="Wait until the task ends.")
-@click.option("--timeout", type=seconds, default="30", metavar="SPAN", help="Wait at most so long; default: 30.")
+@click.option("--timeout", type=seconds, default="30", metavar="SPAN", help="The longest time to wait; default: 30.")
 @as_json
 @of_app
 def command(task_id: str, wait: bool, timeout: float, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""`sedano retry ID...`: once more what was parked, tasks that failed, and runs of workflows that failed.
+"""`sedano retry ID...`: sends parked messages again, and runs failed tasks and workflow runs again.
 
 sedano retry ID --args '[120, "CHF"]'
 sedano retry --query "name:shop.tasks.convert error:KeyError"
@@ -10,12 +10,12 @@ import click
 
 from sedano.cli.options import by_search, changes, consent, of_app, the_app
 
-HELP = """Run again what did not end well: send parked messages of tasks again, run failed tasks again, and retry runs of workflows.
+HELP = """Send parked messages of tasks again, run failed tasks again, and retry runs of workflows.
 
-A task that has ended runs again with its arguments, as a task of its own: its id is derived from the first one, and printed. The
-task runs once, however often you retry it. The tasks behind it in a canvas do not run again.
+A task that has ended runs again with its arguments, as a new task: its id is derived from the first one, and printed. The new task runs
+once, however often you retry the first one. The tasks after it in a canvas do not run again.
 
---query QUERY runs again all tasks that failed and that a search of the event history finds, as `sedano list QUERY` shows them."""
+--query QUERY runs all failed tasks again that a search of the event history finds, as `sedano list QUERY` shows them."""
 
 
 @click.command(help=HELP)
@@ -31,7 +31,7 @@ def command(ids: tuple[str, ...], args: str | None, kwargs: str | None, query: s
         raise click.UsageError("retry what? give ids, or --query QUERY")
     is_edited = args is not None or kwargs is not None
     if is_edited and len(ids) != 1:
-        raise click.UsageError("--args and --kwargs are about one task; give one id")
+        raise click.UsageError("--args and --kwargs apply to one task; give one id")
     from sedano.cli import retries
 
     if is_edited:

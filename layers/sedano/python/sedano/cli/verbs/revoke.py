@@ -1,4 +1,4 @@
-"""`sedano revoke ID...`: tasks that shall not run, by id or by header."""
+"""`sedano revoke ID...`: revokes tasks, by id or by header."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sedano.cli.options import by_search, changes, consent, of_app, the_app
 HELP = """Revoke tasks by id, all tasks with a header, such as --header tenant=acme, or those that a search finds, such as
 --query "name:shop.* queue:mail".
 
-A task that waits does not run; one that runs is not tried again. Exits with 5 if one had ended before."""
+A waiting task does not run; a running task is not retried. Exits with 5 if a task had already ended."""
 
 
 @click.command(help=HELP)
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--terminate", is_flag=True, help="A running task ends at its next check.")
 @click.option("--header", metavar="NAME=VALUE", help="All tasks with this header, now and later: tenant, task, queue, root_id, a stamp.")
-@click.option("--restore", is_flag=True, help="Take back the revocation of a header.")
+@click.option("--restore", is_flag=True, help="End the revocation of a header.")
 @by_search
 @changes
 @of_app
@@ -30,7 +30,7 @@ def command(
     if header and not (name and separator and value):
         raise click.UsageError(f"--header: {header}: write NAME=VALUE")
     if restore and not header:
-        raise click.UsageError("--restore takes back the revocation of a header; a revoked id stays revoked")
+        raise click.UsageError("--restore ends the revocation of a header; a revoked id stays revoked")
     from sedano.cli import operations
 
     if header:

@@ -23,7 +23,7 @@ def of_stage(command: F) -> F:
 
 
 def asked(given: tuple[str, ...], *, as_json: bool = False) -> StageOptions:
-    """Return the options of a command; from here on, AWS clients use the region and the profile that it names.
+    """Return the options of a command; from now on, AWS clients use the region and the profile that it names.
 
     A command that changes something has `--json` from `sedano.cli.options.changes`, any other one gives it as *as_json*.
     """
@@ -54,6 +54,6 @@ def _pairs(given: tuple[str, ...]) -> dict[str, str]:
         if near:
             raise click.BadParameter(f"--set {setting}: a stage has no setting {name}; did you mean {near}?")
         if name in found:
-            raise click.BadParameter(f"--set {setting}: {name} is {found[name]!r} already")
+            raise click.BadParameter(f"--set {setting}: {name} is already {found[name]!r}; give it once")
         found[name] = value
     return found

@@ -4,7 +4,7 @@
     sedano tail task-failed --follow
     sedano tail 0c7f1b54 --json
 
-Each look reads the history of whole days: one S3 GET for each object of the recorder, and it prints the number of its reads.
+Each time it reads the history of whole days, with one S3 GET for each object of the recorder, and prints the number of its reads.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ WANTED is a type such as task-failed, the id of a task, or its name. An event is
 
 @click.command(help=HELP)
 @click.argument("wanted", nargs=-1, metavar="[WANTED]...")
-@click.option("-f", "--follow", is_flag=True, help="Look again and again, until Ctrl-C.")
-@click.option("--every", type=seconds, default="60", metavar="SPAN", help="Time between two looks; default: 60 s.")
+@click.option("-f", "--follow", is_flag=True, help="Read again periodically, until Ctrl-C.")
+@click.option("--every", type=seconds, default="60", metavar="SPAN", help="Time between two reads; default: 60 s.")
 @click.option("--for", "span", type=seconds, metavar="SPAN", help="Follow for this time: 90, 90s, 5m, 2h or 3d.")
 @click.option("--days", type=whole(1), default=1, metavar="N", help="Read N days, today included; default: 1.")
 @click.option("--limit", type=whole(1), default=50, metavar="N", help="Begin with the latest N events; default: 50.")
@@ -30,7 +30,7 @@ WANTED is a type such as task-failed, the id of a task, or its name. An event is
 def command(wanted: tuple[str, ...], follow: bool, every: float, span: float | None, days: int, limit: int, as_json: bool) -> None:
     """Show events."""
     if every < 1:
-        raise click.UsageError("--every: give one second or more: each look reads the history of whole days")
+        raise click.UsageError("--every: give one second or more, because each read covers the history of whole days")
     from sedano.cli.latest_events import TailOptions, tail
 
     asked = TailOptions(

@@ -14,8 +14,8 @@ SCREENS = ("now", "tasks", "failures", "throughput", "queues", "schedules", "wor
 HELP = """Show a stage on the terminal: the things that need you, tasks, failures, queues, schedules, workers, locks,
 circuits, events, changes, costs.
 
-Keys lead from screen to screen; ? lists them. It reads every 2 s while something changes, and every 30 s when nothing does. The last line
-shows the reads of the screen and their price.
+Keys change the screen; ? lists them. It reads every 2 s while the stage changes, and every 30 s otherwise. The last line shows the number
+of reads of the screen and their price.
 
 With --json it prints the screen as one line of JSON, and again whenever it has changed, until Ctrl-C."""
 
@@ -23,7 +23,7 @@ With --json it prints the screen as one line of JSON, and again whenever it has 
 @click.command(help=HELP)
 @click.argument("screen", type=click.Choice(SCREENS), default="now")
 @click.option("--days", type=whole(1), default=2, metavar="N", help="Read the history of N days, today included; default: 2.")
-@click.option("--hide", is_flag=True, help="Hide results and messages of errors.")
+@click.option("--hide", is_flag=True, help="Hide results and error messages.")
 @as_json
 @of_app
 def command(screen: str, days: int, hide: bool, as_json: bool) -> int:

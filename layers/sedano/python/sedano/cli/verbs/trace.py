@@ -8,7 +8,7 @@ from sedano.cli.options import as_json, of_app, the_app, whole
 
 HELP = """Show the canvas of a task as one tree of spans: what each task waited for, each attempt, its body, and what it published.
 
-ID is any task of the canvas. A bar is shorter where nothing ran; BEGIN and TOOK are the true seconds."""
+ID is any task of the canvas. Bars are compressed where nothing ran; BEGIN and TOOK are the real seconds."""
 
 
 @click.command(help=HELP)

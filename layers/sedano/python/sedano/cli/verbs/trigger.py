@@ -1,4 +1,4 @@
-"""`sedano trigger SCHEDULE`: a schedule runs now, beside its moments."""
+"""`sedano trigger SCHEDULE`: runs a schedule now, in addition to its timetable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from sedano.cli.options import changes, consent, of_app, the_app
 
 
-@click.command(help="Run a schedule now, once, beside its moments; a paused one too. Prints the id of the occurrence.")
+@click.command(help="Run a schedule now, once, in addition to its timetable, even if it is paused. Prints the id of the occurrence.")
 @click.argument("schedule")
 @changes
 @of_app

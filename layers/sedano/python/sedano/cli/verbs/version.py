@@ -1,4 +1,4 @@
-"""`sedano version`: the versions of sedano, Python and the packages that decide how it behaves."""
+"""`sedano version`: the versions of sedano, Python and the packages on which it depends."""
 
 from __future__ import annotations
 

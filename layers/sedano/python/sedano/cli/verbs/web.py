@@ -15,13 +15,13 @@ MOST_PORT = 65_535
 HELP = """Show a stage as pages in the browser: the things that need you, tasks, failures, queues, schedules, workers, locks,
 circuits, events, changes, costs.
 
-The pages are served on 127.0.0.1 with your own credentials. They only read, unless you add --actions. Each shows what it read and its
-price. The first line on stdout is the address; it works once. Ctrl-C ends the pages."""
+The pages are served on 127.0.0.1 with your own credentials. They only read, unless you add --actions. Each shows the number of its reads
+and their price. The first line on stdout is the address; it works once. Ctrl-C stops the server."""
 
 
 @click.command(help=HELP)
 @click.option("--port", type=click.IntRange(0, MOST_PORT), default=0, metavar="N", help="Port of the pages; default: a free one.")
-@click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
+@click.option("--no-open", is_flag=True, help="Print the address and do not open a browser.")
 @click.option("--actions", is_flag=True, help="Let the pages change the stage: retry, revoke, pause, limit, redrive, release.")
 @as_json
 @of_app

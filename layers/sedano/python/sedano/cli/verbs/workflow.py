@@ -6,7 +6,7 @@
     sedano workflow list
     sedano workflow show RUN --json
 
-A workflow is a file, `module:Class`, or the name that `list` shows of a workflow that the app's modules declare.
+A workflow is a file, `module:Class`, or the name in `list` of a workflow that the app's modules declare.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def command() -> None:
     """Take the options that are given before the subcommand."""
 
 
-@command.command(help=f"Report everything that is wrong with a workflow. {OF_WORKFLOW}.")
+@command.command(help=f"Report all problems of a workflow. {OF_WORKFLOW}.")
 @click.argument("workflow")
 @of_app
 @as_json
@@ -50,7 +50,7 @@ def draw(workflow: str, svg: bool, as_json: bool) -> None:
 @command.command(help=f"Start a run. Inputs are JSON or plain text. {OF_WORKFLOW}.")
 @click.argument("workflow")
 @click.argument("inputs", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--run-id", help="Names the run; the same id is the same run.")
+@click.option("--run-id", help="The id of the run; the same id is the same run.")
 @of_app
 @as_json
 def start(workflow: str, inputs: tuple[str, ...], run_id: str | None, as_json: bool) -> None:
@@ -82,7 +82,7 @@ def show(run: str, as_json: bool) -> None:
     doing.show(the_app(), run, as_json)
 
 
-@command.command(help="Begin no further step of a run.")
+@command.command(help="Start no further steps of a run.")
 @click.argument("run")
 @changes
 @of_app
@@ -100,7 +100,7 @@ def resume(run: str) -> int:
     return _control("resume", run)
 
 
-@command.command(help="Stop a run, and undo what ended well.")
+@command.command(help="Stop a run, and undo the steps that succeeded.")
 @click.argument("run")
 @changes
 @of_app
@@ -109,9 +109,9 @@ def cancel(run: str) -> int:
     return _control("cancel", run)
 
 
-@command.command(help="Undo what was left undone; on a second call, begin again what failed.")
+@command.command(help="Repeat failed compensations; without any, start failed steps again.")
 @click.argument("run")
-@click.option("--undone", multiple=True, metavar="STEP", help="It was left undone, and undone by hand since.")
+@click.option("--undone", multiple=True, metavar="STEP", help="A step whose compensation failed and that you have undone by hand.")
 @changes
 @of_app
 def retry(run: str, undone: tuple[str, ...]) -> int:
