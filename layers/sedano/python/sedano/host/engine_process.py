@@ -270,7 +270,7 @@ class EngineProcess:
     def _unfinished(self) -> bool:
         """Return whether a queue has messages that are due or in flight; False where the ports do not count them.
 
-        Both are counted at once: the message of a killed worker may become visible between a receive that found nothing and this look.
+        One count covers both, because the message of a killed worker may become visible between an empty receive and this look.
         """
         consumers, queues = self._ports.consumers, [*self._commands.works, *self._followed.works]
         return has(consumers) and any(any(consumers.load(queue)) for queue in queues)

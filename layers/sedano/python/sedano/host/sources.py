@@ -29,7 +29,7 @@ class StreamReaderApp(streams.StreamApp, Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
 
 class WebhookReceiverApp(webhooks.WebhookApp, Protocol):
@@ -39,7 +39,7 @@ class WebhookReceiverApp(webhooks.WebhookApp, Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
 
 def reading(app: StreamReaderApp, arns: Mapping[str, str] = NOTHING) -> Streams:
