@@ -152,8 +152,9 @@ def test_a_window_of_maintenance_begins_and_ends_by_itself() -> None:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({}, "name one of queue, task"), ({"task": "cook", "queue": "default"}, "name one of"), ({"task": "cok"}, "task: 'cok' is none of"),
-        ({"queue": "mail"}, "queue: 'mail' is none of"), ({"circuit": "serve"}, "circuit: 'serve' is none of"),
+        ({}, "name one of queue, task"), ({"task": "cook", "queue": "default"}, "name one of"),
+        ({"task": "cok"}, "task: 'cok' is not one of"),
+        ({"queue": "mail"}, "queue: 'mail' is not one of"), ({"circuit": "serve"}, "circuit: 'serve' is not one of"),
         ({"tenant": "a b"}, "tenant: 'a b' is not"),
     ],
 )  # fmt: skip

@@ -82,5 +82,5 @@ def test_a_function_of_the_user_decides_and_one_that_fails_changes_nothing() -> 
 
 
 def test_what_is_no_strategy_is_refused() -> None:
-    with pytest.raises(OptionError, match="prefer: 'fast' is none of short, long, rare, saturation"):
+    with pytest.raises(OptionError, match="prefer: 'fast' is not one of short, long, rare, saturation"):
         Sedano("wrong").prefer("fast")  # type: ignore[arg-type]

@@ -121,10 +121,10 @@ def test_a_test_that_cannot_be_repeated_says_why(elsewhere: Elsewhere) -> None:
     ))  # fmt: skip
     code, said = elsewhere.run()
     assert (code, "2 failed" in said) == (1, True), said
-    assert "never reached, for the test made other calls this time; let it do the same in each run (draw from a seed)" in said
+    assert "never reached, because the test made other calls this time; make each run do the same (use a fixed seed)" in said
     assert "no process of sedano_world made a call: let them work with sedano_world.drain(), or wait for a result with get()" in said
     code, said = elsewhere.run("test_shop.py::test_differs", "--crash-point=0-before")
-    assert (code, "there is no point 0-before: the first is 0-after, the last" in said) == (1, True), said
+    assert (code, "the crash point 0-before does not exist: the first is 0-after, the last" in said) == (1, True), said
 
 
 @pytest.mark.parametrize(
@@ -174,4 +174,4 @@ def test_a_seed_decides_the_random_choices_and_the_summary_names_it(elsewhere: E
     assert "--sedano-seed" not in elsewhere.run()[1]
     code, said = elsewhere.run("--sedano-seed=x")
     assert code == 4
-    assert "x: give a whole number, or random" in said
+    assert "x: write a whole number, or random" in said

@@ -86,7 +86,7 @@ def test_an_unknown_option_is_refused_by_name_and_the_known_are_named():
         ({"task_id": ""}, "task_id: is empty"),
         ({"tenant": ""}, "tenant: is empty"),
         ({"queue": ""}, "queue: is empty"),
-        ({"on_duplicate": "ignore"}, "on_duplicate: 'ignore' is none of return, wait, drop, raise"),
+        ({"on_duplicate": "ignore"}, "on_duplicate: 'ignore' is not one of return, wait, drop, raise"),
         ({"dedup_key": "k", "task_id": "t"}, "dedup_key, task_id: give one"),
         ({"budget": -1}, "budget: -1 is negative"),
     ],

@@ -44,7 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 _IMPORTER = "importlib._bootstrap"
-"""Asks whether each name after `from sedano import` is here before it looks for a module of that name."""
+"""The module that requests each name of `from sedano import …` before it looks for a module of that name."""
 
 if not TYPE_CHECKING:
 
@@ -63,9 +63,9 @@ if not TYPE_CHECKING:
 
 
 def _home(name: str) -> ModuleType | None:
-    """Return the module that *name* comes from, loaded here; None: the package has no such name.
+    """Import and return the module that defines *name*; None if the package has no such name.
 
-    A function that runs tasks loads no canvas and no results, one that writes history loads no app.
+    Only this module is loaded: a worker loads neither canvas nor results, and a recorder does not load the app.
     """
     home: ModuleType | None
     match name:

@@ -1,4 +1,4 @@
-"""The app: what a user declares tasks and events on, and what publishes them.
+"""The app: it declares tasks and events, and publishes them.
 
     app = Sedano("shop")
 
@@ -8,8 +8,8 @@
 
     add.delay(2, 3).get()   # 5
 
-An app is a value in the user's module, not a global of the library. It reaches the outside through ports that are bound at the first use:
-to AWS by the settings of the environment, or to whatever `attach` was given (`sedano.testing`).
+An app is a value in the user's module, not a global of the library. It reaches other services through ports that are bound at the first
+use: to AWS by environment variables, or to the ports given to `attach` (`sedano.testing`).
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
 class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hooked, Hinting):
-    """An application: its tasks, its events, and its way to the outside.
+    """An application: its tasks, its events, and its connection to a deployment.
 
     Args:
         name: the app's name; task names are ``<module>.<function>`` and do not depend on it.
-        queues: the names of the command queues that its tasks may use; each must exist in the deployment. One whose name ends in ``.fifo``
-            keeps order within a key (``serial_key=``); the first must be one that does not.
+        queues: the names of the command queues that its tasks may use; each must exist in the deployment. A queue whose name ends in
+            ``.fifo`` keeps order within a key (``serial_key=``); the first queue must not be one.
         retry: the retry policy of tasks that declare none.
-        connect: ``module:function`` that returns the ports at the first use, also in every deployed function; the default,
-            `sedano.aws.deployment:connect`, binds to AWS, and a function of yours may replace some of the ports that it returns.
+        connect: ``module:function`` of a function that returns the ports. It is called at the first use, also in every deployed function.
+            The default, `sedano.aws.deployment:connect`, binds to AWS; your own function may call it and replace some of its ports.
         call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), even if AWS does not answer; by
             default SEDANO_CALL_TIMEOUT, else 5.
         worker: the settings of its workers, wherever they are deployed.
@@ -115,14 +115,14 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
         return event
 
     def prefer(self, strategy: Preference) -> None:
-        """Let workers begin those tasks of a batch first that *strategy* prefers; what one invocation is given is ordered, not the queue.
+        """Set the order in which a worker starts the tasks of one batch. The queue itself is not reordered.
 
         Args:
             strategy: ``"short"``, ``"long"``, ``"rare"``, ``"saturation"`` (I/O-bound tasks while a worker is full of CPU-bound ones, and
-                the reverse), or a function of a `sedano.Candidate` that returns what to sort by, the least first.
+                the reverse), or a function that takes a `sedano.Candidate` and returns a sort key, lowest first.
 
         Raises:
-            OptionError: it is none of these.
+            OptionError: *strategy* is not one of these.
         """
         from sedano.api.limits import preference
 
@@ -131,12 +131,12 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
     def election_topic(
         self, name: str, *, on_winner: bool = False, queue: str = "default"
     ) -> Callable[[Callable[..., Any]], Task[Any, Any]]:
-        """Declare what elections on the topic *name* do: the function is called with the election's action, once, as a task of its own.
+        """Declare the handler of elections on the topic *name*: it is called once, as a separate task, with the election's action.
 
         Args:
             name: the topic.
-            on_winner: run it on the worker that has won. The election waits for it, ten seconds in each term; then the next candidate in
-                order leads, and finally the worker that holds the message.
+            on_winner: run it on the winning worker. The election waits ten seconds for it in each term; then the next candidate leads, and
+                finally the worker that holds the message.
             queue: the command queue it is sent to.
 
         Raises:
@@ -155,9 +155,9 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
     def send_task(
         self, name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, **options: Unpack[PublishedOptions]
     ) -> AsyncResult[Any]:
-        """Publish a task by name, also one that this process does not know (Celery's `send_task`).
+        """Publish a task by name, even if this process does not declare it (Celery's `send_task`).
 
-        A name that is nearly that of a task of this app is logged as a warning once: it may be a misspelling.
+        If the name closely resembles a task of this app, it may be a misspelling, and a warning is logged once.
         """
         if name not in self.registry.tasks and name not in self._unknown:
             self._unknown.add(name)
@@ -174,7 +174,8 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
         self, name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, immutable: bool = False,
         **options: Unpack[LinkedOptions],
     ) -> Sig[Any]:  # fmt: skip
-        """Return the signature of the task *name* of this app, with options; ``immutable=True``: results are not handed on to it."""
+        """Return the signature of the task *name* of this app, with options; ``immutable=True``: results of previous tasks are not passed
+        to it."""
         from sedano.canvas import signature
 
         return signature(name, args, kwargs, app=self, immutable=immutable, **options)
@@ -197,26 +198,26 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Send what this block publishes in tens, the rest when it ends, also when it ends with an error."""
+        """Send the messages of this block in batches of ten; the rest is sent when the block ends, even with an error."""
         with self.outlet.batch():
             yield
 
     def scheduled(self) -> Scheduled:
-        """Return the tasks that wait for a moment more than 900 s away: to list, to move, to cancel (Celery's `inspect().scheduled()`)."""
+        """Return the tasks that are due in more than 900 s, to list, move or cancel them (Celery's `inspect().scheduled()`)."""
         from sedano.api.timers import Scheduled
 
         return Scheduled(self.outlet.ports)
 
     @cached_property
     def control(self) -> Control:
-        """The control panel: look at the cluster, and change what runs in it."""
+        """The control panel: inspect the cluster and change what runs in it."""
         from sedano.api.control import Control
 
         return Control(self)
 
     @property
     def outlet(self) -> Outlet:
-        """The way out, connected at the first use."""
+        """The publisher, connected at the first use."""
         with self._lock:
             if self._outlet is None:
                 from sedano.engine.publisher.process_exit import survive_exit
@@ -226,7 +227,7 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
             return self._outlet
 
     def _connected(self) -> Outlet:
-        """Return the way out over the ports that `connect` names, bounded in time, with a backlog where the host can keep one."""
+        """Return the publisher over the ports that `connect` names, with call timeouts and, where the host can keep one, a backlog."""
         from sedano.api.connector import connected
         from sedano.engine.publisher.backlog import of
 
@@ -238,25 +239,26 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects anew.
 
-        A message that its queues do not accept is stored in *backlog* and confirmed; without one, publishing raises `PublishError` then.
+        If a queue does not accept a message, the message is stored in *backlog* and the publication succeeds; without a backlog, it raises
+        `PublishError`.
 
         Raises:
-            PortMissing: *ports* lack an optional port that something declared in this app needs.
-            QueueUnfit: their queues cannot do what something declared in this app needs.
+            PortMissing: *ports* lacks an optional port that a declaration of this app needs.
+            QueueUnfit: its queues lack a capability that a declaration of this app needs.
         """
         with self._lock:
             self.registry.bind(ports)
             self._outlet = Outlet(self.name, self.registry, ports, self.queues, backlog=backlog) if ports is not None else None
 
     def close(self) -> None:
-        """Send the messages that still wait; store those that cannot be sent on disk for the next process, and log that."""
+        """Send pending messages. Those that cannot be sent are stored on disk for the next process, which is logged."""
         with self._lock:
             outlet = self._outlet
         if outlet is not None:
             outlet.close()
 
     def run_loop(self) -> Any:
-        """Return what runs async bodies, or None when no task of this app is async: only then is asyncio imported."""
+        """Return the runner of async bodies; None if no task of this app is async, so that asyncio is not imported."""
         if not any(spec.is_async for spec in self.registry.tasks.values()):
             return None
         from sedano.engine.worker.event_loop import run_together
@@ -265,7 +267,7 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
 
 
 def load(reference: str, setting: str = "SEDANO_APP") -> Sedano:
-    """Return the app that ``module:attribute`` names; *setting* is what errors call the place where that is written.
+    """Return the app that ``module:attribute`` names; *setting* names that setting in errors.
 
     Raises:
         ConfigurationError: the module or the attribute is missing, or it is not an app.

@@ -6,8 +6,7 @@
     room(checks.memory(least_mb=200))
     room(checks.disk("/tmp", least_mb=500))
 
-A check without an answer (no such directory, no such file of the system) raises; the error is logged and otherwise ignored, as for any
-failing check.
+A check that cannot look (a missing directory or system file) raises; the error is logged and otherwise ignored, as for any failing check.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ Found = tuple[str, str]
 Look = Callable[[], Found]
 MB = 1_000_000
 ALMOST = 0.8
-"""An answer that takes this share of its time limit is almost late: the endpoint counts as degraded."""
+"""If an answer takes more than this share of its time limit, the endpoint counts as degraded."""
 _MEMINFO = Path("/proc/meminfo")
 
 
 class Looks(Protocol):
-    """The part of an app that a check of the deployment needs."""
+    """The part of an app that a check of its deployment needs."""
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -53,7 +52,7 @@ class Looks(Protocol):
 
 
 def memory(least_mb: float) -> Look:
-    """Return a look that is healthy while at least *least_mb* megabytes of memory are available to this machine, else unhealthy."""
+    """Return a check: healthy while at least *least_mb* megabytes of memory are available on this machine, else unhealthy."""
     _require_positive("least_mb", least_mb)
 
     def look() -> Found:
@@ -65,7 +64,7 @@ def memory(least_mb: float) -> Look:
 
 
 def disk(path: str, least_mb: float) -> Look:
-    """Return a look that is healthy while *path* has at least *least_mb* megabytes left, else unhealthy."""
+    """Return a check: healthy while *path* has at least *least_mb* megabytes left, else unhealthy."""
     _require_positive("least_mb", least_mb)
 
     def look() -> Found:
@@ -77,13 +76,14 @@ def disk(path: str, least_mb: float) -> Look:
 
 
 def dynamodb(app: Looks, slow: float = 1.0) -> Look:
-    """Return a look that reads an item of the control table: degraded when that takes more than *slow* seconds, unhealthy when it fails."""
+    """Return a check that reads an item of the control table: degraded if that takes more than *slow* seconds, unhealthy if it fails."""
     _require_positive("slow", slow)
     return lambda: _asked(app.outlet.ports.control.read, slow, "the control table")
 
 
 def sqs(app: Looks, slow: float = 1.0) -> Look:
-    """Return a look that asks the first command queue what it holds: degraded when that is *slow* (seconds), unhealthy when it fails."""
+    """Return a check that reads the depth of the first command queue: degraded if that takes more than *slow* seconds, unhealthy if it
+    fails."""
     _require_positive("slow", slow)
     return lambda: _asked(lambda: app.outlet.ports.consumers.load(command_queue(app.queues[0])), slow, f"the queue {app.queues[0]}")
 
@@ -101,15 +101,15 @@ def http(
     * permanently unavailable: 404, or the method or content type is not allowed
 
     Args:
-        url: where to; http or https.
-        method: of the requests that the task makes; looked for in the answer's `Allow`.
-        content_type: of what the task sends; looked for in the answer's `Accept`; empty: not looked for.
-        timeout: seconds.
-        headers: of the OPTIONS request, such as an API key.
-        context: of TLS; by default the system's certificates.
+        url: the http or https address.
+        method: the method of the task's own requests; it must be listed in the answer's `Allow`.
+        content_type: the type of the data that the task sends; it must be listed in the answer's `Accept`. Empty: not checked.
+        timeout: seconds to wait for the answer.
+        headers: headers of the OPTIONS request, such as an API key.
+        context: the TLS context; by default one with the system's certificates.
 
     Raises:
-        OptionError: the url cannot be asked, or the timeout is none.
+        OptionError: *url* is not an http or https address, or *timeout* is not a number above 0.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -1,4 +1,4 @@
-"""A domain event as its author sees it: a class with fields, tasks that subscribe, and `delay` to publish it (CEP, Message Types)."""
+"""Domain events: a class with fields, tasks that subscribe to it, and `delay` to publish it (CEP, Message Types)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EventApp(Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
     @property
     def registry(self) -> Registry:
@@ -34,8 +34,9 @@ class EventApp(Protocol):
 class DomainEvent:
     """The type of an event's class for type checkers; deriving from it is optional and changes nothing at run time.
 
-    mypy takes no notice of what a class decorator returns, so ``@app.event class Ordered`` stays a plain class to it and
-    ``Ordered.subscribe`` an error. ``@app.event class Ordered(DomainEvent)`` is the same event, and every checker knows its methods.
+    mypy ignores the return type of class decorators: it treats ``@app.event class Ordered`` as a plain class and reports
+        ``Ordered.subscribe`` as an error. ``@app.event class Ordered(DomainEvent)`` is the same event, and every type checker knows its
+        methods.
     """
 
     @classmethod
@@ -54,7 +55,7 @@ class EventType(Generic[C]):
     """One kind of domain event. Calling it makes a value of the class; `delay` publishes one; `subscribe` adds a task."""
 
     def __init__(self, cls: type[C], app: EventApp) -> None:
-        """Declare *cls*, made a dataclass when it is none, as an event of *app*."""
+        """Declare *cls* as an event of *app*; a class that is not a dataclass becomes one."""
         if not isinstance(cls, type):
             raise OptionError(f"an event is a class with annotated fields, not a {type(cls).__name__}")
         self.cls: type[C] = cls if is_dataclass(cls) else dataclass(frozen=True)(cls)
@@ -98,7 +99,7 @@ class EventType(Generic[C]):
 
 
 def subscribe(registry: Registry, event: str, task: object, fields: Iterable[str]) -> None:
-    """Have *task* run whenever *event* happens, once however often this is said; it is called with these *fields*.
+    """Run *task* with these *fields* once per *event*, even if it is subscribed several times.
 
     Raises:
         OptionError: it is not a task of the event's app, its queue keeps order, or its parameters do not take the fields.

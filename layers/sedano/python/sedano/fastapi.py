@@ -1,4 +1,4 @@
-"""FastAPI: connect when the program starts, send the rest when it ends, and publish without blocking the event loop.
+"""FastAPI: connect when the program starts, send pending messages when it ends, and publish without blocking the event loop.
 
     from fastapi import FastAPI
     from sedano.fastapi import lifespan, publish
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def lifespan(app: Sedano, inner: Lifespan[FastAPI] | None = None) -> Lifespan[FastAPI]:
-    """Return a lifespan that connects *app* before the first request and sends what it keeps back after the last one.
+    """Return a lifespan that connects *app* before the first request and sends pending messages after the last one.
 
-    Without it the first publication connects. A missing setting then fails in a request; with it, the program does not start.
+    Without it, the app connects at the first publication, and a missing setting fails a request. With it, the program does not start.
 
     Args:
         app: the app whose tasks the program publishes.

@@ -14,9 +14,9 @@
     def mailed(to: str) -> str:
         return mail.delay(to).id
 
-A program with an application factory has an `FlaskTasks`, whose `init_app` the factory calls; see there.
+A program with an application factory uses `FlaskTasks`, whose `init_app` the factory calls.
 
-Publishing needs nothing: a view calls `mail.delay(…)`, and what an app keeps back is sent when the process ends. Needs the package flask.
+Publishing needs no setup: a view calls `mail.delay(…)`, and pending messages are sent when the process ends. Needs the package flask.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from sedano.errors import ConfigurationError
 
 F = TypeVar("F", bound=Callable[..., Any])
 PREFIX = "SEDANO_"
-"""With which the variables begin that name a stage."""
+"""The prefix of the variables that name a stage."""
 Factory = Callable[[], Flask]
-"""Makes the application, as programs with an application factory do."""
+"""An application factory."""
 
 
 def in_context(web: Flask | Factory) -> Callable[[F], F]:
-    """Return a decorator for the function of a task: each run has an application context of *web* of its own.
+    """Return a decorator for task functions: each run has its own application context of *web*.
 
     Args:
-        web: the application, or a factory, which is called once, at the first run: a program that only publishes does not call it.
+        web: the application, or a factory, which is called once, at the first run; a program that only publishes does not call it.
     """
     return _decorator(_made(web))
 
@@ -68,11 +68,11 @@ class FlaskTasks:
         @tasks.in_context
         def mail(to: str) -> str: ...
 
-    Workers import a module that calls the factory, and that has the app.
+    Workers import a module that calls the factory and contains the app.
     """
 
     def __init__(self, app: Sedano, web: Flask | None = None) -> None:
-        """Begin with the app, and with the application where there is one already.
+        """Take the app and, if it exists already, the application.
 
         Args:
             app: the app whose tasks the program publishes.
@@ -84,11 +84,10 @@ class FlaskTasks:
             self.init_app(web)
 
     def init_app(self, web: Flask, environment: MutableMapping[str, str] = os.environ) -> None:
-        """Make *web* the application in whose context bodies run, and `web.extensions["sedano"]` the app.
+        """Run task bodies in the context of *web*, and store the app in `web.extensions["sedano"]`.
 
-        The stage is that of the environment. Where the environment names none, the configuration of *web* does: its values whose names
-        begin with `SEDANO_`, such as those that `sedano outputs --json` prints, are set in the environment; a value that is not a text, as
-        JSON.
+        The environment names the stage. If it names none, the values in the configuration of *web* whose names begin with `SEDANO_`, such
+        as those that `sedano outputs --json` prints, are copied to the environment; a value that is not a string is copied as JSON.
 
         Args:
             web: the application; a later call replaces it.
@@ -101,9 +100,9 @@ class FlaskTasks:
         self._web = web
 
     def in_context(self, function: F) -> F:
-        """Let the body of a task run in the context of the application; each run has one of its own.
+        """Run the body of a task in a context of the application; each run has its own.
 
-        A run raises `ConfigurationError` where `init_app` was not called.
+        A run raises `ConfigurationError` if `init_app` was not called.
         """
         return _decorator(self._application)(function)
 

@@ -1,16 +1,17 @@
-"""Guards: the resource itself refuses a writer whose term is over. One line each, for DynamoDB, S3 and SQL.
+"""Guards: the resource itself refuses a writer whose term has ended. One line each, for DynamoDB, S3 and SQL.
 
     with app.lock("account/7", duration=30) as lease:
         guards.update_item(dynamodb, lease, TableName="accounts", Key=key, UpdateExpression="SET balance = :n", ...)
         guards.put_object(s3, lease, Bucket="reports", Key="2026.csv", Body=report)
         guards.execute(database, lease, "UPDATE account SET balance = :n, fence = :fence WHERE id = 7 AND fence <= :fence", {"n": 5})
 
-A lease alone cannot prevent that a holder is paused, loses it, and writes when it wakes up: it does not know, and its own checks cannot
-detect that in time. The resource can: it remembers the highest token that wrote, and a lower one gets `FencedOff` (Kleppmann 2016). A new
-holder that reads before it writes fences in first (`fence_in`, `fence_in_pointer`), so no other writer changes the data that it has read.
+A lease alone cannot stop a holder that is paused, loses the lease, and writes when it resumes: the holder does not notice the loss, and its
+own checks cannot detect it in time. The resource can: it stores the highest token that wrote and refuses a lower one with `FencedOff`
+(Kleppmann 2016). A new holder that reads before it writes calls `fence_in` or `fence_in_pointer` first, so that no earlier holder can
+change the data that it has read.
 
-A receiver that cannot compare a token (an e-mail, an API of another company) gets its call once as a rule and occasionally twice. Recipes
-that run: `docs/fencing.md`.
+A receiver that cannot compare tokens (e-mail, another company's API) usually gets a call once and occasionally twice. Tested recipes:
+`docs/fencing.md`.
 """
 
 from __future__ import annotations

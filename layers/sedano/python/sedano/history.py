@@ -1,4 +1,4 @@
-"""Histories: what a pipeline reads from and commits to. See `sedano.engine.history.commits` for the steps and
+"""Histories: a pipeline reads from one and commits to it. See `sedano.engine.history.commits` for the steps and
 `sedano.model.history.manifests` for the rule.
 
     history = open_history("build/history")
@@ -27,7 +27,7 @@ from sedano.ports.archive import Archive
 __all__ = ["CONTROL_TABLE", "Archive", "Edition", "History", "Part", "Snapshot", "editing", "find_jobs", "landed_at", "open_history"]
 
 LEASE_MS = 5 * 60_000
-"""How long a run that died is in the way of the next one; a run that lives renews its lease three times as often."""
+"""How long (ms) a dead run blocks the next one; a live run renews its lease three times in this period."""
 
 
 def open_history(place: str, lease_ms: int = LEASE_MS) -> History:
@@ -40,7 +40,7 @@ def open_history(place: str, lease_ms: int = LEASE_MS) -> History:
 
 
 def find_jobs() -> None:
-    """Let `glue_jobs` be imported from the installed wheel, which carries it beside what else is deployed; a working tree has it anyway."""
+    """Make `glue_jobs` importable from the installed wheel, which contains it with the other deployed code; a source tree has it anyway."""
     carried = Path(__file__).parent / "cdk" / "deployed"
     if carried.is_dir() and str(carried) not in sys.path:
         sys.path.append(str(carried))
@@ -48,7 +48,7 @@ def find_jobs() -> None:
 
 @contextmanager
 def editing(history: History, lease_ms: int = LEASE_MS) -> Iterator[Edition]:
-    """Give an edition of *history* and renew its lease as long as the block lasts; raises what `History.edition` raises."""
+    """Yield an edition of *history* and renew its lease until the block ends; raises the errors of `History.edition`."""
     over = threading.Event()
 
     def renew(edition: Edition) -> None:

@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture `sedano_world`, and two markers.
 
-`@pytest.mark.crash_points` repeats a test with a death at each call. `@pytest.mark.strict_aws` lets the AWS clients of a test refuse what
-AWS would refuse.
+`@pytest.mark.crash_points` repeats a test and kills a process at each call. `@pytest.mark.strict_aws` lets the AWS clients of a test refuse
+what AWS would refuse.
 
     sedano_app = "shop.tasks:app"              # in the ini file; or a fixture `sedano_app` in conftest.py
 
@@ -11,9 +11,9 @@ AWS would refuse.
         sedano_world.drain()
         assert charged() == ["order-1"]
 
-The points of a test are known when it has run once, so they cannot be parameters: pytest fixes those at collection, before there are
-fixtures to run a test with. So one item represents all: its protocol repeats the test, each time with fixtures of its own, and the report
-names each point that failed. Every option of pytest for one item (`--lf`, `-x`, `-n`, `--pdb`) holds for it.
+The crash points of a test are known only after it has run once. They cannot be parameters, because pytest fixes parameters at collection,
+before fixtures exist. So one item represents all points: its protocol repeats the test, each time with new fixtures, and the report names
+each point that failed. Every option of pytest for one item (`--lf`, `-x`, `-n`, `--pdb`) applies to it.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ or in conftest.py
 
 
 class Failure(NamedTuple):
-    """A point at which the test failed: in *words*, the error that was *said*, the line that *repeats* it; *report*: of the phase that
-    failed."""
+    """A crash point at which the test failed: described in *words*, with the error that was *said*, the command that *repeats* it, and the
+    *report* of the failed phase."""
 
     words: str
     said: str
@@ -73,7 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker, and refuse a point that is none."""
+    """Declare the markers, and refuse an invalid crash point."""
     words = f"repeat the test with a death before and after each call of a port (at most {MOST} points), and with each message sent twice"
     config.addinivalue_line("markers", f"{MARK}(most={MOST}): {words}")
     words = "let the test's AWS clients refuse what AWS would refuse: sizes, counts, totals of batches, expressions"
@@ -130,7 +130,7 @@ def sedano_world(request: pytest.FixtureRequest, sedano_app: Sedano) -> Iterator
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    """Let the AWS clients of a test with the marker refuse what AWS would refuse, also in its fixtures."""
+    """Let the AWS clients of a marked test and its fixtures refuse calls that AWS would refuse."""
     if item.get_closest_marker(STRICT) is not None:
         aws = _strict_aws(item.config)
         aws.is_on = True
@@ -140,7 +140,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test whose calls AWS would refuse, also where its code caught what the client raised."""
+    """Fail a test whose calls AWS would refuse, even if its code caught the client's error."""
     try:
         yield
     except BaseException as error:
@@ -153,7 +153,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """Fail a test whose fixtures made such a call; let the clients of other tests alone."""
+    """Fail a test whose fixtures made such a call; stop checking the clients of other tests."""
     try:
         yield
         if refused := _refused(item):
@@ -177,7 +177,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say of each marked test at how many points it ran, and how many were left out; and the seed that repeats the run."""
+    """Print for each marked test at how many points it ran and how many were left out; and the seed that repeats the run."""
     if seed := terminalreporter.config.getoption("sedano_seed"):
         terminalreporter.write_line(f"sedano: repeat these random choices with --sedano-seed={seed}")
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
@@ -198,7 +198,7 @@ def _strict_aws(config: pytest.Config) -> StrictAws:
 
 
 def _refused(item: pytest.Item) -> str:
-    """Return what AWS would refuse of the calls since the last look; empty where it would take them."""
+    """Return the calls since the last look that AWS would refuse, as text; empty without any."""
     aws = item.config.stash.get(AWS, None)
     refused = aws.taken() if aws is not None and aws.is_on else ()
     return "\n".join(("AWS would refuse:", *refused)) if refused else ""
@@ -209,7 +209,7 @@ def _seed(text: str) -> int:
     if text == "random":
         return secrets.randbelow(_SEEDS) + 1
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text}: give a whole number, or random")
+        raise argparse.ArgumentTypeError(f"{text}: write a whole number, or random")
     return int(text)
 
 
@@ -265,7 +265,7 @@ def _failure(item: pytest.Item, point: Point, undisturbed: CrashWatch, whole: py
     repeats = f"pytest {shlex.quote(item.nodeid)} --crash-point={point}"
     every = [*points(undisturbed.calls), Point(None)]
     if point not in every:
-        return Failure(f"there is no point {point}: the first is {every[0]}, the last {every[-2:][0]}", "", "", None)
+        return Failure(f"the crash point {point} does not exist: the first is {every[0]}, the last {every[-2:][0]}", "", "", None)
     watch = CrashWatch(point)
     reports = _run(item, watch)
     whole.duration += sum(one.duration for one in reports)
@@ -274,7 +274,7 @@ def _failure(item: pytest.Item, point: Point, undisturbed: CrashWatch, whole: py
     if bad is not None:
         return Failure(f"{words}: {ran_again(watch.runs, undisturbed.runs)}", _said(bad), repeats, bad)
     if not watch.fired and not watch.doubles:
-        words = f"{words}: never reached, for the test made other calls this time; let it do the same in each run (draw from a seed)"
+        words = f"{words}: never reached, because the test made other calls this time; make each run do the same (use a fixed seed)"
         return Failure(words, "", repeats, None)
     return None
 

@@ -1,21 +1,20 @@
-"""Spark jobs as tasks: a canvas node that is a run of a Glue job, started by a worker and followed by schedule.
+"""Spark jobs as tasks: a canvas node that runs a Glue job. A worker starts the run, and later attempts check it.
 
     tables = spark_task(app, "sedano-prod-history", lambda: GlueRuns(boto3.client("glue")), retries=1)
     chain(collect.s(), tables.si({"--day": "2026-11-20"}), notify.s()).delay()
 
-No worker waits while Spark works: each look is a short attempt of the task, and the pauses between them grow to a quarter of an hour. A run
-carries its task's id, so an attempt that died after it had started one finds it again; the lease `spark/JOB` keeps two attempts from
-starting at once. Glue checks no token: one run is intended, and a worker that was frozen in the middle of starting one may make it two. So
-let the job itself commit behind a fence, as `glue_jobs/history.py` does.
+No worker waits while Spark runs: each check is a short attempt of the task, and the pauses between checks grow to a quarter of an hour. A
+run carries its task's id, so if an attempt dies after starting a run, the next attempt finds that run; the lease `spark/JOB` prevents two
+attempts from starting runs at the same time. Glue does not check fencing tokens, so a worker that is frozen while it starts a run may cause
+a second one. So let the job itself commit behind a fence, as `glue_jobs/history.py` does.
 
-A task that is revoked with *terminate* while an attempt is at work stops its run. One that is revoked in between is not followed any more,
-and its run ends when it is finished, unless the call has `spark_stop` as its error callback, which meets the revocation when the next look
-was due:
+If a task is revoked with *terminate* during an attempt, its run is stopped. If it is revoked between attempts, the run continues to its
+end, unless the call has `spark_stop` as its error callback, which runs when the next check is due:
 
     stop = spark_stop(app, "sedano-prod-history", lambda: GlueRuns(boto3.client("glue")))
     tables.s({"--day": "2026-11-20"}).on_error(stop.s()).delay()
 
-The result is `{"job", "run", "seconds"}`; a run that fails more often than *retries* fails the task with Spark's own words.
+The result is `{"job", "run", "seconds"}`; a run that fails more often than *retries* fails the task with Spark's own message.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from sedano.model.history.spark_run import SparkRun
 from sedano.model.retry import MAX_EXECUTIONS
 
 FIRST_LOOK_S, LONGEST_PAUSE_S, GROWTH = 30.0, 900.0, 1.5
-"""The pauses between two looks: 19 of them cover more than three hours."""
+"""The pauses (s) between two checks: 19 of them cover more than three hours."""
 START_S = 30.0
 
 Arguments = Mapping[str, str]
@@ -51,11 +50,11 @@ class Runs(Protocol):
 
 
 class SparkRunning(SedanoError):
-    """The Spark run goes on; the task looks again later."""
+    """The Spark run has not ended; the task checks again later."""
 
 
 class SparkFailed(SedanoError):
-    """The Spark run failed; the message holds Spark's own words."""
+    """The Spark run failed; the error has Spark's own message."""
 
 
 def spark_task(
@@ -75,20 +74,20 @@ def spark_task(
         OptionError: an option cannot be honoured.
     """
     if not 0 <= retries <= 5:
-        raise OptionError(f"retries: {retries}; a Spark job is started again 0 to 5 times")
+        raise OptionError(f"retries: {retries} is not a whole number from 0 to 5")
 
     @app.task(name=name or f"spark.{job}", queue=queue, retry=False)
     def follow(arguments: dict[str, str] | None = None) -> dict[str, Any]:
         context = CURRENT.get()
         if context is None:
-            raise OptionError(f"spark task {job}: it is followed by a worker; publish it instead of calling it")
+            raise OptionError(f"spark task {job}: only a worker can run it; publish it instead of calling it")
         return _looked(app, job, runs(), dict(arguments or {}), context, retries)
 
     return follow
 
 
 def spark_stop(app: Sedano, job: str, runs: Callable[[], Runs], *, name: str | None = None, queue: str = "default") -> Any:
-    """Declare the error callback of calls of a `spark_task`: it stops what still runs of one that was revoked, and returns the runs' ids.
+    """Declare an error callback for calls of a `spark_task`: it stops the unfinished runs of a revoked task and returns their ids.
 
     Args:
         app: the app.
@@ -110,7 +109,7 @@ def spark_stop(app: Sedano, job: str, runs: Callable[[], Runs], *, name: str | N
 
 
 def _looked(app: Sedano, job: str, runs: Runs, arguments: Arguments, context: TaskContext, retries: int) -> dict[str, Any]:
-    """Look once: return the result, start a run, or ask to be called again later."""
+    """Check once: return the result, start a run, or ask to be called again later."""
     known = runs.of(job, context.id)
     done = next((run for run in known if run.state == "SUCCEEDED"), None)
     if done is not None:

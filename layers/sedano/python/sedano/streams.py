@@ -1,8 +1,8 @@
-"""Streams as their author sees them: what a record is.
+"""The records of streams, for the tasks that read them.
 
     from sedano.streams import StreamRecord, TableChange
 
-`Sedano.stream` (`sedano.api.sources`) says how a task subscribes to a stream.
+`Sedano.stream` (`sedano.api.sources`) describes how a task subscribes to a stream.
 """
 
 from sedano.model.sources.streams import StreamRecord, TableChange, call_id

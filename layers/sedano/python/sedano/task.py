@@ -1,4 +1,4 @@
-"""A task as its author and its callers see it: the function itself when called, a message when `delay`ed."""
+"""Tasks: calling one runs the function, `delay` publishes a message that runs it in a worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 @functools.cache
 def _publish() -> Callable[[Outlet, Signature], AsyncResult[Any]]:
-    """Return what publishes a task. It is imported at the first publication, which many workers never make."""
+    """Return the function that publishes a task; imported at the first publication, because many workers publish nothing."""
     from sedano.result.publication import publish
 
     return publish
@@ -36,13 +36,13 @@ class TaskApp(Protocol):
 
     @property
     def outlet(self) -> Outlet:
-        """The way out."""
+        """The publisher."""
 
 
 class Task(Hinting, Generic[P, R_co]):
-    """One task. Calling it runs the body here and now; `delay` and `apply_async` publish it; `s` and `si` make signatures.
+    """One task. Calling it runs the body in this process; `delay` and `apply_async` publish it; `s` and `si` make signatures.
 
-    Type checkers know two kinds of it, `SyncTask` and `AsyncTask`, which differ in what a call returns.
+    Type checkers see one of two subclasses, `SyncTask` and `AsyncTask`, which differ in what a call returns.
     """
 
     def __init__(self, spec: TaskSpec, app: TaskApp) -> None:
@@ -57,12 +57,12 @@ class Task(Hinting, Generic[P, R_co]):
         return self.spec.function(*args, **kwargs)
 
     def delay(self, *args: P.args, **kwargs: P.kwargs) -> AsyncResult[R_co]:
-        """Publish the task with these arguments; return when the queue accepted it.
+        """Publish the task with these arguments; return its result when the queue has accepted it.
 
         Raises:
             ArgumentError: the arguments do not fit the task's parameters.
             Unserialisable: an argument cannot be written as JSON.
-            BacklogFull: the queue is away and the backlog is full.
+            BacklogFull: the queue cannot be reached and the backlog is full.
         """
         return _publish()(self._app.outlet, Signature(self.name, args, kwargs))
 
@@ -86,11 +86,12 @@ class Task(Hinting, Generic[P, R_co]):
         self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, immutable: bool = False,
         **options: Unpack[LinkedOptions],
     ) -> Sig[R_co]:  # fmt: skip
-        """Return a signature of this task with options; ``immutable=True``: results of a canvas are not handed on to it."""
+        """Return a signature of this task with options; ``immutable=True``: results of previous tasks are not passed to it."""
         return self._signed(Signature(self.name, *given(args, kwargs), immutable=bool(immutable))).set(**options)
 
     def map(self, items: Iterable[Any]) -> Sig[list[Any]]:
-        """Return the signature of one message that calls this task with each of *items*; its value is the list of theirs, as plain JSON.
+        """Return the signature of one message that calls this task with each of *items*; its value is the list of the results, as plain
+        JSON.
 
         Raises:
             ArgumentError: an item does not fit.
@@ -118,7 +119,7 @@ class Task(Hinting, Generic[P, R_co]):
 
     @property
     def request(self) -> TaskContext:
-        """The run of this task that is going on here: its id, attempt, root, stamps.
+        """The current run of this task: its id, attempt, root and stamps.
 
         Raises:
             SedanoError: no task is running here.
@@ -126,7 +127,7 @@ class Task(Hinting, Generic[P, R_co]):
         return current()
 
     def replace(self, form: Form[Any]) -> NoReturn:
-        """End the run of this task here, and let *form* answer in its place; see `sedano.canvas.replacement.replace`."""
+        """End the current run of this task and let *form* provide its result instead; see `sedano.canvas.replacement.replace`."""
         from sedano.canvas.replacement import replace
 
         replace(form, self._app)
@@ -138,7 +139,7 @@ class Task(Hinting, Generic[P, R_co]):
         return add_to_chord(form, self._app)
 
     def si(self, *args: P.args, **kwargs: P.kwargs) -> Sig[R_co]:
-        """Return an immutable signature: results of a canvas are not handed on to it."""
+        """Return an immutable signature: results of previous tasks are not passed to it."""
         return self._signed(Signature(self.name, args, kwargs, immutable=True))
 
     def _signed(self, signature: Signature) -> Sig[Any]:

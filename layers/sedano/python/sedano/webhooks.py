@@ -1,8 +1,8 @@
-"""Webhooks as their author sees them: how senders sign, and what a request is.
+"""Webhooks: the ways in which senders sign, and the request.
 
     from sedano.webhooks import WebhookRequest, hmac_sha256
 
-`Sedano.webhook` (`sedano.api.sources`) says how to declare a webhook and what its function may return.
+`Sedano.webhook` (`sedano.api.sources`) describes how to declare a webhook and what its function may return.
 """
 
 from sedano.model.sources.signature_schemes import (
