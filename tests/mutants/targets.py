@@ -95,7 +95,7 @@ TARGETS: Sequence[Target] = (
         ),
         (
             *unit("claim", "engine/poison_messages", "engine/recorder", "engine/claiming", "engine/claiming_others", "engine/taking_in"),
-            *unit("engine/judging"),
+            *unit("engine/judging", "engine/outcomes", "engine/unexpected_errors"),
             *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation", "bad_messages"),
             *stories("hostile_messages", "zombies"),
         ),
@@ -125,7 +125,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("comes_again", "represented", "revocation", "failures_logged", "given_back", "unavailable", "crash_points"),
             *stories("optional_ports", "bad_results"),
-            *unit("engine/body_results", "engine/worker_steps", "engine/judging"),
+            *unit("engine/body_results", "engine/worker_steps", "engine/worker_faults", "engine/judging"),
         ),
     ),
     Target(

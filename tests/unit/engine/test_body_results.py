@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sedano.engine.batch import Held, Ran, Stillborn
+from sedano.engine.body_sections import Mark
 from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.worker.body_results import MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS, Endings, called, failed, refused
@@ -12,8 +13,10 @@ from sedano.errors import BoxedError, EffectRefused, Ignore, Reject, TaskRevoked
 from sedano.model import refusals, states
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord
+from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command, JoinMember
+from sedano.model.retry import Retry
 from tests.unit.engine.gated import asked, job, world
 
 ONE = job("a")
@@ -142,3 +145,54 @@ def test_a_run_whose_effects_were_refused_has_failed_and_adds_nothing() -> None:
     assert end.run.error is not None
     assert end.run.error.type_name == "EffectRefused"
     assert asked(PORTS.queues, "send") == []
+
+
+def test_a_traceback_begins_in_the_body_and_one_of_a_single_frame_is_kept() -> None:
+    def body() -> None:
+        raise ValueError("no")
+
+    run = called(body, ((), {}), context(), PORTS.telemetry)
+    CURRENT.set(None)
+    assert run.error is not None
+    assert "in body" in run.error.traceback
+    assert "in called" not in run.error.traceback
+    try:
+        raise ValueError("here")
+    except ValueError as error:
+        alone = failed(error)
+    assert alone.error is not None
+    assert "test_a_traceback_begins" in alone.error.traceback
+    never = failed(ValueError("never raised"))
+    assert never.error is not None
+    assert never.error.traceback == "ValueError: never raised\n"
+
+
+def test_an_error_that_a_section_marked_is_judged_by_that_section() -> None:
+    class Marked(ValueError):
+        """An error of a section."""
+
+    error, policy = Marked("no"), Retry(max_retries=2)
+    error.__sedano_mark__ = Mark(section=3, policy=policy, poisonous=True)  # type: ignore[attr-defined]
+    run = failed(error)
+    assert (run.poisonous, run.section, run.policy) == (True, 3, policy)
+
+
+def test_a_replacement_outside_a_body_publishes_nothing() -> None:
+    assert CURRENT.get() is None
+    assert failed(Replaced(draft("other"))) == Run(replaced=True)
+
+
+def test_what_is_kept_of_an_error_is_as_long_as_the_documentation_says() -> None:
+    def body() -> None:
+        raise ValueError("m" * 9_000)
+
+    run = called(body, ((), {}), context(), PORTS.telemetry)
+    CURRENT.set(None)
+    assert run.error is not None
+    assert (len(run.error.message), len(run.error.traceback)) == (2_000, 4_000)
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_result_may_be_as_long_as_any_data(over: int) -> None:
+    ran = ENDINGS.ended(HELD, Run("x" * (codec.MAX_DATA_BYTES - 2 + over)), None)
+    assert (ran.result is None, ran.run.error is not None and ran.run.error.type_name) == (bool(over), "TooLarge" if over else False)

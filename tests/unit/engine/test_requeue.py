@@ -35,7 +35,7 @@ def test_a_message_waits_until_its_slot_in_whole_seconds_for_as_long_as_its_queu
 def test_what_is_sent_is_acknowledged_counted_and_reported_with_its_slot() -> None:
     ports = world(0.5)
     found = batch(ports)
-    at = ports.clock.now() + 7.0004
+    at = ports.clock.now() + 7.0126
     resend(ports, [Requeued(one("a"), at, {}, "paced")], found)
     assert found.is_decided(one("a").delivery)
     assert (found.given_back, found.counts, told(found)) == ([], {("TasksHeld", "only"): 1}, [("a", "paced", round(at, 3))])
