@@ -235,7 +235,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("canvas", "canvas_large", "canvas_whole", "canvas_replaced", "canvas_own_ids", "canvas_edges", "canvas_bad_input"),
             *stories("lost_plans", "time_limits_of_calls", "canvas_userguide"),
-            *unit("engine/plans", "engine/launching", "engine/page_entries"),
+            *unit("engine/plans", "engine/launching", "engine/page_entries", "engine/lost_pages", "engine/map_tasks"),
         ),
     ),
     Target(

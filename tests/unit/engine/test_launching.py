@@ -227,3 +227,40 @@ def test_a_join_that_nothing_follows_cannot_go_on() -> None:
     with pytest.raises(MessageRefused) as found:
         continued(join, reads, NOW, BLOBS)
     assert (found.value.code, found.value.field) == ("schema", "canvasplan")
+
+
+def test_a_group_that_lies_in_a_page_of_its_own_is_launched_from_there() -> None:
+    reads, (page,) = plans({**group(STEP, STEP), "watch": [STEP]})
+    _, (outer,) = plans({"item": {"chain": [{"page": page, "size": 2}, STEP]}})
+    found = page_of(launch(Place("c", "0", outer)), reads)
+    assert (found.item["group"], found.at, found.first) == ([STEP, STEP], Place("launch-1", "", page), 0)
+    assert (found.join, found.watched) == (("launch-1", 2), True)
+
+
+def test_a_group_that_nothing_waits_for_has_no_join() -> None:
+    reads, (page,) = plans({"item": {"chain": [STEP, {"group": [STEP, STEP]}]}})
+    found = page_of(launch(Place("c", "1", page)), reads)
+    assert (found.join, found.at) == (None, Place("launch-1", "1", page))
+
+
+def test_the_launches_of_pages_go_to_the_queue_of_their_group() -> None:
+    item = {"group": 2, "pages": [["p", 2]], "queue": "own"}
+    (found,) = launched(Page(item, Place("g", "", "x"), 0, None, False), ORIGIN, (), Plans(BLOBS), NOW, BLOBS)
+    assert found.queue == "own"
+
+
+def test_a_part_without_a_canvas_names_the_field() -> None:
+    with pytest.raises(MessageRefused) as found:
+        part_draft(launch(None), ORIGIN, range(2), None)
+    assert (found.value.code, found.value.field) == ("schema", "canvasplan")
+
+
+def test_a_join_keeps_the_state_of_a_trace_only_where_there_is_one() -> None:
+    found = Page({"group": [STEP]}, Place("c", "0", "p"), 0, None, False)
+    with_state = json.loads(opened(launch(Place("c", "0", "p")), found, ORIGIN).body)
+    without = json.loads(opened(launch(Place("c", "0", "p")), found, ORIGIN._replace(tracestate=None)).body)
+    assert (with_state["tracestate"], "tracestate" in without) == ("state", False)
+
+
+def test_an_entry_that_says_no_delay_has_none() -> None:
+    assert draft_of({"task": "send", "queue": "own"}).delay == 0

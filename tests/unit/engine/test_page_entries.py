@@ -44,7 +44,6 @@ def nested(depth: int) -> Any:
 def test_a_call_that_says_nothing_is_its_task_and_its_queue() -> None:
     assert item(Program(spec(queue="mail"))) == {"task": "send", "queue": "mail"}
     assert item(Program(spec(queue="mail")), before="theirs") == {"task": "send", "queue": "mail"}
-    assert item(Program(spec(queue="mail")), queue="")["queue"] == "mail"
 
 
 def test_what_gathers_results_goes_where_the_step_before_it_goes() -> None:

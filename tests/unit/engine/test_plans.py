@@ -7,6 +7,7 @@ import pytest
 from sedano.engine.canvas.page_cache import MOST_PAGES, Plans
 from sedano.errors import MessageRefused
 from sedano.memory import MemoryBlobs
+from sedano.model.canvas.page_reader import MOST_BYTES
 from sedano.model.canvas.pages import refer
 from sedano.model.messages.message import BlobRef
 
@@ -65,3 +66,39 @@ def test_what_names_no_page_is_refused(name: str) -> None:
     with pytest.raises(MessageRefused) as refused:
         Plans(MemoryBlobs()).load(name)
     assert refused.value.code == "schema"
+
+
+def test_sixty_four_pages_are_kept() -> None:
+    blobs = CountedBlobs()
+    plans, names = Plans(blobs), [refer(blobs.put(page(n).encode())) for n in range(64)]
+    for name in [*names, *names]:
+        plans.load(name)
+    assert (blobs.reads, MOST_PAGES) == (64, 64)
+
+
+def test_the_page_that_was_written_last_is_not_read_and_no_other_is_taken_for_it() -> None:
+    blobs = CountedBlobs()
+    plans, first = Plans(blobs), refer(blobs.put(page(1).encode()))
+    second = refer(plans.put(page(2).encode()))
+    assert plans.load(second)["item"]["chain"][0]["task"] == "t2"
+    assert blobs.reads == 0
+    assert plans.load(first)["item"]["chain"][0]["task"] == "t1"
+    assert blobs.reads == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "code", "detail"),
+    [
+        ("\u0663", "schema", "names no page of a canvas"),
+        (str(MOST_BYTES + 1), "schema", f"a page of more than {MOST_BYTES} bytes"),
+        ("000000005", "schema", f"a page of more than {MOST_BYTES} bytes"),
+        ("99999999", "schema", f"a page of more than {MOST_BYTES} bytes"),
+        ("00000005", "blob", ""),
+        (str(MOST_BYTES), "blob", ""),
+    ],
+)
+def test_a_page_that_no_worker_reads_is_refused_by_its_name(size: str, code: str, detail: str) -> None:
+    with pytest.raises(MessageRefused) as refused:
+        Plans(MemoryBlobs()).load(f"blob:{'0' * 64}:{size}")
+    assert (refused.value.code, code == "blob" or refused.value.field) == (code, code == "blob" or "canvasplan")
+    assert detail in refused.value.detail

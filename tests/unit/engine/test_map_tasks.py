@@ -1,0 +1,95 @@
+"""The built-in tasks of maps alone: what they call, with which limits, and what they refuse before the first call."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sedano.engine.canvas.map_tasks import built_in
+from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.registry import Registry, TaskSpec
+from sedano.errors import ArgumentError, OptionError, UnknownTask
+from sedano.model.messages.message import MAP, MAP_ASYNC, Command, TimeLimits
+from sedano.model.tasks.parameters import Parameters
+from tests.unit.engine.test_drafting import running
+
+
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def add_later(a: int, b: int = 1) -> int:
+    """Add two numbers, and yield before."""
+    await asyncio.sleep(0)
+    return a + b
+
+
+def registry(**declared: Any) -> Registry:
+    """One task of each kind."""
+    found = Registry()
+    for name, function in (("add", add), ("later", add_later)):
+        found.tasks[name] = TaskSpec(name, function, Parameters(function), name == "later", **declared)
+    return found
+
+
+def mapped(own: Registry, name: str, *args: Any) -> Any:
+    """Call a built-in task."""
+    spec = built_in(own, name)
+    assert spec is not None
+    found = spec.function(*args)
+    return asyncio.run(found) if spec.is_async else found
+
+
+def test_a_built_in_task_is_declared_when_it_is_asked_for_first_and_no_other_is_one() -> None:
+    own = registry()
+    first = built_in(own, MAP)
+    assert first is not None
+    assert first is built_in(own, MAP) is own.tasks[MAP]
+    later = built_in(own, MAP_ASYNC)
+    assert later is not None
+    assert (first.is_async, later.is_async) == (False, True)
+    assert asyncio.iscoroutinefunction(later.function)
+    assert built_in(own, "add") is None
+
+
+@pytest.mark.parametrize(("name", "task"), [(MAP, "add"), (MAP_ASYNC, "later")])
+def test_each_item_is_one_argument_or_all_of_them(name: str, task: str) -> None:
+    assert mapped(registry(), name, task, [1, 2, 3]) == [2, 3, 4]
+    assert mapped(registry(), name, task, [[1, 2], [3, 4]], True) == [3, 7]
+    assert mapped(registry(), name, task, []) == []
+
+
+@pytest.mark.parametrize(("name", "task"), [(MAP, "add"), (MAP_ASYNC, "later")])
+def test_what_cannot_be_mapped_is_refused_before_the_first_call(name: str, task: str) -> None:
+    with pytest.raises(UnknownTask, match="no task 'nothing' in this deployment to map"):
+        mapped(registry(), name, "nothing", [1])
+    with pytest.raises(OptionError, match=r"declared with serial_key.*; publish its calls one by one"):
+        mapped(registry(serial_key=lambda *_: "k"), name, task, [1])
+    with pytest.raises(ArgumentError):
+        mapped(registry(), name, task, [[1, 2], [1, 2, 3]], True)
+
+
+def test_the_limits_begin_anew_before_each_call_but_the_first() -> None:
+    begun: list[int] = []
+    limits = TimeLimits(1.0, 2.0)
+    with running() as context:
+        with pytest.raises(OptionError, match="add has time limits, and its map names none"):
+            mapped(registry(time_limits=limits), MAP, "add", [1])
+        context.again = lambda: begun.append(1)
+        assert mapped(registry(time_limits=limits), MAP, "add", [1, 2, 3]) == [2, 3, 4]
+    assert len(begun) == 2
+
+
+def test_calls_of_an_async_map_have_no_limits() -> None:
+    with pytest.raises(OptionError, match="later is async, and the calls of an async map have no time limits"):
+        mapped(registry(time_limits=TimeLimits(1.0, 2.0)), MAP_ASYNC, "later", [1])
+    context = TaskContext(Command("m", "t", MAP_ASYNC, "me", 1.0, 1, time_limits=TimeLimits(1.0, 2.0)), 1, 30.0, 1)
+    token = CURRENT.set(context)
+    try:
+        with pytest.raises(OptionError, match="later is async"):
+            mapped(registry(), MAP_ASYNC, "later", [1])
+    finally:
+        CURRENT.reset(token)
+    with running():
+        assert mapped(registry(), MAP_ASYNC, "later", [1]) == [2]
