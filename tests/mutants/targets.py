@@ -107,6 +107,7 @@ TARGETS: Sequence[Target] = (
             *stories("comes_again", "canvas", "canvas_results", "lost_plans", "group_results", "canvas_replaced", "canvas_refused"),
             *stories("canvas_large", "canvas_own_ids", "executions", "retries", "ids"),
             *unit("engine/follow_ups", "engine/follow_ups_of_canvases", "engine/gathering", "engine/continuing", "engine/canvas_ends"),
+            *unit("engine/joining"),
         ),
     ),
     Target(

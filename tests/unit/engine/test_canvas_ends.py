@@ -1,4 +1,4 @@
-"""Launches that cannot publish their members, bodies whose header failed, and full joins whose plan is lost: what ends, and who is called."""
+"""Launches without members, bodies whose header failed, and full joins whose plan is lost: what ends, and who is called."""
 
 import json
 from typing import Any

@@ -82,8 +82,9 @@ def test_a_message_that_was_decided_otherwise_meanwhile_is_not_sent_anew() -> No
     assert found.deferred == {}
 
 
-def test_a_message_of_another_kind_than_a_command_has_no_tenant() -> None:
+def test_a_message_that_is_sent_again_stays_its_tenants_and_one_that_cannot_be_read_has_none() -> None:
     assert deferrals.tenant_of(codec.encode(COMMAND)) == "acme"
+    assert deferrals.tenant_of(codec.encode(Event("e", "shop/sold", "host", 1.0, 1, {}, tenant="acme"))) == "acme"
     assert deferrals.tenant_of(codec.encode(Event("e", "shop/sold", "host", 1.0, 1, {}))) is None
     assert deferrals.tenant_of("{") is None
 
