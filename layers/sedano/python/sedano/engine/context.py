@@ -41,11 +41,11 @@ NO_TABLES: Mapping[str, tuple[str, ...]] = {}
 class TaskContext:
     """The running task. *deadline* is the end of its claim (epoch s); *fence* increases with every claim: pass it with your writes.
 
-    *added*: the members that it adds to its chord. *before*: attempts of the task that it replaces. *token*: the fencing token of a singleton,
-    or of a permit, which increases with each run; 0 for other tasks. *permit*: the number of the permit, from 0. *over*: the body has ended;
-    leases taken for it are void from then on. *again*: restarts its time limits, for a map's next call. *cancel*: cancels an async body that
-    runs. *revoked*: the body was ended because its task is revoked. *tables*: the tables to which its effects may write (`effects`);
-    *recorded*: its success leaves a record. *snapshot*: see `config`; None in an app without a configuration.
+    *added*: the members that it adds to its chord. *before*: attempts of the task that it replaces. *token*: the fencing token of a
+    singleton, or of a permit, which increases with each run; 0 for other tasks. *permit*: the number of the permit, from 0. *over*: the
+    body has ended; leases taken for it are void from then on. *again*: restarts its time limits, for a map's next call. *cancel*: cancels
+    an async body that runs. *revoked*: the body was ended because its task is revoked. *tables*: the tables to which its effects may write
+    (`effects`); *recorded*: its success leaves a record. *snapshot*: see `config`; None in an app without a configuration.
     """
 
     __slots__ = (
