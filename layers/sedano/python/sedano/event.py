@@ -35,8 +35,8 @@ class DomainEvent:
     """The type of an event's class for type checkers; deriving from it is optional and changes nothing at run time.
 
     mypy ignores the return type of class decorators: it treats ``@app.event class Ordered`` as a plain class and reports
-        ``Ordered.subscribe`` as an error. ``@app.event class Ordered(DomainEvent)`` is the same event, and every type checker knows its
-        methods.
+    ``Ordered.subscribe`` as an error. ``@app.event class Ordered(DomainEvent)`` is the same event, and every type checker knows its
+    methods.
     """
 
     @classmethod

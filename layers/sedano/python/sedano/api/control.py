@@ -62,8 +62,8 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
 
         A waiting task becomes REVOKED at once and will not run; if it waits for longer than 900 s, its timer is cancelled. A running task
         is marked: it is not retried, and with *terminate* its body raises `TaskRevoked` at its next `current().check()`. A task that has
-            ended does not change. A task with ``delivery="record_once"`` may still run, but its result is not recorded; one with
-            ``at_least_once`` can be revoked by header only.
+        ended does not change. A task with ``delivery="record_once"`` may still run, but its result is not recorded; one with
+        ``at_least_once`` can be revoked by header only.
 
         Returns:
             the current state of each task by id: REVOKED, RUNNING (marked), or the state in which it had ended.

@@ -12,7 +12,7 @@ from sedano.workflow.names import BULK
 
 
 def is_bulk(found: FoundTasks) -> bool:
-    """Return whether a task makes the change of what was *found*: it is more than a person's click stands for."""
+    """Return whether a task makes the change of what was *found*: it is about more tasks than one click may change."""
     return len(found.ids) > MOST_UNTYPED
 
 

@@ -51,7 +51,7 @@ class Job(NamedTuple):
     """An admitted command: the delivery, the message, the task; when and at which clock it was received.
 
     *mode*: how it is delivered (`TaskSpec.mode`). A job that arrived too late is admitted as *stillborn*: its claim decides whether it ends
-        now, or has already begun or ended. *token*: the fencing token of its singleton lease or its permit; 0 for other tasks. *permit*:
+    now, or has already begun or ended. *token*: the fencing token of its singleton lease or its permit; 0 for other tasks. *permit*:
             the permit's
     number.
     """

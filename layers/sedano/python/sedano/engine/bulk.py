@@ -42,8 +42,8 @@ class BulkRequest(NamedTuple):
     terminate: bool = False
 
 
-class Page(NamedTuple):
-    """What became of a page: how many tasks *changed*, and why each of the others was *left*."""
+class ChangedPage(NamedTuple):
+    """The outcome of one page: how many tasks *changed*, and why each of the others was *left*."""
 
     changed: int
     left: Sequence[str]
@@ -60,7 +60,7 @@ class BulkChange:
         """Make the change from where it is; return its end.
 
         Raises:
-            TaskRevoked: the task was revoked; what was changed stays so.
+            TaskRevoked: the task was revoked; the tasks that were changed stay changed.
             Unavailable: a store did not answer, or the claim ends soon; the next attempt continues.
         """
         found = progress(self._ports, self._id) or BulkProgress(self._id, len(asked.ids))
@@ -78,7 +78,7 @@ class BulkChange:
             self._report(asked, found)
         return found
 
-    def _rerun(self, ids: Sequence[str]) -> Page:
+    def _rerun(self, ids: Sequence[str]) -> ChangedPage:
         planned = reruns.planned(self._ports, ids)
         able = [one for one in planned if isinstance(one, reruns.Rerun)]
         errors = [error for error in reruns.publish(self._ports, able) if error is not None]
@@ -86,12 +86,12 @@ class BulkChange:
         if away is not None:
             raise away
         left = [str(one) for one in (*(one for one in planned if isinstance(one, SedanoError)), *errors)]
-        return Page(len(able) - len(errors), left)
+        return ChangedPage(len(able) - len(errors), left)
 
-    def _revoked(self, ids: Sequence[str], terminate: bool) -> Page:
+    def _revoked(self, ids: Sequence[str], terminate: bool) -> ChangedPage:
         after = {one: withdraw(self._ports, self._lamport, one, terminate=terminate) for one in ids}
         left = [f"{one} had ended as {state}" for one, state in after.items() if state in states.TERMINAL and state != states.REVOKED]
-        return Page(len(ids) - len(left), left)
+        return ChangedPage(len(ids) - len(left), left)
 
     def _report(self, asked: BulkRequest, end: BulkProgress) -> None:
         """Let the history have the end, with the person who asked for it; the progress has it in any case."""

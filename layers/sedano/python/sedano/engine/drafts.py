@@ -25,7 +25,7 @@ class CommandDraft(NamedTuple):
     """The requested *command*, not stamped yet, and its destination: *queue* (a command queue's name), after *delay* seconds.
 
     It causes *weight* tasks, including itself. *lineage* is its ancestry if it does not descend from its publisher: a step of a flow run
-        descends from the run. *serial_key* is the key within which a FIFO queue keeps order, in the form in which it travels. *keyed* names
+    descends from the run. *serial_key* is the key within which a FIFO queue keeps order, in the form in which it travels. *keyed* names
     its arguments where a deduplication key binds them (`model.ledger.dedup_keys`).
     """
 

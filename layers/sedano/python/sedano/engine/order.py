@@ -29,7 +29,7 @@ class Order(Gate):
         """Return which of *jobs* go together, turn after turn, each when the turn before has ended.
 
         *deliveries*: everything that was received, in its order. None if no message has a key. A job behind one that was given back is
-            given back too.
+        given back too.
         """
         if all(delivery.serial_key is None for delivery in deliveries):
             return None

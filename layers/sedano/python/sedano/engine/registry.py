@@ -42,7 +42,7 @@ class TaskSpec(NamedTuple):
 
     *singleton* returns the key that has one run at a time; *on_busy*: what the others do. *circuit*: the rule of its pauses after failures.
     *limits*: how often and how many at a time; *tenant*: the tenant of a call, by its arguments. *time_limits*: how long its body may run.
-        *serial_key*: the key within which order is kept, by its arguments; its queue keeps order. *keep_arguments*: whether the call of a
+    *serial_key*: the key within which order is kept, by its arguments; its queue keeps order. *keep_arguments*: whether the call of a
             run without success is kept (`sedano.engine.reruns`).
     """
 

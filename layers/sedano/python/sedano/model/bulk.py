@@ -21,7 +21,7 @@ MOST_REASONS, MOST_REASON = 3, 300
 
 
 class BulkProgress(NamedTuple):
-    """How far the bulk change *id* is: *done* of *total* tasks, of which so many were *changed* and *left* as they were.
+    """How far the bulk change *id* is: *done* of *total* tasks, with the numbers of those that were *changed* and *left* as they were.
 
     *reasons*: why the first of these were left. *reported*: the history has its end.
     """
@@ -40,7 +40,7 @@ class BulkProgress(NamedTuple):
         return f"{self.done:,} of {self.total:,} tasks are done: {self.changed:,} changed, {self.left:,} left as they were."
 
     def after(self, page: int, changed: int, reasons: Sequence[str]) -> BulkProgress:
-        """Return the progress after a *page* of so many tasks, of which so many *changed*; *reasons*: one for each that was left."""
+        """Return the progress after a *page* of so many tasks, with the number that *changed*; *reasons*: one for each that was left."""
         kept = (*self.reasons, *(one[:MOST_REASON] for one in reasons))[:MOST_REASONS]
         return self._replace(
             done=self.done + page, changed=self.changed + changed, left=self.left + len(reasons), reasons=kept

@@ -96,7 +96,7 @@ class Gathering:
         """Return how the members of a join ended; after them, those that members added to it.
 
         The size comes from a message, so reading is bounded: beyond one page of records the size must be that of the stored join, a page
-            without any record ends the reading (all were deleted), and the results together may have no more bytes than arguments.
+        without any record ends the reading (all were deleted), and the results together may have no more bytes than arguments.
         """
         if gather.size > PAGE and not self.is_open(gather.join_id, gather.size):
             raise MessageRefused(refusals.SCHEMA, "gathersize", f"no group {shown(gather.join_id)} of {gather.size} members was launched")

@@ -116,7 +116,7 @@ class Intake(NamedTuple):
         """Merge the command's clock and return this worker's; None if this worker's clock is wrong and another worker must run the command.
 
         Three times are compared: the message's clock, this worker's clock, and the moment at which SQS accepted the message. A message
-            ahead of both is refused. If it is ahead of this worker but not of SQS, this worker is more than five minutes behind: the
+        ahead of both is refused. If it is ahead of this worker but not of SQS, this worker is more than five minutes behind: the
                 message is sent again, and the alarm on `ClocksWrong` fires.
         """
         try:

@@ -74,8 +74,8 @@ def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
     """Return which *jobs* are claimed and run together: new ones all at once, each redelivered one alone after them.
 
     One of the redelivered messages may have killed the worker. Processed alone, it affects no other: the others are finished before it is
-        claimed, or not claimed yet, so only the claims of the poison message are counted. Their order rotates with each delivery, so that
-        no message stays behind a poison message if only its receives are counted.
+    claimed, or not claimed yet, so only the claims of the poison message are counted. Their order rotates with each delivery, so that
+    no message stays behind a poison message of which only receives are counted.
     """
     again = [job for job in jobs if job.delivery.receives > 1]
     if not again:
@@ -206,8 +206,7 @@ class Worker:
         """Release the claims of bodies that still run, because the process ends before they do. May be called by any thread.
 
         Another worker may run them at once. Later results of these bodies are not recorded, because their tokens are out of date. This does
-        not count as an attempt that killed its worker. A body without a claim keeps its message until its visibility ends. Returns the
-        messages.
+        not count as an attempt that killed its worker. Returns the messages; a body without a claim keeps its message while it is hidden.
 
         Raises:
             Unavailable: the ledger did not answer; the claims expire.
