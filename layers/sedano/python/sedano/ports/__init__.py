@@ -324,9 +324,9 @@ def clock_unknown() -> None:
 class Ports:
     """The ports of one deployment: six that every deployment has, and optional ones (`sedano.ports.absent`).
 
-    With the required six alone, a deployment publishes tasks, runs them and returns their results. *most_budget*: the largest budget
-    that it takes from a message without a mark. *store_time*: the store's clock as known without a call; None: unknown, so this machine's clock is
-    used. *looks*: how soon a waiting program looks for its result again, by the price of a look.
+    With the required six alone, a deployment publishes tasks, runs them and returns their results. *most_budget*: the largest budget that
+    it takes from a message without a mark. *store_time*: the store's clock as known without a call; None: unknown, so this machine's clock
+    is used. *looks*: how soon a waiting program looks for its result again, by the price of a look.
     """
 
     ledger: Ledger

@@ -56,9 +56,9 @@ class Execution(NamedTuple):
     """Runs bodies.
 
     *guard*: no body is started in the last *guard* seconds before the deadline. *record* records a run. *look* checks a job that is about
-    to begin, *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may run at
-    once; None: all. *holds* returns whether this worker still holds a job. *draining*: set when no more bodies are started. *tables*: those
-    that effects may write to. *configuration*: that of the app; each body sees one version. *hooks*: those of the app.
+    to begin, *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may
+    run at once; None: all. *holds* returns whether this worker still holds a job. *draining*: set when no more bodies are started.
+    *tables*: those that effects may write to. *configuration*: that of the app; each body sees one version. *hooks*: those of the app.
     """
 
     ports: Ports

@@ -75,7 +75,7 @@ def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
 
     One of the redelivered messages may have killed the worker. Processed alone, it affects no other: the others are finished before it is
     claimed, or not claimed yet, so only the claims of the poison message are counted. Their order rotates with each delivery, so that
-    no message stays behind a poison message of which only receives are counted.
+    no message stays behind a poison message without a claim.
     """
     again = [job for job in jobs if job.delivery.receives > 1]
     if not again:
