@@ -48,7 +48,7 @@ class Configured(ABC):
                 these, or frozen dataclasses. A field with ``metadata=COLD`` changes only while no body runs; one with ``repr=False`` is
                 secret.
             layers: the sources of the values; a later one overrides an earlier one: ``module:shop.defaults``, ``toml:shop.toml``,
-                ``env:SHOP_``, ``ssm:/shop/`` (Parameter Store), ``appconfig:shop/prod/settings``, ``stage:`` (`sedano config set`).
+                ``env:SHOP_``, ``ssm:/shop/`` (Parameter Store), ``appconfig:shop/prod/settings``, ``stage:`` (`app.control.set_config`).
 
         Returns:
             a function that returns the current version; inside a body, the version with which that body began.
