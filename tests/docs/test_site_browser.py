@@ -1,7 +1,8 @@
 """The built site in a real browser, on a desk in the dark and on a phone by day: no axe violation, no page wider than its window.
 
-Each page is as narrow as its window in both looks; axe takes seconds a page, so it reads each page once, in one look or the other. The tests
-need the environment of the site (`make docs`), PyPI's `playwright` and `axe-playwright-python`, and a Chromium, which a machine may lack.
+Each page is as narrow as its window in both looks; axe takes seconds a page, so it reads each page once, in one look or the other. The
+tests need the environment of the site (`make docs`), PyPI's `playwright` and `axe-playwright-python`, and a Chromium, which a machine may
+lack.
 """
 
 import subprocess
@@ -20,6 +21,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
 AXE = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 LOOKS = {"a desk in the dark": ("dark", 1_280), "a phone by day": ("light", 390)}
+STILL = "*, *::before, *::after { transition: none !important; animation: none !important }"
+"""A colour that is on its way to another one has a contrast of its own."""
 VIOLATIONS = "async () => (await axe.run()).violations.map(one => [one.id, one.nodes.map(node => node.html)])"
 WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
   .filter(one => one.getBoundingClientRect().right > innerWidth + 1).slice(0, 3).map(one => one.outerHTML.slice(0, 120))"""
@@ -60,6 +63,7 @@ def opened(site: Site, look: str, page: Path) -> None:
     site.window.emulate_media(color_scheme=scheme)
     site.window.set_viewport_size({"width": width, "height": 800})
     site.window.goto(page.as_uri())
+    site.window.add_style_tag(content=STILL)
 
 
 @pytest.mark.parametrize("look", LOOKS)
