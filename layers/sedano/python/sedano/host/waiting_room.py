@@ -66,19 +66,23 @@ class WaitingRoom:
         return 0
 
     def arrived(self, asked: int, deliveries: Sequence[Delivery], queue: str = "") -> Sequence[Delivery]:
-        """Take the answer of *queue* to a request for *asked* messages; return those that must go back, because the process stops."""
+        """Take the answer of *queue* to a request for *asked* messages; return those that must go back, because the process stops, or the
+        queue may have fewer bodies than when they were asked for.
+        """
         with self._filled:
             self._asked -= asked
             self._of_queue[queue] -= asked
             if not self._is_open:
                 return deliveries
-            self._of_queue[queue] += len(deliveries)
-            self._held += len(deliveries)
-            new = units(deliveries)
+            room = max(0, self._most[queue] - self._of_queue[queue]) if queue in self._most else len(deliveries)
+            taken, back = deliveries[:room], deliveries[room:]
+            self._of_queue[queue] += len(taken)
+            self._held += len(taken)
+            new = units(taken)
             self._waiting.extend(new)
             self._filled.notify(len(new))
             self._freed.notify_all()
-        return ()
+        return tuple(back)
 
     def resize(self, concurrency: int, at_once: int, most: Mapping[str, int] | None = None) -> None:
         """Receive for so many lanes from now on, *at_once* messages at most; lanes that wait look again whether they stay. *most*: bodies
