@@ -49,6 +49,7 @@ SPOOL = "tests/stories/test_spool_command.py"
 ELSEWHERE = {
     **dict.fromkeys(("bootstrap", "deploy", "diff", "destroy", "outputs", "logs"), FOLDER),
     **dict.fromkeys(("spool send", "spool drop"), SPOOL),
+    **dict.fromkeys(("config show", "config set", "config reload"), "tests/stories/test_app_configuration_command.py"),
     "dev": "tests/stories/dev_project.py",
     "report": "tests/pipeline/test_cost_and_report.py",
     "timers foreign": "tests/conformance/test_timers_command.py",
@@ -84,6 +85,8 @@ def commands(name: str, found: click.Command) -> Iterator[tuple[str, click.Comma
     if not isinstance(found, click.Group):
         yield name, found
         return
+    if found.invoke_without_command:
+        yield name, found
     for word, one in found.commands.items():
         yield from commands(f"{name} {word}", one)
 

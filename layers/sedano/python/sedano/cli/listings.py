@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from sedano.app import Sedano
+from sedano.changes.configurations import configured
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say
 from sedano.cli.tables import Cell, Instant, Seconds, document, listing
@@ -96,6 +97,20 @@ def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:
     for name in view.missing:
         say(f"sedano locks: {name} was never taken, or its record has expired", err=True)
     return Exit.NOT_FOUND if view.missing else Exit.DONE
+
+
+def configuration(app: Sedano, as_json: bool) -> None:
+    """Print the fields of the app's configuration, each with its value and the layer that gives it.
+
+    Raises:
+        UsageError: the app declares no configuration.
+        ConfigurationError: the layers give none that is valid.
+    """
+    rows = configured(app).rows()
+    if as_json:
+        document("config.show", [one._asdict() for one in rows])
+        return
+    _list("config show", ("FIELD", "VALUE", "LAYER", "COLD"), [(one.path, one.value, one.origin, one.cold) for one in rows], None)
 
 
 def circuits(app: Sedano, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sedano.app import Sedano
-from sedano.changes import broadcasts, deployments, limits, locks, pauses, revocations, scales, triggers
+from sedano.changes import broadcasts, configurations, deployments, limits, locks, pauses, revocations, scales, triggers
 from sedano.changes.plan import FoundTasks
 from sedano.changes.searches import revoke_found
 from sedano.cli.consent import Consent, made, note, refusal
@@ -59,6 +59,16 @@ def limit(app: Sedano, name: str, rate: str | None, concurrency: str | None, res
 def scale(app: Sedano, name: str, number: int | None, consent: Consent) -> Exit:
     """Let a queue have so many bodies at once; None takes that back."""
     return made(app, scales.scale(app, name, number), consent)
+
+
+def set_config(app: Sedano, path: str, value: str | None, consent: Consent) -> Exit:
+    """Set a field of the app's configuration in the layer `stage:`; None takes its value away."""
+    return made(app, configurations.set_value(app, path, value), consent)
+
+
+def reload_config(app: Sedano, consent: Consent) -> Exit:
+    """Let all workers read the app's configuration again."""
+    return made(app, configurations.reload(app), consent)
 
 
 def release(app: Sedano, name: str, token: int, consent: Consent) -> Exit:

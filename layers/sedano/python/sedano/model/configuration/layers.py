@@ -108,7 +108,7 @@ def written(of: Layer, path: str) -> str:
         case "ssm":
             return f"the parameter {of.where.rstrip('/')}/{path.replace('.', '/')}"
         case "stage":
-            return f"app.control.set_config({path!r}, …)"
+            return f"`sedano config set {path} VALUE`"
         case "module":
             return f"{path} in the module {of.where}"
         case _:
