@@ -286,7 +286,7 @@ TARGETS: Sequence[Target] = (
         (
             *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages", "pause_causes"),
             *stories("inbox_lanes", "operations", "built_in_checks"),
-            *unit("engine/invocations", "engine/explaining"),
+            *unit("engine/invocations", "engine/explaining", "engine/explaining_answers", "engine/membership"),
         ),
     ),
     Target(
