@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tests.mutants.equivalent_steps import STEPS
+
 Key = tuple[str, str, str, str]
 _ASK = "st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk) SET rvk = :rvk"
 _EXTEND = "st = :running AND nc = :nc AND att = :att AND exp < :exp SET exp = :exp, #ttl = :ttl"
@@ -111,71 +113,7 @@ EQUIVALENT: Mapping[Key, str] = {
         "self._tell_cut(job, cut, answer, batch)",
         "`self._tell_cut(job, cut, answer, batch)` after `due.add(job, cut.found)`",
     ): "what is told and what is sent do not read one another",
-    (
-        "sedano.engine.worker.claim_extension",
-        "claim_length",
-        "return visibility - 2 * GUARD_S",
-        "`2 * GUARD_S` → `2 // GUARD_S`",
-    ): "the guard is one second",
-    **{
-        (
-            "sedano.engine.worker.claim_extension",
-            "Extending.__init__",
-            "self._ports, self._visibility, self._ticker = ports, visibility or 0.0, ticker",
-            f"`0.0` → `{seconds}`",
-        ): "where nothing is extended no message is hidden, so the number is not used"
-        for seconds in ("1.0", "-1.0")
-    },
-    (
-        "sedano.engine.worker.time_limits",
-        "Watch.__init__",
-        'self._by_signal = meets and threading.current_thread() is threading.main_thread() and hasattr(signal, "pthread_kill")',
-        ("`meets and threading.current_thread() is threa … _thread() and hasattr(signal, 'pthread_kill')` → "
-        "`meets and threading.current_thread() is threading.main_thread()`"),
-    ): "every system on which judges run has it; Windows has not",
-    (
-        "sedano.engine.worker.time_limits",
-        "Limited.ended",
-        "self._context.outbox.clear()",
-        "`self._context.outbox.clear()` after `self._context.added.clear()`",
-    ): "two lists that do not read one another",
-    (
-        "sedano.engine.publisher.sender",
-        "Publisher._drain",
-        "backlog.done(sent)",
-        "`backlog.done(sent)` after `backlog.give_back([one for one, error in zip( …  answers, strict=True) if error is not None])`",
-    ): "they are about different messages",
-    **{
-        (
-            "sedano.engine.publisher.sender",
-            "send",
-            "if any(message.delay > queues.bounds.max_delay for message in messages):",
-            change,
-        ): "a short cut that loads no module: where no delay is too long, all are sent to the queue there too"
-        for change in (
-            "`if any((message.delay > queues.bounds.max_delay for message in messages))` → `if True`",
-            "`message.delay > queues.bounds.max_delay` → `message.delay >= queues.bounds.max_delay`",
-        )
-    },
-    (
-        "sedano.engine.worker.claims",
-        "Claiming._settle",
-        "if answer.granted:",
-        "`if answer.granted` → `if False`",
-    ): "a short cut for most claims: a record with the nonce of the claim means the same",
-    (
-        "sedano.engine.worker.claims",
-        "Claiming._refused",
-        'batch.count("Duplicates", job.task.name)',
-        ("`batch.count('Duplicates', job.task.name)` after `batch.chronicle.line('message-duplicate', sel … ob.task.name, "
-        "absorbed=decision.action.value)`"),
-    ): "notes that do not read one another",
-    (
-        "sedano.engine.worker.claims",
-        "Claiming._revoked",
-        'batch.count("TasksRevoked", job.task.name)',
-        "`batch.count('TasksRevoked', job.task.name)` after `self.following.follow_again(job, record, batch)`",
-    ): "what follows does not read what is counted",
+    **STEPS,
     **_shut(
         "`attribute_not_exists(shut)` always holds",
         "`shut = :shut` always holds",

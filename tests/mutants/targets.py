@@ -125,7 +125,7 @@ TARGETS: Sequence[Target] = (
         ("engine.worker.pipeline", "engine.worker.body_results", "engine.worker.body_preparation"),
         (
             *stories("comes_again", "represented", "revocation", "failures_logged", "given_back", "unavailable", "crash_points"),
-            *stories("optional_ports", "bad_results"),
+            *stories("optional_ports", "bad_results", "hooks"),
             *unit("engine/body_results", "engine/worker_steps", "engine/worker_faults", "engine/judging"),
         ),
     ),
@@ -314,7 +314,7 @@ TARGETS: Sequence[Target] = (
             *unit("engine/publisher", "engine/publisher_line", "engine/publisher_backlog", "engine/spool", "engine/drafts"),
             *unit("engine/key_choice", "engine/drafting", "engine/outlet", "engine/spool_steps"),
             *stories("batches", "options", "dedup_arguments", "spool_command", "in_order", "queue_bounds", "kept_results"),
-            *stories("results", "results_awaited"),
+            *stories("results", "results_awaited", "hooks"),
         ),
     ),
     Target(

@@ -116,7 +116,7 @@ def test_a_canvas_refuses_options_that_a_member_cannot_have_and_queues_that_keep
     with pytest.raises(OptionError):
         program.drafting.draft(Signature("send", options=Options(dedup_key="k")), "t")
     for who, make in (("a canvas publishes its tasks", program.drafting.draft), ("the worker that wins", program.drafting.prepare)):
-        with pytest.raises(OptionError, match=who):
+        with pytest.raises(OptionError, match=f"queue: '{FIFO}' keeps order within a key, and {who}"):
             make(Signature("ordered"), "t")
 
 
@@ -143,7 +143,8 @@ def test_order_is_asked_for_by_the_call_by_its_task_or_by_its_queue() -> None:
     assert program.call(serial_key="call").serial_key == "call"
     assert program.call("bare").serial_key is None
     assert program.call("theirs").serial_key is None
-    for name, options in (("bare", {"serial_key": "k"}), ("theirs", {"serial_key": "k"}), ("lacks", {}), ("bare", {"queue": FIFO})):
+    plain = ("send", {"queue": "default"})
+    for name, options in (("bare", {"serial_key": "k"}), ("theirs", {"serial_key": "k"}), ("lacks", {}), ("bare", {"queue": FIFO}), plain):
         with pytest.raises(OptionError):
             program.call(name, **options)
 

@@ -117,9 +117,11 @@ def test_a_call_that_waits_for_another_one_sends_the_open_batch_first() -> None:
 
 def test_one_message_is_published_and_several_are_sent_together() -> None:
     program = Program()
-    program.outlet.post(drafts(1))
     program.outlet.post(drafts(3))
-    assert [len(call) for call in program.calls()] == [1, 3]
+    assert program.outlet._publisher._lines == {}
+    program.outlet.post(drafts(1))
+    assert [*program.outlet._publisher._lines] == ["commands:default"], "it stands in line, where a batch may take it along"
+    assert [len(call) for call in program.calls()] == [3, 1]
 
 
 def test_a_batch_is_sent_in_tens_and_the_rest_at_its_end_however_it_ends() -> None:
@@ -220,9 +222,12 @@ def test_a_budget_beyond_what_the_stage_grants_is_refused_outside_a_task_and_not
         program.outlet.post(drafts(1, lineage=Lineage(budget=most + 1)))
     program.outlet.post(drafts(1, lineage=Lineage(budget=most)))
     assert len(program.sent()) == 1
+    program.outlet.post([Event("e", "shop/sold", lineage=Lineage(budget=most + 1))])
+    assert program.sent()[-1].lineage.budget != most + 1, "an event has no ancestry of its own"
+    program = Program(most_budget=most)
     with running():
         program.publish(1, budget=most + 1)
-    assert len(program.sent()) == 1
+    assert program.sent() == []
 
 
 def test_an_event_has_the_id_that_is_returned_and_the_facts_of_the_running_task() -> None:

@@ -183,3 +183,12 @@ def test_a_million_events_cost_at_most_two_cents_on_their_way_to_the_history():
     dollars += 2 * len(rollups.read(0, 10**9)) * WRITE  # in the table and in its index
     print(f"${dollars / told * 1e6:.4f} per million events: {told} events, {sends} sends, {events.puts} PUTs")
     assert dollars / told * 1e6 <= 0.02
+
+
+def test_a_record_that_no_rule_foresaw_costs_no_other_one():
+    events = Counted()
+    step = recorder(events)
+    odd = delivery(1)._replace(body=5)
+    assert step.record([delivery(0), odd, delivery(2)], memory.START + 60) == [odd]
+    assert len({line["uuid"] for line in kept(events) if "uuid" in line}) == 20
+    assert [line.fields["reason"] for line in events.telemetry.lines if line.level == "error"] == ["unexpected"]

@@ -70,7 +70,7 @@ class Outlet:
             self.before_waiting()
         with self._in_time():
             self._ask(options.budget)
-            known = options.dedup_key is not None and options.on_duplicate in ("drop", "raise") and not self._reserved(draft, options)
+            known = options.on_duplicate in ("drop", "raise") and not self._reserved(draft, options)
             if not known:
                 self._post([draft], options.budget)
         return draft
@@ -137,8 +137,7 @@ class Outlet:
             pending = [m for p in self._open for m in _taken(p)]
         with self._in_time():
             try:
-                if pending:
-                    self._publisher.publish_or_keep(pending)
+                self._publisher.publish_or_keep(pending)
             except SedanoError as error:
                 self.ports.telemetry.log("error", "messages of an open batch were not published", count=len(pending), error=str(error))
             lost = self._publisher.close()
@@ -165,7 +164,7 @@ class Outlet:
 
     def _ask(self, budget: int | None) -> None:
         """Refuse a budget that the stage would not accept from this program; publications of a running task share the task's budget."""
-        if budget is not None and budget > self.ports.most_budget and CURRENT.get() is None:
+        if budget is not None and CURRENT.get() is None:
             require_grant(self.ports, budget)
 
     def _post(self, drafts: Sequence[Draft], budget: int | None) -> None:
@@ -185,7 +184,7 @@ class Outlet:
             if len(pending) >= self.ports.queues.bounds.max_batch:
                 self._publisher.publish_or_keep(_taken(pending))
         elif len(messages) == 1:
-            self._publisher.publish(messages[0])
+            self._publisher.publish(*messages)
         else:
             self._publisher.publish_or_keep(messages)
 

@@ -78,7 +78,7 @@ class Found(NamedTuple):
 
 def every() -> list[Found]:
     """Return the spools of this user, also those of deleted deployments; an unreadable spool counts no messages."""
-    folders = sorted(folder for folder in home().glob("*/*") if folder.is_dir() and not folder.is_symlink()) if home().is_dir() else []
+    folders = sorted(folder for folder in home().glob("*/*") if folder.is_dir() and not folder.is_symlink())
     return [Spool(folder).about() for folder in folders if any(folder.iterdir())]
 
 
@@ -289,7 +289,7 @@ def _row(line: str) -> tuple[Any, ...] | None:
         queue, body, delay, tenant, *key = json.loads(line)
     except (ValueError, TypeError, RecursionError):
         return None
-    row = (queue, body, delay, tenant, key[0] if key else None)
+    row = (queue, body, delay, tenant, next(iter(key), None))
     return row if _message((queue, body, delay, 0.0, tenant, row[4]), 0.0) is not None else None
 
 
