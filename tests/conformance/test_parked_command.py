@@ -94,7 +94,7 @@ def test_what_cannot_be_sent_again_stays_and_says_why(ports: Ports, capsys: pyte
     park(ports, "{", "malformed", queue="commands:gone", message_id="gone-1")
     status, out, err = ran(capsys, "redrive", "--all", "--yes")
     assert (status, out) == (1, "")
-    assert "lost-1 stays parked: it does not say which queue it came from" in err
+    assert "lost-1 stays parked: it does not name its queue" in err
     assert "gone-1 stays parked: queue: 'gone' is not known to this deployment, which has 'bulk', 'default', 'orders.fifo';" in err
     assert len(bodies(ports, PARKED)) == 2
 

@@ -152,7 +152,7 @@ def _developed(folder: Folder) -> None:
     finally:
         dev.close()
     gone = at_home.sedano("call", "greet", "Ada", ends_with=1)
-    assert "without AWS, `sedano dev` in the project's folder runs it on this machine" in gone.stderr
+    assert "without AWS, start `sedano dev` in the project's folder" in gone.stderr
 
 
 def _reloaded(folder: Folder, dev: DevAtHome) -> None:

@@ -234,7 +234,7 @@ def test_only_what_has_ended_runs_again(stage: Stage, shop: Shop) -> None:
     soon, processes = shop.task("later", lambda: 1 / 0), Processes(stage, shop.app)
     waiting = soon.delay()
     processes.deliver()
-    assert "it is RETRY and goes on without help" in refusal(stage, waiting.id)
+    assert "it is RETRY and has not ended" in refusal(stage, waiting.id)
     (unknown,) = reruns.planned(stage.ports, ["nowhere"])
     assert isinstance(unknown, RerunRefused)
     assert unknown.missing

@@ -118,7 +118,7 @@ def test_an_environment_that_names_a_deployment_decides(held: Path) -> None:
 
 
 def test_without_either_the_error_names_both_ways(tmp_path: Path) -> None:
-    assert "`sedano dev` in the project's folder runs it on this machine" in asked(tmp_path)[0]
+    assert "without AWS, start `sedano dev` in the project's folder" in asked(tmp_path)[0]
 
 
 def test_state_that_is_set_aside_is_numbered_and_keeps_its_rows(tmp_path: Path) -> None:

@@ -183,4 +183,4 @@ def test_a_callback_that_is_lost_with_its_plan_is_reported_and_the_others_are_ca
     join, last = full(stage, [{**STEP, "task": "body", "errors": [gone, callback("none")]}])
     cut = stage.step.cut(join, WHY, last)
     assert [one.task for one in commands(cut.found)] == ["none"]
-    assert stage.logged("error") == ["an error callback is lost with its plan"]
+    assert stage.logged("error") == ["an error callback is lost, because its plan is"]

@@ -31,7 +31,7 @@ def test_a_message_under_an_id_that_another_task_has_used_is_set_aside_and_named
     stage = Stage()
     stage.end(stage.of_another(name="other"))
     assert stage.claim(job("a")) == []
-    assert parked(stage) == [("a", refusals.TAKEN, "taskid", "the task other has run under this id; give this one its own")]
+    assert parked(stage) == [("a", refusals.TAKEN, "taskid", "the task other has run under this id; give this task its own id")]
     assert (stage.batch.counts, stage.follows.calls) == ({}, [])
 
 
@@ -44,7 +44,7 @@ def test_a_keyed_message_of_other_arguments_is_no_copy() -> None:
     stage.end(held.record)
     assert stage.claim(second) == []
     assert parked(stage) == [
-        ("a", refusals.TAKEN, "taskid", "by the same dedup_key, other arguments have run under this id; give this one its own")
+        ("a", refusals.TAKEN, "taskid", "by the same dedup_key, other arguments have run under this id; give this task its own id")
     ]
 
 
@@ -56,7 +56,10 @@ def test_another_canvas_under_the_same_id_is_no_copy() -> None:
     one = one._replace(command=one.command._replace(id=begun_id("a", "0", PLAN), place=place))
     assert stage.claim(one) == []
     assert parked(stage) == [
-        ("a", refusals.TAKEN, "taskid", "a canvas that begins alike and goes on otherwise has run under this id; give this one its own")
+        (
+            "a", refusals.TAKEN, "taskid",
+            "a canvas with the same beginning and another continuation has run under this id; give this task its own id",
+        )
     ]
 
 

@@ -180,7 +180,7 @@ def test_a_canvas_whose_plan_is_lost_ends_where_it_is() -> None:
     (end,) = found.exits
     assert end.error is not None
     assert (end.error.type_name, end.error.cause, end.message_id) == ("MessageRefused", "t", "a")
-    assert stage.logged("error") == ["what follows in a canvas is lost"]
+    assert stage.logged("error") == ["the next step of a canvas is lost"]
     telemetry: Any = stage.ports.telemetry
     assert telemetry.counted("CanvasesCut", task="only") == 1
     assert stage.succeeded(of("c", place=Place("c", "0", NO_PAGE))) == Consequences(), "its own end is recorded"
@@ -242,7 +242,7 @@ def test_a_side_branch_that_failed_is_told_and_its_canvas_goes_on() -> None:
     assert stage.step.failed(one, states.FAILURE, ERROR).exits == []
     telemetry: Any = stage.ports.telemetry
     assert telemetry.counted("ForksFailed", task="only") == 1
-    assert stage.logged("warning") == ["a side branch failed; its canvas goes on"]
+    assert stage.logged("warning") == ["a side branch failed; its canvas continues"]
     other = Stage()
     other.step.failed(other.at("1", STEP, STEP, task_id="c"), states.FAILURE, ERROR)
     assert other.logged("warning") == []
@@ -250,7 +250,7 @@ def test_a_side_branch_that_failed_is_told_and_its_canvas_goes_on() -> None:
 
 def test_a_member_with_an_id_of_its_own_leaves_a_copy_where_its_join_looks() -> None:
     stage, member = Stage(), JoinMember("j", 1, 3)
-    with pytest.raises(Unavailable, match="a member of the join j, is not there yet"):
+    with pytest.raises(Unavailable, match="a member of the join j, does not exist yet"):
         stage.succeeded(of("own", member=member))
     stage.ended("own")
     found = stage.succeeded(of("own", member=member))

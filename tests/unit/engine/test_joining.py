@@ -155,7 +155,7 @@ def test_a_join_that_cannot_be_read_yet_or_breaks_costs_its_own_message_alone() 
     for name in ("broken", "late", "good"):
         stage.open(name, 1)
     answers = dict(stage.arrive(*(ending(name, 0, 1, name) for name in ("missing", "broken", "late", "good"))))
-    assert str(answers["missing"]) == "the join missing is full but cannot be read yet"
+    assert str(answers["missing"]) == "the join missing is full, but cannot be read yet"
     assert isinstance(answers["missing"], Unavailable)
     assert isinstance(answers["broken"], MessageRefused)
     assert (str(answers["late"]), answers["good"]) == ("late", "good")

@@ -62,7 +62,7 @@ def test_each_item_is_one_argument_or_all_of_them(name: str, task: str) -> None:
 
 @pytest.mark.parametrize(("name", "task"), [(MAP, "add"), (MAP_ASYNC, "later")])
 def test_what_cannot_be_mapped_is_refused_before_the_first_call(name: str, task: str) -> None:
-    with pytest.raises(UnknownTask, match="no task 'nothing' in this deployment to map"):
+    with pytest.raises(UnknownTask, match="no task 'nothing' in this deployment"):
         mapped(registry(), name, "nothing", [1])
     with pytest.raises(OptionError, match=r"declared with serial_key.*; publish its calls one by one"):
         mapped(registry(serial_key=lambda *_: "k"), name, task, [1])

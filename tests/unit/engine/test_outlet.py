@@ -261,7 +261,7 @@ def test_a_task_publishes_into_its_outbox_as_much_as_its_lineage_allows() -> Non
 def test_a_task_hears_of_an_unknown_queue_while_it_runs_and_its_long_data_is_put_aside() -> None:
     program = Program()
     with running() as context:
-        with pytest.raises(UnknownQueue, match="queue: 'mail' is none of this app's queues"):
+        with pytest.raises(UnknownQueue, match="queue: 'mail' is not one of this app's queues"):
             program.outlet.post([CommandDraft("mail", Command("", "t", "send"))])
         program.publish("x" * (CLAIM_CHECK_BYTES + 1))
         (draft,) = context.outbox

@@ -166,7 +166,7 @@ def test_a_line_that_changes_all_the_time_is_asked_again_later() -> None:
     ports.limits.port = Contended()  # type: ignore[attr-defined]
     going, now = asked(ports, request("a"))
     assert (going, waits(now), len(calls(ports))) == ([], {"a": None}, TRIES)
-    assert "its line changed under each of 6 attempts" in now.deferred["a"].reason
+    assert "its line changed during each of 6 attempts" in now.deferred["a"].reason
 
 
 def test_a_slot_counts_from_its_time_until_two_seconds_after() -> None:

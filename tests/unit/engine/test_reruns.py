@@ -210,6 +210,6 @@ def test_each_refusal_names_its_task() -> None:
     assert said == [
         "failed: it ended as SUCCESS; to run it once more, publish it: sedano call shop.sell …",
         "bare: its arguments were not kept; publish it again: sedano call shop.sell …",
-        "again: it is PENDING and goes on without help",
+        "again: it is PENDING and has not ended",
         "unknown: no task is recorded under it; `sedano explain unknown` looks for it",
     ]

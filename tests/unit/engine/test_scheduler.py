@@ -41,7 +41,7 @@ def over(lets: int) -> tuple[Scheduler, Contended, memory.MemoryQueues]:
 
 def test_an_agenda_that_others_change_all_the_time_is_tried_eight_times() -> None:
     scheduler, agendas, _ = over(0)
-    with pytest.raises(Unavailable, match=r"others changed it under each of 8 attempts"):
+    with pytest.raises(Unavailable, match=r"others changed it during each of 8 attempts"):
         scheduler.change("daily", lambda _: DAILY)
     assert agendas.changes == 8
 
