@@ -119,7 +119,7 @@ def test_rotate_waits_until_every_process_knows_the_new_key(run: Run, ports: Por
         "sedano keys: add 1 key", "sedano keys: wait 300 s, then let 1 new key sign in place of k1",
         "sedano keys: k2 added; it signs in 300 s, when every process knows it",
     ]  # fmt: skip
-    assert out.startswith("k2 signs; processes use it within 300 s; k1 holds until ")
+    assert out.startswith("k2 signs; processes use it within 300 s; k1 is valid until ")
     assert states(run) == {"k1": "holds", "k2": "signs"}
     other = seals_of(ports, store)
     new = other.mark("parked", "1")
@@ -131,7 +131,7 @@ def test_rotate_waits_until_every_process_knows_the_new_key(run: Run, ports: Por
 def test_rotate_does_one_step_at_a_time_and_goes_on_where_it_was_interrupted(run: Run, ports: Ports) -> None:
     run("init")
     status, out, err = run("rotate", "--no-wait")
-    assert (status, err) == (0, "sedano keys: add 1 key\nsedano keys: k1 goes on signing\n")
+    assert (status, err) == (0, "sedano keys: add 1 key\nsedano keys: k1 continues to sign\n")
     assert out.startswith("k2 added, k1 signs; call `sedano keys rotate` again at 2")
     assert states(run) == {"k1": "signs", "k2": "coming"}
     wait(ports, 100)
@@ -155,7 +155,7 @@ def test_the_old_key_holds_for_fourteen_days_and_the_next_rotation_drops_it(run:
     status, _, err = run("rotate", "--no-wait")
     assert (status, err.splitlines()) == (0, [
         "sedano keys: drop 1 old keys: k1", "sedano keys: let k3 sign in place of k2",
-        "sedano keys: k1 dropped: nothing that it marked is under way any more",
+        "sedano keys: k1 dropped, because no message with its mark can still arrive",
     ])  # fmt: skip
     assert states(run) == {"k2": "holds", "k3": "signs"}
     assert not seals_of(ports, store).is_marked(mark, "parked", "1")

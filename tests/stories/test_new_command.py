@@ -24,7 +24,7 @@ def test_a_folder_that_exists_is_refused_with_a_code_of_its_own(tmp_path: Path, 
     (tmp_path / "shop").mkdir()
     with chdir(tmp_path):
         assert main(["new", "shop"]) == Exit.REFUSED
-    assert capsys.readouterr() == ("", "sedano new: shop exists already and was not changed; choose another name, or remove it first\n")
+    assert capsys.readouterr() == ("", "sedano new: shop already exists and was not changed; choose another name, or remove it first\n")
     assert list((tmp_path / "shop").iterdir()) == []
 
 

@@ -186,7 +186,7 @@ def test_a_limit_that_no_invocation_can_honour_is_said_so(shop: Shop, is_async: 
     processes = Processes(stage, shop.app)
     result = shop.app.send_task("body")
     processes.drain()
-    with pytest.raises(RemoteError, match=r"a time limit of 600 s cannot be honoured: an invocation of this worker lasts 30 s"):
+    with pytest.raises(RemoteError, match=r"a time limit of 600 s cannot be honoured, because an invocation of this worker lasts 30 s"):
         result.get()
 
 
