@@ -113,5 +113,5 @@ def test_terminal_document_and_page_say_the_same(capsys: pytest.CaptureFixture[s
         page = screen(app, ScreenQuery("throughput"))
         assert isinstance(page.view, ThroughputView)
         assert [row[0].text for row in page.tables[0].rows] == ["mill.grind", "mill.sift"]
-        assert [row[4].text for row in page.tables[0].rows] == ["10 (25.0%)", "1 (100.0%)"]
+        assert [(row[4].text, row[5].text) for row in page.tables[0].rows] == [("10", "25.0%"), ("1", "100.0%")]
         assert page.command == "sedano throughput --last 1h"

@@ -68,7 +68,7 @@ def _filter(asked: ScreenQuery) -> Markup:
     if asked.name in CHOICES:
         offers = join(el("option", words, value=one, selected=one == asked.query) for one, words in CHOICES[asked.name].items())
         parts.append(el("select", offers, name="q", aria_label="Show"))
-    if asked.name not in ("locks", "queues"):
+    if asked.name not in ("locks", "queues", "throughput"):
         known = sorted({*DAYS, asked.days})
         options = join(el("option", "today" if n == 1 else f"{n} days", value=n, selected=n == asked.days) for n in known)
         parts.append(el("select", options, name="days", aria_label="Days of history"))
