@@ -51,9 +51,8 @@ RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 NEXT_ROUND = "The next round does the work that a round missed: nothing is lost."
 #: What effects in the transaction of a record need on a table of the user's own; a body may read what its conditions name.
 EFFECTS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
-#: The recorder writes roll-ups into the control table and nothing else; a call without keys would meet `ForAllValues` alone.
-_LEADING = "dynamodb:LeadingKeys"
-ROLLUPS_ALONE = {"ForAllValues:StringLike": {_LEADING: ["ROLLUP#*"]}, "Null": {_LEADING: "false"}}
+#: The recorder writes roll-ups into the control table and nothing else. `ForAllValues` suffices, because each PutItem has a key.
+ROLLUPS_ALONE = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["ROLLUP#*"]}}
 #: The construct of what serves queues in place of the worker function.
 PROCESSES = "Processes"
 #: To whom the timers' role may be handed.

@@ -159,7 +159,7 @@ def test_settings_of_workers_cost_a_program_no_engine() -> None:
         ({"poison_after": 21}, "worker.poison_after: 21 is not a whole number from 1 to 20, after which every task ends"),
         ({"guard": -0.1}, "worker.guard: -0.1 is not a number of seconds from 0 to 890"),
         ({"guard": 891.0}, "worker.guard: 891.0 is not a number of seconds from 0 to 890"),
-        ({"heartbeat": 121.0}, "worker.heartbeat: 121.0 is not a number of seconds from 0 to 120: the cluster takes a worker for lost"),
+        ({"heartbeat": 121.0}, "worker.heartbeat: 121.0 is not a number of seconds from 0 to 120: a worker that was silent"),
         ({"heartbeat": float("nan")}, "worker.heartbeat: nan is not a number of seconds"),
         ({"heartbeat": "30"}, "worker.heartbeat: '30' is not a number of seconds"),
     ],

@@ -50,7 +50,7 @@ def test_no_input_breaks_a_promise(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str, tmp_path: Path) -> None:
-    status, summary, printed = fuzzed(tmp_path, "--target", FAULTS[fault].target, "--executions", "4000", plant=fault)
+    status, summary, printed = fuzzed(tmp_path, "--target", FAULTS[fault].target, "--executions", "20000", plant=fault)
     assert status == 1, printed
     assert summary["escapes"] > 0
     kept = sorted((tmp_path / "escapes").iterdir())

@@ -103,7 +103,8 @@ def test_the_job_may_read_its_code_and_events_write_tables_and_take_its_lease(pr
 
 def test_of_the_control_table_the_job_may_touch_its_lease_alone(production: Templates) -> None:
     statements = [said for policy in production.of_type("IAM::Policy").values() for said in policy["PolicyDocument"]["Statement"]]
-    (conditioned,) = (said for said in statements if "dynamodb:LeadingKeys" in json.dumps(said.get("Condition", {})))
+    keyed = [said for said in statements if "dynamodb:LeadingKeys" in json.dumps(said.get("Condition", {}))]
+    (conditioned,) = (said for said in keyed if "ForAllValues:StringEquals" in said["Condition"])
     assert conditioned["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [keys.lease(LEASE)]}}
     assert set(conditioned["Action"]) == ALLOWED["SedanoControlTable"]
 

@@ -67,8 +67,8 @@ def test_reading_the_members_reads_nothing_else_of_the_control_table(resources: 
 
 
 def test_the_index_of_the_members_is_the_one_that_the_library_asks(production: Templates) -> None:
-    indexes = indexes_of(production, "SedanoControlTable")
-    assert [(one["IndexName"], one["KeySchema"]) for one in indexes] == [(MEMBERS, [{"AttributeName": MEMBERS_KEY, "KeyType": "HASH"}])]
+    index, _ = indexes_of(production, "SedanoControlTable")
+    assert (index["IndexName"], index["KeySchema"]) == (MEMBERS, [{"AttributeName": MEMBERS_KEY, "KeyType": "HASH"}])
     assert library.MEMBERS == MEMBERS
     assert f"{MEMBERS_KEY} = :kind" in BEAT.update
 
@@ -88,7 +88,7 @@ def test_the_index_of_failures_is_the_one_that_the_library_asks(production: Temp
 
 def test_an_index_has_the_ceilings_of_its_table(production: Templates) -> None:
     for table in production.of_type("DynamoDB::Table").values():
-        assert [one["OnDemandThroughput"] for one in table["GlobalSecondaryIndexes"]] == [table["OnDemandThroughput"]]
+        assert [one for one in table["GlobalSecondaryIndexes"] if one["OnDemandThroughput"] != table["OnDemandThroughput"]] == []
 
 
 def indexes_of(production: Templates, output: str) -> list[Any]:

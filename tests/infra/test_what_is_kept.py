@@ -21,8 +21,8 @@ def test_a_table_has_one_key_forgets_by_ttl_and_can_be_restored(templates: Templ
     control = target(templates.outputs["SedanoControlTable"])
     for name, table in templates.of_type("DynamoDB::Table").items():
         assert table["KeySchema"] == [{"AttributeName": "pk", "KeyType": "HASH"}], name
-        # The members, and the failed tasks of a day, are found by an index of their own, of which nothing else is part.
-        indexed = {"knd": "S"} if name == control else {"tri": "S", "tat": "N"}
+        # The members, the roll-ups of a day and the failed tasks of a day are found by indexes that contain nothing else.
+        indexed = {"knd": "S", "rod": "S", "rom": "N"} if name == control else {"tri": "S", "tat": "N"}
         assert {one["AttributeName"]: one["AttributeType"] for one in table["AttributeDefinitions"]} == {"pk": "S", **indexed}
         assert [key["AttributeName"] for index in table["GlobalSecondaryIndexes"] for key in index["KeySchema"]] == list(indexed)
         assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}, name

@@ -65,7 +65,7 @@ def test_a_report_of_new_events_is_written_and_its_history_tells_the_cost(tmp_pa
     assert made.returncode == 0, made.stderr
     answer = json.loads(made.stdout)
     assert (tmp_path / "report.html").stat().st_size == answer["bytes"]
-    assert "sedano report: took in 2 files of events\n" in made.stderr
+    assert "sedano report: added 2 files of events\n" in made.stderr
     limits = ["--fail-on", "tasks>9", "--fail-on", "tasks<1"]
     judged = run("report", "--target", "history", "--out", "next.html", "--diff", "report.html", *limits)
     assert (judged.returncode, judged.stdout) == (Exit.PROBLEMS, "next.html\n"), judged.stderr

@@ -3,7 +3,7 @@
 import pytest
 
 from infra.prices import LIST
-from sedano.model.history import task_costs as cost
+from sedano.model.history import invocation_prices as cost
 from sedano.views.reads import DOLLARS_A_MILLION, READ_UNIT
 from tests.examples.charges import DOLLARS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -92,8 +92,8 @@ class AsksWhereAnothersClockIsAhead(Controller):
 class Forgets(Controller):
     """Takes each level for one that nobody has changed yet."""
 
-    def _levels(self) -> dict[str, Level]:
-        found = super()._levels()
+    def _levels(self, queues: Collection[str]) -> dict[str, Level]:
+        found = super()._levels(queues)
         return {queue: level._replace(at=0.0, until=0.0, changes=0) for queue, level in found.items()}
 
 

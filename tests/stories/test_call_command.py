@@ -145,7 +145,7 @@ def test_a_dry_run_checks_and_publishes_nothing(world: testing.World, capsys: py
         (["add"], Exit.NOT_FOUND, "did you mean elsewhere.add or tests.stories.test_call_command.add?"),
         (["say", "a", "b", "c"], Exit.USAGE, "data"),
         (["say", "-k", "text"], Exit.USAGE, "-k text: write NAME=VALUE"),
-        (["say", "a b", "--json-args"], Exit.USAGE, "a b: is not JSON (Expecting value: line 1 column 1 (char 0)); leave out --json-args"),
+        (["say", "a b", "--json-args"], Exit.USAGE, "a b: not JSON (Expecting value: line 1 column 1 (char 0)); leave out --json-args"),
         (["say", "7", "--json-args"], Exit.USAGE, "data.args[0]: parameter text"),
         (["say", "a", "--in", "soon"], Exit.USAGE, "soon: give a time such as 90, 90s, 5m, 2h or 3d"),
         (["say", "a", "--in", "1", "--eta", "2027-01-01T00:00:00Z"], Exit.USAGE, "--in and --eta exclude each other"),

@@ -75,7 +75,7 @@ def test_who_lost_three_races_looks_again_in_a_tenth_of_a_second() -> None:
 
 def test_a_lease_that_is_gone_at_each_attempt_is_an_error_and_not_taken_for_granted() -> None:
     ports = memory.ports()
-    with pytest.raises(Unavailable, match="'a': it changed under each of 3 attempts"):
+    with pytest.raises(Unavailable, match="'a': it changed during each of 3 attempts"):
         Leasing(over(ports, Vanishing(ports.clock))).attempt("a", "me", DURATION)
 
 

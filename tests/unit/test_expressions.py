@@ -62,7 +62,7 @@ def test_a_write_that_takes_the_token_of_another_names_what_it_believes(write: W
 
 
 def test_writes_are_told_apart() -> None:
-    texts = [(write.condition, write.update) for write in WRITES.values()]
+    texts = [(name.partition(".")[0], write.condition, write.update) for name, write in WRITES.items()]
     assert len(set(texts)) == len(texts)
 
 

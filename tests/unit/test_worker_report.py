@@ -25,6 +25,7 @@ SMALL = st.builds(
     WorkerReport, host=SHORT, condition=SHORT, queues=st.lists(SHORT, max_size=3).map(tuple), code=SHORT, library=SHORT, config=SHORT,
     lanes=st.integers(0, 1_000), prefetch=st.integers(0, 20), beat=st.floats(0, 900),
     steps=st.lists(st.builds(UnstartedStep, SHORT, SHORT, SHORT), max_size=3).map(tuple), stuck=st.lists(SHORT, max_size=2).map(tuple),
+    process=SHORT, started=st.integers(0, 1_000),
 )  # fmt: skip
 LONG = st.text(st.characters(), max_size=400)
 LARGE = st.builds(
