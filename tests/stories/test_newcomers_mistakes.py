@@ -123,7 +123,7 @@ def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop
         (lambda s: s.app.tasks, "'Sedano' object has no attribute 'tasks'; write app.control.inspect().registered()"),
         (lambda s: s.app.result("x").date_done, "write app.control.explain(result.id), which says when the task ended"),
         (lambda s: s.app.control.inspect().ping, "'Inspect' object has no attribute 'ping'; inspect() reads the stores"),
-        (lambda s: s.app.control.purge, "'Control' object has no attribute 'purge'; pause the queue and empty it"),
+        (lambda s: s.app.control.purge, "'Control' object has no attribute 'purge'; run `sedano purge QUEUE`"),
         (lambda s: s.price.s("tea").set_immutable, "'Sig' object has no attribute 'set_immutable'; write task.si(…)"),
     ],
 )  # fmt: skip
