@@ -2,7 +2,7 @@
 
 Just enough of the JSON protocols over HTTP/1.1. A queue takes messages and drops them. With `--keep` it gives them out again: a receive
 waits as long as it asks for, a message that was given out is gone, unless it is held for 0 seconds. DynamoDB accepts each write and has
-no item. It runs in a process of its own, so that its work is nobody's CPU time; its address is the only line it prints.
+no item. It runs in a process of its own, so that no contender pays for its work; its address is the only line it prints.
 
     GET /counts            calls and messages since the last time
     GET /until/NAME/N      the same counts, which stay, when NAME (a call, or `deleted`) has N

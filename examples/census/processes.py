@@ -28,7 +28,7 @@ OPTIONS = (
 
 
 class Process(NamedTuple):
-    """One process, and the pipe on which it reports to its parent; nobody reads it, and the process does not mind."""
+    """One process, and the pipe on which it reports to its parent. Nothing reads the pipe; the process works without that."""
 
     running: subprocess.Popen[bytes]
     news: int

@@ -97,4 +97,4 @@ def test_functions_and_processes_are_seen_apart_by_the_names_under_which_they_ho
     assert (seen.claims(), seen.at_work(6.0)) == ({7_000: frozenset("a")}, {12})
     log.added = [Change("b", "t", None, Held("SUCCESS", "n", 7_000, names["b"]))]
     assert seen.processes_at_work(6.0) == {78}
-    assert seen.processes_at_work(7.1) == set(), "a claim that lapsed is held by nobody"
+    assert seen.processes_at_work(7.1) == set(), "no process holds a claim that lapsed"

@@ -141,7 +141,7 @@ def test_a_leader_answers_the_others_and_hands_the_lane_on() -> None:
     line = busy(later)
     sender(Gate(answer))._lead(QUEUE, line, batch)
     assert [type(one.error) for one in batch] == [type(None), TooLarge, type(None)]
-    assert [is_woken(one) for one in batch] == [False, True, True], "the leader waits for nobody"
+    assert [is_woken(one) for one in batch] == [False, True, True], "the leader does not wait"
     assert bodies(later.batch) == ["later"]
 
 

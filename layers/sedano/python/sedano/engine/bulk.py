@@ -32,7 +32,7 @@ TRIES = 4
 
 
 class BulkRequest(NamedTuple):
-    """The change to make of the tasks *ids*: the *verb*, *what* it is about, the *reason* and the person *by* whom it was asked for."""
+    """A change of the tasks *ids*: the *verb*, its target *what* in words, the *reason*, and the person *by* whom it was requested."""
 
     verb: str
     ids: Sequence[str]

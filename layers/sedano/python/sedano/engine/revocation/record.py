@@ -2,7 +2,7 @@
 
 - Before it runs, the record becomes REVOKED, which the claim of a later message finds.
 - While it runs, the record is marked. The next claim reads the mark, so the task is not retried; with *terminate* the running body reads it
-too, at its next `check()`.
+  too, at its next `check()`.
 - After it ended, nothing changes.
 """
 

@@ -13,8 +13,8 @@ States of a claim, seen from its holder: *held*, and after a refusal *lost*. The
 - RUNNING, nonce and fence: a worker that lost the claim cannot take the task back, and one that has recorded cannot reopen it.
 - A later end: an extension that arrives late cannot shorten a newer one.
 - The end is counted from before the request is sent, and the holder's belief ends a guard earlier. So no holder believes in its claim
-longer than the ledger records it, and a worker whose clock is ahead by less than the guard cannot take over a claim in which the holder
-still believes.
+  longer than the ledger records it, and a worker whose clock is ahead by less than the guard cannot take over a claim in which the holder
+  still believes.
 - STEAL compares the end exactly as it was seen, so of a steal and an extension the first wins.
 
 A message without a claim has no such protection: once its visibility may have ended, it is not extended any more, because another worker

@@ -6,7 +6,7 @@ again:
 - each gate (`sedano.engine.gate`, `begin`), before each body: no I/O. Among them are its expiry, and its circuit: the ends of earlier
   bodies of this batch count at once, in memory;
 - when a second has passed since the last look, the gates of **revocation** by id or header, and of **pauses**, use newly read data: one
-read of the control record, and one of the ledger for the batch.
+  read of the control record, and one of the ledger for the batch.
 
 If a read fails, the known state stays. A job that may not begin any more ends or is deferred as at its intake.
 """

@@ -1,13 +1,13 @@
 """Time limits of bodies, soft and hard, by Celery's names, as far as possible in a process that also runs other tasks.
 
 - **soft**: `SoftTimeLimitExceeded` is raised inside a `def` body, once; an `async def` body is cancelled, once. Either may clean up and
-return; a body that does not catch it has failed, and is retried by its policy.
+  return; a body that does not catch it has failed, and is retried by its policy.
 - **hard**: an exception that ``except Exception`` does not catch is raised in the body, again every second until it ends; an async one is
-cancelled once more. The task has finally failed (`TimeLimitExceeded`), whatever the body returns afterwards; its publications are not sent.
-- A body inside a long call of C code cannot be ended without ending the process and its other tasks. A second after its hard limit another
-thread records the failure, under its claim: waiting callers see it in time, and the fence refuses a later record of the body. The
-follow-ups of the failure are published when the body ends, or when its message is delivered again because Lambda
-  ended the process.
+  cancelled once more. The task has finally failed (`TimeLimitExceeded`), whatever the body returns afterwards; its publications are not
+  sent.
+- A body inside a long call of C code cannot be ended without ending the process and its other tasks. A second after its hard limit
+  another thread records the failure, under its claim: waiting callers see it in time, and the fence refuses a later record of the body.
+  The follow-ups of the failure are published when the body ends, or when its message is delivered again because Lambda ended the process.
 
 How a thread is interrupted: the main thread by a signal, which also ends system calls that wait (a sleep, a socket); any other thread by an
 asynchronous exception, which is raised at its next step of Python code, so a long wait ends first. Python drops either where it cannot

@@ -52,7 +52,7 @@ class RunPlace(NamedTuple):
 
 
 class RunSums(NamedTuple):
-    """RunSums: how many *ended* in which state, the microseconds for which they *ran*, and histograms of running and waiting.
+    """The sums of some runs: how many *ended* in each state, the microseconds for which they *ran*, and histograms of running and waiting.
 
     A step of a histogram is a number of `bucket`; runs whose time is not known are in none.
     """
@@ -116,9 +116,9 @@ def summed(events: Iterable[Mapping[str, Any]], again: Iterable[Mapping[str, Any
                 if mark not in seen:
                     seen.add(mark)
                     _end(rows, event, last)
-            elif kind.endswith(INVOKED):  # type: ignore[union-attr]
+            elif isinstance(kind, str) and kind.endswith(INVOKED):
                 _report(spent, seen, event)
-        except (TypeError, AttributeError):  # a line of another hand: a field is not a text
+        except (TypeError, AttributeError):  # a line from another writer: a field is not a string
             continue
     return _bounded(Sums(_rows(rows), spent, sum(str(event.get("type")) in _ENDS for event in again)))
 
