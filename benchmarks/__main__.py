@@ -1,7 +1,7 @@
 """`make bench`: measure everything, print it, write it to build/bench: task_path.json, canvas.json, flow.json, and so on.
 
-Nothing here fails because a machine is slow or busy: CPU is told beside the peers'. Counts and bytes are held by tests (tests/unit/bench)
-at small sizes, and those of the canvas here at the sizes of its promises: the command fails when one is missed.
+No measurement fails because a machine is slow or busy: CPU is compared with that of the peers. Tests (tests/unit/bench) check counts and
+bytes at small sizes; this command checks those of the canvas at the promised sizes, and fails if a target is missed.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "bench"
 ENDPOINT = ROOT / ".venv-ministack" / "bin" / "python"
 CANVAS = "canvas.json"
-"""The file whose numbers are held here."""
+"""The file whose targets this command enforces."""
 
 
 class Progress:
-    """Says on stderr what is being measured; on a terminal in one line, with a dot a round."""
+    """Prints the current measurement on stderr; on a terminal in one line, with a dot for each round."""
 
     def __init__(self) -> None:
-        """Begin with nothing said."""
+        """Print nothing yet."""
         self._terminal = sys.stderr.isatty()
 
     def begin(self, number: int, total: int, title: str) -> None:
-        """Say that the section *title* begins."""
+        """Print that the section *title* begins."""
         head = "\r\033[K" if self._terminal else ""
         end = " " if self._terminal else "\n"
         print(f"{head}[{number}/{total}] {title}", end=end, file=sys.stderr, flush=True)
 
     def round(self) -> None:
-        """Say that one more round is done."""
+        """Print that a round is done."""
         if self._terminal:
             print(".", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Leave the line."""
+        """End the line."""
         if self._terminal:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable[[], Section]]]:
-    """Return what is measured, by the file that it is written to and its title; *full*: what is long at the size of its promises."""
+    """Return the measurements by output file and title; *full*: run the long ones at the promised sizes."""
     return {
         "task_path.json": {
             "AWS calls a task": calls.section,
@@ -99,7 +99,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
 def main(given: Sequence[str] | None = None) -> None:
     """Measure everything."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure everything.")
-    parser.add_argument("--full", action="store_true", help="the restarts of workers at the size of their promises: some ten minutes more")
+    parser.add_argument("--full", action="store_true", help="measure the restarts of workers at the promised size: about ten minutes more")
     full = parser.parse_args(given).full
     began, progress = time.monotonic(), Progress()
     files = measurements(progress, full)
@@ -115,7 +115,7 @@ def main(given: Sequence[str] | None = None) -> None:
     missed = [entry.name for title in files[CANVAS] for entry in found[title].entries if entry.verdict == "MISSED"]
     print(f"\n{time.monotonic() - began:.0f} s; the same as JSON in {BUILD.relative_to(ROOT)}: {', '.join(files)}")
     if missed:
-        sys.exit(f"a canvas takes more than it may: {'; '.join(missed)}")
+        sys.exit(f"a canvas misses its targets: {'; '.join(missed)}")
 
 
 if __name__ == "__main__":

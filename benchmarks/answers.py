@@ -1,8 +1,8 @@
-"""AWS clients whose answers are made in the process: every contender is stubbed at one of these two heights.
+"""AWS clients whose answers are made in the process: every contender is stubbed at one of these two levels.
 
-`AnsweringClient` stands in for botocore's DynamoDB client: what is left is the framework and its own adapter. `answering` leaves the client
-whole and answers below it, where the request would leave for the network: serialisation, signing and parsing are counted, the network is
-not. The answers have the headers and the sizes that DynamoDB and SQS send.
+`AnsweringClient` replaces botocore's DynamoDB client, so only the framework and its own adapter are measured. `answering` keeps the client
+and answers below it, at the point where the request would leave for the network: serialisation, signing and parsing are measured, the
+network is not. The answers have the headers and the sizes of those of DynamoDB and SQS.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ ACCEPTED: Mapping[str, Any] = {
 
 
 class AnsweringClient:
-    """A DynamoDB client that answers at once and keeps nothing."""
+    """A DynamoDB client that answers at once and stores nothing."""
 
     def put_item(self, **_: Any) -> Mapping[str, Any]:
         """Accept."""
         return ACCEPTED
 
     def update_item(self, **asked: Any) -> Mapping[str, Any]:
-        """Accept, and return the record where it is asked for."""
+        """Accept, and return the record if it is requested."""
         return {**ACCEPTED, "Attributes": RECORD} if asked.get("ReturnValues") == "ALL_NEW" else ACCEPTED
 
 
@@ -56,12 +56,12 @@ def _answer(request: Any, **_: Any) -> AWSResponse:
     operation = request.headers["X-Amz-Target"].decode().rpartition(".")[2]
     body = json.dumps(_taken(asked) if operation == "SendMessageBatch" else _written(asked)).encode()
     sent = {"x-amzn-requestid": "bench", "content-type": "application/x-amz-json-1.0", "x-amz-crc32": str(zlib.crc32(body))}
-    headers: Any = HeadersDict(sent)  # the stubs name the type that an older botocore had
+    headers: Any = HeadersDict(sent)  # the stubs declare the type of an older botocore
     return AWSResponse(request.url, 200, headers, _Raw(body))
 
 
 class _Raw:
-    """What would be read from the network."""
+    """The body that would be read from the network."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body

@@ -1,12 +1,12 @@
-"""The autoscaler on real arrivals: how long tasks wait, how often the limit changes, and what capacity stands, beside the alternatives.
+"""The autoscaler on real arrivals: the waits of tasks, the changes of the limit and the provided capacity, compared with alternatives.
 
 A queue of one kind of work with as many servers as the limit of the moment (first come, first served; a server that works is not stopped
-when the limit falls) is played through the arrivals and service times of two traces. The traces lie beside the project in `shared/data`
-and are not part of it; without them this says so and measures nothing.
+when the limit falls) is simulated with the arrivals and service times of two traces. The traces are beside the project in `shared/data`
+and are not part of it; without them, the report says so and nothing is measured.
 
-Contenders: a fixed limit at the mean of what was needed, and at its 99th percentile; Celery's own rule (`celery/worker/autoscale.py`: looks
-each second, grows to what is reserved, shrinks 30 s after it last grew; its prefetch is four a process); sedano's default, looked at by the
-minute as the controller does, and each second with a short cool-down; and its rule "tracking" likewise.
+Contenders: a fixed limit at the mean of the needed capacity, and at its 99th percentile; Celery's own rule (`celery/worker/autoscale.py`:
+each second it grows to the number of reserved messages, and shrinks 30 s after it last grew; its prefetch is four for each process);
+sedano's default rule, applied each minute as by the controller, and each second with a short cool-down; and its rule "tracking" likewise.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from sedano.model.budgets import Budget, Level, Load, Strategy, scaled, tracking
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 AZURE, NASA = "azure_llm_conversation_2023.csv.gz", "nasa_ipsc_1993.swf.zip"
 TOKEN_S = 0.02
-"""How long a token of an answer is taken to need; the trace tells how many there were."""
+"""The assumed seconds for a token of an answer; the trace has the number of tokens."""
 NASA_JOBS = 6_000
 MOST, LEAST = 200, 2
 HOUR = 3_600.0
 
 
 class Arrival(NamedTuple):
-    """Work that comes at *at* (s from the beginning) and takes *seconds*."""
+    """Work that arrives at *at* (s from the beginning) and takes *seconds*."""
 
     at: float
     seconds: float
 
 
 class Policy(NamedTuple):
-    """Decides a limit every so many seconds. *decide* takes the load and the moment; *first* is the limit at the beginning."""
+    """Decides a limit every *every* seconds. *decide* takes the load and the moment; *first* is the limit at the beginning."""
 
     name: str
     every: float
@@ -50,7 +50,7 @@ class Policy(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What became of it: waits in order of arrival (s), (moment, limit) at each change, and the capacity that stood, in server-hours."""
+    """The result: waits in order of arrival (s), (moment, limit) at each change, and the provided capacity in server-hours."""
 
     waits: list[float]
     limits: list[tuple[float, int]]
@@ -63,7 +63,7 @@ class Played(NamedTuple):
 
 
 def play(arrivals: Sequence[Arrival], policy: Policy) -> Played:
-    """Play *arrivals* (in order) through a queue under *policy*."""
+    """Simulate a queue with *arrivals* (in order) under *policy*."""
     waiting: list[Arrival] = []
     head, coming, busy = 0, 0, list[float]()
     limit, limits, waits = policy.first, [(0.0, policy.first)], list[float]()
@@ -90,12 +90,12 @@ def play(arrivals: Sequence[Arrival], policy: Policy) -> Played:
 
 
 def fixed(name: str, limit: int) -> Policy:
-    """A limit that stays."""
+    """Return a policy with a constant limit."""
     return Policy(name, HOUR, limit, lambda _load, _now: limit)
 
 
 def of_celery(least: int = LEAST, most: int = MOST, keepalive: float = 30.0, prefetch: int = 4) -> Policy:
-    """Celery's rule: what is reserved is what runs and what was prefetched, four messages a process."""
+    """Return Celery's rule: reserved messages are the running and the prefetched ones, four for each process."""
     state = {"limit": least, "grew": float("-inf")}
 
     def decide(load: Load, now: float) -> int:
@@ -111,7 +111,7 @@ def of_celery(least: int = LEAST, most: int = MOST, keepalive: float = 30.0, pre
 
 
 def of_sedano(name: str, every: float, budget: Budget, rule: Strategy = scaled) -> Policy:
-    """A rule as sedano ships it: the CEP's, or another."""
+    """Return a rule as sedano ships it: the CEP's, or another."""
     state = {"level": Level(budget.least)}
 
     def decide(load: Load, now: float) -> int:
@@ -122,7 +122,7 @@ def of_sedano(name: str, every: float, budget: Budget, rule: Strategy = scaled) 
 
 
 def contenders(arrivals: Sequence[Arrival]) -> list[Policy]:
-    """Everything that is compared on *arrivals*."""
+    """Return the policies that are compared on *arrivals*."""
     needed = [limit for limit in _needed(arrivals) if limit]
     mean, high = max(round(sum(needed) / len(needed)), 1), sorted(needed)[int(len(needed) * 0.99)]
     minute, second = Budget(LEAST, MOST), Budget(LEAST, MOST, cooldown=5, cooldown_most=60)
@@ -138,7 +138,7 @@ def contenders(arrivals: Sequence[Arrival]) -> list[Policy]:
 
 
 def _needed(arrivals: Sequence[Arrival]) -> list[int]:
-    """How many would run at each arrival if none had to wait."""
+    """Return how many tasks would run at each arrival if no task had to wait."""
     busy, found = list[float](), list[int]()
     for arrival in arrivals:
         while busy and busy[0] <= arrival.at:
@@ -149,7 +149,7 @@ def _needed(arrivals: Sequence[Arrival]) -> list[int]:
 
 
 def azure() -> list[Arrival]:
-    """Requests to a language model in an hour of November 2023 (AzurePublicDataset, CC BY 4.0)."""
+    """Return the requests to a language model in an hour of November 2023 (AzurePublicDataset, CC BY 4.0)."""
     with gzip.open(DATA / AZURE, "rt") as rows:
         read = [(datetime.fromisoformat(r["TIMESTAMP"][:26]).replace(tzinfo=UTC), int(r["GeneratedTokens"])) for r in csv.DictReader(rows)]
     began = min(at for at, _ in read)
@@ -157,7 +157,7 @@ def azure() -> list[Arrival]:
 
 
 def nasa() -> list[Arrival]:
-    """The first jobs of a parallel machine in 1993 (Parallel Workloads Archive)."""
+    """Return the first jobs of a parallel machine in 1993 (Parallel Workloads Archive)."""
     with zipfile.ZipFile(DATA / NASA) as archive:
         text = io.TextIOWrapper(archive.open(archive.namelist()[0]))
         jobs = [line.split() for line in text if line.strip() and not line.startswith(";")][:NASA_JOBS]
@@ -168,7 +168,7 @@ TRACES: dict[str, tuple[str, Callable[[], list[Arrival]]]] = {"Azure": (AZURE, a
 
 
 def section(build: Path) -> Section:
-    """Play every contender on every trace that is there, and draw the first ones into *build* as autoscaler-*.svg."""
+    """Simulate every contender on every available trace, and write plots of the first ones to *build* as autoscaler-*.svg."""
     entries: list[Entry] = []
     for trace, (file, read) in TRACES.items():
         if not (DATA / file).exists():
@@ -179,7 +179,7 @@ def section(build: Path) -> Section:
         build.mkdir(parents=True, exist_ok=True)
         (build / f"autoscaler-{trace.lower()}.svg").write_text(picture(f"{trace}: limits over time", played))
     absent = f"skipped: no traces in shared/{DATA.name} beside the project"
-    how = "a queue played through real arrivals; wait of 95 % of the tasks" if entries else absent
+    how = "a simulated queue with real arrivals; wait of 95 % of the tasks" if entries else absent
     return Section("autoscaler", how, entries)
 
 

@@ -1,4 +1,4 @@
-"""What a boxed task costs: a warm call, calls of a noisy program, and how late a program that hangs is killed.
+"""The cost of a boxed task: a warm call, calls of a noisy program, and how late a program that hangs is killed.
 
     python -m benchmarks.boxes                 # 20 000 calls, 20 kills
     python -m benchmarks.boxes 100000 50
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sedano.engine.boxes.pool import Pool
-from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import BoxTimeout
 from sedano.model.boxes import BoxPlan
 from sedano.model.messages.message import Command
@@ -28,11 +28,11 @@ HOST = Path(__file__).resolve().parents[1] / "tests" / "stories" / "programs" / 
 COMMAND = (sys.executable, "-S", "-E", str(HOST))
 TIMEOUT = 0.2
 SHARE = 200
-"""Calls measured together; the least of the shares is that which other programs of the machine disturbed least."""
+"""Calls measured together; the lowest of the results is the one that other programs of the machine disturbed least."""
 
 
 async def warm(calls: int) -> Mapping[str, float]:
-    """Return microseconds of this process, and of the wall, for each of so many warm calls."""
+    """Return the CPU microseconds of this process, and the wall-clock microseconds, for each of *calls* warm calls."""
     pool = Pool(BoxPlan("box", COMMAND, memory=256 << 20))
     await pool.call(("echo",), {})
     walls, cpus = [], []
@@ -51,7 +51,7 @@ async def warm(calls: int) -> Mapping[str, float]:
 
 
 async def noisy(calls: int) -> Mapping[str, float]:
-    """Return how many of so many calls of a noisy program, four at a time, had another's reply or none."""
+    """Return how many of *calls* calls of a noisy program, four at a time, got the reply of another call or no reply."""
     pool = Pool(BoxPlan("box", COMMAND, pool=4))
     mismatched = 0
 

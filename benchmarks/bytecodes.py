@@ -1,7 +1,7 @@
 """How many bytecodes Python executes for a publication and for a task: the same on every machine, busy or not.
 
-Python's own instructions are counted, not what functions of C do, so this shows whether code was added to the way of every task. It holds
-for one minor version of Python: each compiles differently.
+Only Python's own instructions are counted, not the work of C functions, so the count shows whether code was added to the path of every
+task. It is valid for one minor version of Python, because each compiles differently.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ TASKS = 100
 PYTHON = (3, 11)
 """The version that the targets are for."""
 BEFORE = {"a publication by delay()": 2131, "a task from its message to its history": 4296}
-"""The counts of commit c504b5f: time limits, effects, budgets, boot steps and drains came after it."""
-#: The sums of the history (`sedano.model.history.rollups`) are some 400 of those of a task, in the recorder, which no task waits for.
+"""The counts of commit c504b5f, which has no time limits, effects, budgets, boot steps and drains."""
+#: About 400 of those of a task are for the sums of the history (`sedano.model.history.rollups`), in the recorder, for which no task waits.
 TARGETS = {"a publication by delay()": 2200, "a task from its message to its history": 5050}
 HOW = "executed by Python in the test world, with queues and tables in memory; a task is claimed, runs, is recorded, and is in the history"
 
@@ -57,7 +57,7 @@ def measured() -> dict[str, float]:
             add.delay(number, 2)
 
     with world(app) as shop:
-        publish()  # what is imported and built at the first use
+        publish()  # the first use imports and builds
         shop.drain()
         counts = executed(publish) / TASKS, executed(shop.drain) / TASKS
     return dict(zip(TARGETS, counts, strict=True))

@@ -1,7 +1,7 @@
 """AWS calls per task, counted where botocore makes them: the real worker and the real adapters over moto.
 
-The calls of Lambda's own poller (receive, delete) are not ours and not counted. A worker's heartbeat (one write a minute) happens before
-the count. moto is not atomic across threads, so nothing runs on lanes here; that changes who waits, not what is sent.
+The calls of Lambda's own poller (receive, delete) are not sedano's and are not counted. A worker's heartbeat (one write a minute) happens
+before the count. moto is not atomic across threads, so tasks do not run on lanes here; this changes the waits, not the calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sedano.aws.machine import SystemEntropy
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.ports import EVENTS, PARKED, RECORDS, command_queue
 from sedano.task import Task
 
@@ -38,7 +38,7 @@ WRITES = ("dynamodb.UpdateItem", "dynamodb.PutItem", "dynamodb.TransactWriteItem
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The calls of so many *tasks*, by service.Operation: to publish them and to work them off."""
+    """The calls of *tasks* tasks, by service.Operation: to publish them and to process them."""
 
     publish: Mapping[str, int]
     work: Mapping[str, int]
@@ -65,7 +65,7 @@ class Deployment:
     """One app's tables and queues on moto, its ports over them, and a worker."""
 
     def __init__(self) -> None:
-        """Make everything; moto must be on."""
+        """Create everything; moto must be active."""
         self.session = Session()
         self._before: Counter[str] = Counter()
         sqs, dynamodb = self.session.client("sqs"), self.session.client("dynamodb")
@@ -83,7 +83,7 @@ class Deployment:
         self.worker.work([], self.ports.clock.now() + 900)
 
     def publish(self, task: Task[[int, int], Any], number_of: int, together: bool) -> None:
-        """Publish so many tasks in a block of `app.batch()`, or as a group."""
+        """Publish *number_of* tasks in a block of `app.batch()`, or as a group."""
         if together:
             group([task.s(number, 1) for number in range(number_of)]).delay()
             return
@@ -92,14 +92,14 @@ class Deployment:
                 task.delay(number, 1)
 
     def work_off(self) -> None:
-        """Receive and work off batches of ten until the queue is empty."""
+        """Receive and process batches of ten until the queue is empty."""
         while deliveries := self.ports.queues.receive(QUEUE, BATCH):
             if self.worker.work(deliveries, self.ports.clock.now() + 900):
-                raise AssertionError("a message was given back")
+                raise AssertionError("a message was returned to the queue")
             self.ports.queues.delete(deliveries)
 
     def count(self, task: Task[[int, int], Any], number_of: int, together: bool = False) -> Calls:
-        """Return the calls that so many tasks of *task* cost."""
+        """Return the calls of *number_of* tasks of *task*."""
         self._since()
         self.publish(task, number_of, together)
         published = self._since()
@@ -113,7 +113,7 @@ class Deployment:
 
 
 def counted(number_of: int = TASKS) -> dict[str, Calls]:
-    """Return the calls of each way to deliver, so many tasks each, and of a group."""
+    """Return the calls of each kind of delivery, for *number_of* tasks each, and of a group."""
     os.environ.update(REGION)
     with mock_aws():
         deployment = Deployment()

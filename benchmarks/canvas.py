@@ -13,7 +13,7 @@ from sedano.canvas import Form
 MOST_BYTES = 1_024
 FEW, MANY, MOST = 10, 1_000, 100_000
 LINKS = 500
-"""So many links of the longest chain are run; the others are like them."""
+"""The number of links of the longest chain that are run; the others do not differ from them."""
 
 
 def chain_of(size: int) -> Form:
@@ -39,9 +39,9 @@ def sizes(most: int = MOST) -> list[Entry]:
 
 
 def group_calls(size: int = 10_000) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the calls of publishing a group of *size*: those of the process that publishes it, and those of the launches that carry it on.
+    """Return the calls of publishing a group of *size*: those of the process that publishes it, and those of the launches that continue it.
 
-    Of the launches only what they have to be for: the claims and records of the members' own come later.
+    Of the launches only the calls for launching are counted, not the claims and records of the members, which follow later.
     """
     own, _ = cost_of([group(add.s(n, 1) for n in range(size))], most_batches=0)
     parts = max(own.calls["put"] - 1, 0)
@@ -53,7 +53,7 @@ def group_calls(size: int = 10_000) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def chord_costs(counts: Sequence[int] = (100, 1_000, 10_000)) -> list[Entry]:
-    """Return what a member of a chord takes, and how that grows."""
+    """Return the cost of a member of a chord, and its growth."""
     costs = {size: _checked(size) for size in counts}
     largest = max(counts)
     join = costs[largest].calls["arrive"] + costs[largest].calls["open_join"]
@@ -82,7 +82,7 @@ def slope(values: dict[int, float]) -> float:
 
 
 def chain_costs(size: int = MANY, beside: int = 10) -> list[Entry]:
-    """Return what a link of a chain takes: of one that is alone, and of several that run side by side."""
+    """Return the cost of a link of a chain: of a single chain, and of several that run at the same time."""
     alone, values = cost_of([chain_of(size)])
     several, _ = cost_of([chain_of(size) for _ in range(beside)])
     if values != [size]:
@@ -105,7 +105,7 @@ def chain_costs(size: int = MANY, beside: int = 10) -> list[Entry]:
 def section_of_sizes() -> Section:
     """Return the bytes for the report."""
     entries = sizes()
-    how = "the longest that is sent, without its arguments; one process works off batches of ten"
+    how = "the longest message, without its arguments; one process runs batches of ten"
     return Section("Bytes of a canvas's messages", how, entries)
 
 
@@ -119,4 +119,4 @@ def section_of_calls() -> Section:
         Entry("other calls for it, a member", others / 10_000, "calls", Target(0.02)),
         *chord_costs(), *chain_costs(),
     ]  # fmt: skip
-    return Section("Calls of a canvas", "counted at the ports; a group's publication together with its launches", entries)
+    return Section("Calls of a canvas", "counted at the ports; the publication of a group includes its launches", entries)

@@ -1,4 +1,4 @@
-"""A chain, a group and a chord by Celery over its SQS transport with its DynamoDB back end, and by sedano, in one run: bytes and calls."""
+"""Bytes and calls of a chain, a group and a chord, in one run: Celery over its SQS transport with its DynamoDB back end, and sedano."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def group_of(size: int) -> Form:
 
 
 def peers(links: int, members: int, header: int) -> tuple[Mapping[str, Numbers], str]:
-    """Return what each form takes by Celery, in a process of its own; nothing, and why, where Celery cannot run."""
+    """Return the cost of each form with Celery, in its own process; nothing and the reason if Celery cannot run."""
     command = [sys.executable, "-m", "benchmarks.contenders.celery_canvas", str(links), str(members), str(header)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         return {}, f"Celery could not run here: {last}"
     found: Mapping[str, Numbers] = json.loads(done.stdout.strip().splitlines()[-1])
     return found, "Celery's own code over moto's SQS and DynamoDB, counted at botocore; it delivers at least once and writes no claim"
 
 
 def ours(form: Callable[[int], Form], size: int) -> Numbers:
-    """Return what sedano takes for *form* of *size*, in batches of ten, with a claim and a record for each task."""
+    """Return the cost of sedano for *form* of *size*, in batches of ten, with a claim and a record for each task."""
     cost, _ = cost_of([form(size)])
     return {"first": cost.first, "longest": cost.longest_body, "sends": cost.calls["send"], "writes": cost.writes, **_more(cost)}
 
@@ -46,7 +46,7 @@ def _more(cost: Cost) -> Numbers:
 
 
 def section(links: int = LINKS, members: int = MEMBERS, header: int = HEADER) -> Section:
-    """Return the numbers for the report; those of sedano that the design is held to have targets."""
+    """Return the numbers for the report; the promised ones of sedano have targets."""
     theirs, how = peers(links, members, header)
     entries: list[Entry] = []
     for name, form, size in (("chain", chain_of, links), ("group", group_of, members), ("chord", chord_of, header)):

@@ -1,7 +1,7 @@
-"""What a canvas takes, counted at the ports: ledger writes, sends, pages; and how large its messages are.
+"""The cost of a canvas, counted at the ports: ledger writes, sends, pages, and the size of its messages.
 
-The shipped engine over memory, in one worker that is fed batches of ten. A write is what would be one `UpdateItem` or `PutItem`: claims and
-records are one each, arrivals of one batch at one node of a join are one. A send is one `SendMessageBatch` of up to ten.
+The shipped engine runs in memory, in one worker that gets batches of ten. A write corresponds to one `UpdateItem` or `PutItem`: each claim
+and each record is one, and the arrivals of one batch at one node of a join are one. A send is one `SendMessageBatch` of up to ten.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from sedano import Sedano, memory
 from sedano.canvas import Form
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.ports import RECORDS, Delivery, Outgoing, Ports, command_queue
 
 READ_AT_ONCE = 100
@@ -40,7 +40,7 @@ def total(values: list[int]) -> int:
 
 @dataclass
 class Cost:
-    """What was counted: *calls* by name, *messages*, CPU seconds.
+    """The counts: *calls* by name, *messages*, CPU seconds.
 
     *longest*: bytes of the longest message without its arguments; *longest_body* and *first*: of the longest and the first message whole.
     """
@@ -59,14 +59,14 @@ class Cost:
 
 
 class Counting:
-    """Stands for one port and counts what is asked of it."""
+    """Wraps one port and counts its calls."""
 
     def __init__(self, port: Any, cost: Cost) -> None:
         """Count on *cost*."""
         self._port, self._cost = port, cost
 
     def __getattr__(self, operation: str) -> Any:
-        """Return the port's operation, counted; or a value of the port."""
+        """Return the operation of the port, counted, or a value of the port."""
         method = getattr(self._port, operation)
         if not callable(method):
             return method
@@ -103,7 +103,7 @@ class Counting:
 
 
 def cost_of(forms: Sequence[Form], most_batches: int = 10**9) -> tuple[Cost, list[Any]]:
-    """Publish *forms* together, work off at most *most_batches* batches, and return what that took, and the results."""
+    """Publish *forms* together, run at most *most_batches* batches, and return the cost and the results."""
     cost, plain = Cost(), memory.ports()
     ledger, queues, blobs = (Counting(port, cost) for port in (plain.ledger, plain.queues, plain.blobs))
     ports = replace(plain, ledger=ledger, queues=queues, blobs=blobs)
@@ -127,6 +127,6 @@ def cost_of(forms: Sequence[Form], most_batches: int = 10**9) -> tuple[Cost, lis
 
 def _work(worker: Worker, ports: Ports, deliveries: list[Delivery]) -> None:
     if worker.work(deliveries, ports.clock.now() + 900):
-        raise AssertionError("a message was given back")
+        raise AssertionError("a message was returned to the queue")
     ports.queues.delete(deliveries)
     ports.queues.delete(ports.queues.receive(RECORDS, BATCH))

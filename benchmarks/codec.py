@@ -33,7 +33,7 @@ def section(progress: Callable[[], None]) -> Section:
 
 
 def large() -> tuple[float, float]:
-    """Return the CPU milliseconds to read a message of 1 MB, and the megabytes that are held meanwhile beside its text."""
+    """Return the CPU milliseconds to read a message of 1 MB, and the megabytes that are in use meanwhile in addition to its text."""
     small = codec.decode(message())
     if not isinstance(small, Command):
         raise TypeError("not a command")

@@ -1,7 +1,7 @@
-"""Cold start: from nothing imported to a handler that can take its first message, against what anyone who uses AWS from Python pays.
+"""Cold start: from nothing imported to a handler that can take its first message, compared with the import of boto3 and two clients.
 
-Each start is a fresh process; what counts is its CPU time without the interpreter's own start. Sedano is started from its layers as
-Lambda lays them over one another, where nothing can be written; the others have warm bytecode. Nothing is sent.
+Each start is a new process; its CPU time is measured without the interpreter's own start. Sedano starts from its layers, merged as on
+Lambda, where nothing can be written; the others have warm bytecode. Nothing is sent.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ STARTS = {
 }
 APP = "from sedano import Sedano\n\napp = Sedano('cold')\n\n\n@app.task\ndef add(a: int, b: int) -> int:\n    return a + b\n"
 HOW = (
-    "CPU ms of a fresh process, without the interpreter's own start; one app with one task; sedano from its layers, read-only, which bring "
-    "bytecode when the machine that deploys has the functions' Python; the others with warm bytecode"
+    "CPU ms of a fresh process, without the interpreter's own start; one app with one task; sedano from its layers, read-only, which "
+    "contain bytecode if the deploying machine has the functions' Python; the others with warm bytecode"
 )
 
 
@@ -54,7 +54,7 @@ def section(progress: Callable[[], None], scratch: Path) -> Section:
 
 
 def handler(scratch: Path) -> Entry:
-    """Return only the number that the design is held to."""
+    """Return only the number that has a target."""
     return _held(_measured((YARDSTICK, OURS), lambda: None, scratch))
 
 
@@ -73,7 +73,7 @@ def _measured(names: Iterable[str], progress: Callable[[], None], scratch: Path)
 
 
 def _laid_out(place: Path, *, bytecode: bool) -> Path:
-    """Lay the library's layers over one another in *place*, as Lambda does."""
+    """Merge the library's layers in *place*, as Lambda does."""
     shutil.rmtree(place, ignore_errors=True)
     for part in (library_packages(), library()):
         assets.copy(part, place)
@@ -88,13 +88,13 @@ def _starting(code: str, scratch: Path, layers: Path, *, compiled: bool) -> Samp
     timed = f"import time; began = time.process_time(); {code}; print(time.process_time() - began)"
 
     def start(writes: str) -> Sample:
-        # Whatever the shell says of writing bytecode.
+        # Do not depend on the shell's setting for writing bytecode.
         variables = {**environment, "PYTHONDONTWRITEBYTECODE": writes}
         done = subprocess.run([sys.executable, "-c", timed], env=variables, capture_output=True, text=True, check=True)
         seconds = float(done.stdout.split()[-1])
         return Sample(seconds, seconds)
 
     if compiled:
-        # Writes what a layer does not bring: the bytecode of boto3, of the handler and of the app.
+        # Write the bytecode that no layer contains: that of boto3, of the handler and of the app.
         start("")
     return lambda: start("1")

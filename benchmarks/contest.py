@@ -1,7 +1,7 @@
-"""The outer side of a contest: contenders in processes of their own, measured in turns, A B C A B C, on the same machine at the same time.
+"""The outer side of a contest: contenders in their own processes, measured in turns, A B C A B C, on the same machine at the same time.
 
-A busy machine slows all of them alike, so what is compared is the median of the rounds' ratios; the figures themselves are the median and
-the least disturbed round.
+A busy machine slows all of them alike, so the median of the rounds' ratios is compared; the figures are the median and the least
+disturbed round.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What one round took, in seconds a task."""
+    """The result of one round, in seconds for each task."""
 
     cpu: float
     wall: float
 
 
 class Samples(Protocol):
-    """Whatever takes a sample when asked."""
+    """A function that takes a sample."""
 
     def __call__(self) -> Sample:
         """Return one sample."""
@@ -40,18 +40,18 @@ class Contestant:
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, env=environment)
 
     def ready(self) -> bool:
-        """Wait until it can be asked; False when it cannot start, for example because it is not installed."""
+        """Wait until it is ready; False if it cannot start, for example because it is not installed."""
         return self._answer() == "ready"
 
     def sample(self, tasks: int) -> Sample:
-        """Let it do *tasks* tasks."""
+        """Measure *tasks* tasks."""
         self._stream("stdin").write(f"{tasks}\n")
         self._stream("stdin").flush()
         answer = json.loads(self._answer())
         return Sample(answer["cpu"] / tasks, answer["wall"] / tasks)
 
     def close(self) -> None:
-        """Let it go."""
+        """End the process."""
         self._stream("stdin").close()
         self._stream("stdout").close()
         self._process.kill()

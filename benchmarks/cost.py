@@ -1,4 +1,4 @@
-"""What a small stage costs in an idle month, by the cost page of its templates: `python -m benchmarks.cost`, into build/bench/cost.json.
+"""The cost of a small stage in an idle month, from the cost page of its templates: `python -m benchmarks.cost`, into build/bench/cost.json.
 
 The stage is that of `examples/hello` with the settings that `make deploy` has without `SET=`.
 """

@@ -1,6 +1,6 @@
-"""`make bench-deploy`: what a deployment weighs, and what a change of code touches, into build/bench/deploy.json.
+"""`make bench-deploy`: the size of a deployment, and the resources that a change of code affects, into build/bench/deploy.json.
 
-The proofs of tests/trust keep their figures in the same file, under `trust`; the last of them are judged here beside the rest.
+The proofs of tests/trust keep their figures in the same file, under `trust`; their last figures are compared with their targets here too.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ KEPT = ROOT / "build" / "bench" / "deploy.json"
 ROUNDS = 3
 SYNTHESIS_TARGET = 10.0
 WHOLE_LAYER_TARGET = 1_500_000
-#: What a change of code may change: the layers, the functions that stand on them, and their versions.
+#: The resources that a change of code may change: the layers, the functions that use them, and their versions.
 CODE = frozenset({"AWS::Lambda::LayerVersion", "AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias"})
 FORBIDDEN, THROUGH = "forbidden calls", "forbidden calls that went through"
-#: What tests/trust proves: each figure's unit, and what it must come to.
+#: The figures of tests/trust: the unit and the target of each.
 PROMISED = {
     "unused grants": ("", Target(0)),
     "forbidden calls refused": ("%", Target(100, "least")),
@@ -67,7 +67,7 @@ Resources = Mapping[str, Mapping[str, Any]]
 
 
 def synthesise(code: Path, directory: Path) -> tuple[float, dict[str, Resources]]:
-    """Return the CPU seconds of synthesising production, judged by every rule, and each stack's resources."""
+    """Return the CPU seconds of synthesising production, checked with every rule, and each stack's resources."""
     context = {**json.loads((ROOT / "cdk.json").read_text())["context"], "app": "shop:app", "code": str(code), "stage": "prod"}
     environment = {**os.environ, **toolchain.environment(os.environ), "CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(directory)}
     before = _cpu()
@@ -77,7 +77,7 @@ def synthesise(code: Path, directory: Path) -> tuple[float, dict[str, Resources]
 
 
 def touched(before: Mapping[str, Resources], after: Mapping[str, Resources]) -> dict[str, str]:
-    """Return what differs between two deployments: each resource with its type."""
+    """Return the resources that differ between two deployments, each with its type."""
     every = [(stack, name) for found in (before, after) for stack in found for name in found[stack]]
     pairs = {f"{stack}/{name}": (before.get(stack, {}).get(name), after.get(stack, {}).get(name)) for stack, name in every}
     return {name: str((new or old or {})["Type"]) for name, (old, new) in pairs.items() if _bare(old) != _bare(new)}
@@ -96,7 +96,7 @@ def section(directory: Path) -> Section:
     changed = touched(stacks, synthesise(moved, directory / "changed")[1])
     counts = {name.rsplit("-", 1)[1]: len(found) for name, found in stacks.items()}
     whole, bytecode = layers(directory / "run1")
-    return Section("A deployment", "production of a small application: two queues, a subscription, a periodic task; judged by cdk-nag", [
+    return Section("A deployment", "production of a small application: two queues, a subscription, a periodic task; checked by cdk-nag", [
         Entry("synthesis, warm", statistics.median(seconds for seconds, _ in runs[1:]), "CPU s", Target(SYNTHESIS_TARGET)),
         Entry("resources of the largest stack", max(counts.values()), "", Target(MOST_RESOURCES), counts),
         Entry("touched by the same code in another place", len(same), "", Target(0)),
@@ -110,23 +110,23 @@ def section(directory: Path) -> Section:
 
 
 def layers(synthesised: Path) -> tuple[Path, list[Path]]:
-    """Return the layer of the library, and that of its bytecode: none where this machine has not the functions' Python."""
+    """Return the layer of the library, and that of its bytecode, or none if this machine lacks the functions' Python."""
     (whole,) = synthesised.glob("asset.*/python/sedano/__init__.py")
     return whole.parents[2], [one.parents[2] for one in synthesised.glob("asset.*/python/sedano/__pycache__")]
 
 
 def proven(figures: Mapping[str, float]) -> Section:
-    """Return what `make test-deploy` proved last, held to what it must come to; what it has not proved yet is named."""
+    """Return the last figures of `make test-deploy` with their targets, and the names of missing figures."""
     shares = {"forbidden calls refused": 100 * (1 - figures[THROUGH] / figures[FORBIDDEN])} if FORBIDDEN in figures else {}
     known = {**figures, **shares}
     missing = ", ".join(name for name in PROMISED if name not in known)
-    how = f"by `make test-deploy`{f'; run it to know: {missing}' if missing else ''}"
+    how = f"by `make test-deploy`{f'; run it to measure: {missing}' if missing else ''}"
     entries = [Entry(name, known[name], unit, target) for name, (unit, target) in PROMISED.items() if name in known]
     return Section("A deployment that can be trusted", how, entries)
 
 
 def main() -> int:
-    """Measure, print, and keep what others have measured there."""
+    """Measure, print, and keep the other figures of the file."""
     began = time.monotonic()
     others = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     with tempfile.TemporaryDirectory() as scratch:

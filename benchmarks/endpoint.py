@@ -1,12 +1,12 @@
-"""SQS and DynamoDB on loopback that count calls: the other end of the publishers and of the workers that are compared.
+"""SQS and DynamoDB on loopback that count calls: the endpoint of the publishers and of the workers that are compared.
 
-Just enough of the JSON protocols over HTTP/1.1. A queue takes messages and drops them. With `--keep` it gives them out again: a receive
-waits as long as it asks for, a message that was given out is gone, unless it is held for 0 seconds. DynamoDB accepts each write and has
-no item. It runs in a process of its own, so that no contender pays for its work; its address is the only line it prints.
+It implements only the needed part of the JSON protocols over HTTP/1.1. A queue accepts messages and drops them. With `--keep` it delivers
+them: a receive waits as long as it requests, and a delivered message is deleted, unless its visibility is set to 0 seconds. DynamoDB
+accepts each write and has no items. It runs in its own process, so that its CPU is not measured; its address is the only line it prints.
 
     GET /counts            calls and messages since the last time
-    GET /until/NAME/N      the same counts, which stay, when NAME (a call, or `deleted`) has N
-    POST /fill             {"url": "…", "bodies": ["…"]}: messages that no client had to send
+    GET /until/NAME/N      the same counts without a reset, when NAME (a call, or `deleted`) has reached N
+    POST /fill             {"url": "…", "bodies": ["…"]}: messages without a client that sends them
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ NO_ITEMS: Mapping[str, Mapping[str, Any]] = {
 
 
 class Endpoint:
-    """Counts what it is asked, and with *keep* gives out the messages that it took."""
+    """Counts its calls, and with *keep* delivers the messages that it accepted."""
 
     def __init__(self, keep: bool = False) -> None:
-        """Start at nothing."""
+        """Start at zero."""
         self.counts: Counter[str] = Counter()
         self._keep = keep
         self._waiting: dict[str, deque[str]] = {}
@@ -52,12 +52,12 @@ class Endpoint:
         return found
 
     def taken_counts(self) -> Counter[str]:
-        """Return the counts and begin anew."""
+        """Return the counts and reset them."""
         taken, self.counts = self.counts, Counter()
         return taken
 
     async def until(self, name: str, number: int) -> Counter[str]:
-        """Return the counts when *name* has *number*."""
+        """Wait until *name* has reached *number*; return the counts."""
         async with self._changed:
             await self._changed.wait_for(lambda: self.counts[name] >= number)
         return self.counts
@@ -69,21 +69,21 @@ class Endpoint:
             self._changed.notify_all()
 
     def put(self, url: str, body: str) -> dict[str, str]:
-        """Take a message, and return what confirms it."""
+        """Accept a message, and return its confirmation."""
         self.counts["messages"] += 1
         if self._keep:
             self._waiting.setdefault(url, deque()).append(body)
         return {"MessageId": str(uuid4()), "MD5OfMessageBody": hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()}
 
     def hold(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give out again a message that is held for 0 seconds."""
+        """Deliver again a message whose visibility is set to 0 seconds."""
         if not request["VisibilityTimeout"]:
             self.counts["given back"] += 1
             self._waiting.setdefault(request["QueueUrl"], deque()).append(self._given.pop(request["ReceiptHandle"]))
         return {}
 
     def delete(self, receipts: list[str]) -> None:
-        """Forget messages that were given out."""
+        """Delete delivered messages."""
         self.counts["deleted"] += len(receipts)
         for receipt in receipts:
             self._given.pop(receipt, None)
@@ -134,7 +134,7 @@ def _nothing(found: Mapping[str, Any], _: Endpoint, __: Mapping[str, Any]) -> Ma
 
 
 def _described(_: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return of a queue that it is there and empty, so that Celery finds it."""
+    """Describe any queue as existing and empty, so that Celery finds it."""
     url = f"http://{HOST}/000000000000/{request.get('QueueName') or request.get('QueueNamePrefix') or 'bench'}"
     return {"QueueUrl": url, "QueueUrls": [url], "Attributes": {"ApproximateNumberOfMessages": "0"}}
 
@@ -168,7 +168,7 @@ async def serve_one(endpoint: Endpoint, reader: asyncio.StreamReader, writer: as
 
 
 async def _asked(endpoint: Endpoint, words: list[str], headers: Mapping[str, str], asked: Any) -> Mapping[str, Any]:
-    """Answer one request: of the one that measures, or of a client."""
+    """Answer one request of the benchmark or of a client."""
     if words[1].startswith("/until/"):
         name, _, number = unquote(words[1].removeprefix("/until/")).rpartition("/")
         return await endpoint.until(name, int(number))

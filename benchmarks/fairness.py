@@ -1,9 +1,9 @@
-"""How long a quiet tenant waits behind a noisy one: a queue with so many consumers, played message by message.
+"""How long a quiet tenant waits behind a noisy one: a queue with several consumers, simulated message by message.
 
 The rules are those that AWS documents of fair queues (SQS Developer Guide, "How Amazon SQS fair queues work"): a tenant is noisy while
 more than a tenth of the messages in flight, and at least 30, are its own, or while its recent share of all processing time is above a
-tenth; messages of quiet tenants are delivered first, those of noisy ones when no others wait. Without them the oldest message comes first.
-A message in service is never put back. "Recent" is played as the last minute; AWS calls its thresholds approximate.
+tenth; messages of quiet tenants are delivered first, those of noisy ones when no others wait. Without these rules the oldest message is
+delivered first. A message in service is never returned. "Recent" is simulated as the last minute; AWS calls its thresholds approximate.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from random import Random
 
 SHARE, LEAST, RECENT_S = 0.1, 30, 60.0
 SERVICE_S = 0.5
-"""The mean time that a task takes; exponential, so that some take long."""
+"""The mean time that a task takes; exponentially distributed, so that some take long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """So many *tenants* that publish *each* messages a second, and a noisy one that publishes *noise* times as many as each, if any."""
+    """*tenants* tenants that each publish *each* messages a second, and one that publishes *noise* times as many, unless *noise* is 0."""
 
     tenants: int
     each: float
@@ -30,7 +30,7 @@ class Crowd:
 
 @dataclass(slots=True)
 class Played:
-    """One queue while it is played: who is in flight, who has taken how much time lately, who waits."""
+    """One simulated queue: the messages in flight, the recent processing time of each tenant, and the waiting messages."""
 
     fair: bool
     waiting: deque[tuple[float, int]] = field(default_factory=deque)
@@ -42,12 +42,12 @@ class Played:
     total: float = 0.0
 
     def is_noisy(self, tenant: int) -> bool:
-        """Tell whether *tenant* takes more than its share, by the documented rules."""
+        """Return whether *tenant* takes more than its share, by the documented rules."""
         crowds = self.flight[tenant] >= LEAST and self.flight[tenant] > SHARE * self.busy
         return crowds or (self.total > RECENT_S / 2 and self.spent[tenant] > SHARE * self.total)
 
     def took(self, now: float, tenant: int, seconds: float) -> None:
-        """Count the time that a task took, and forget what is a minute old."""
+        """Add the time that a task took, and remove times that are older than a minute."""
         self.recent.append((now, tenant, seconds))
         self.spent[tenant] += seconds
         self.total += seconds
@@ -69,7 +69,7 @@ class Played:
 
 
 def waits(crowd: Crowd, consumers: int, *, fair: bool, seconds: float, seed: int) -> list[tuple[float, float]]:
-    """Return how long each message of the quiet tenants waited and took, in *seconds* of a queue with so many *consumers*."""
+    """Return how long each message of the quiet tenants waited and took, in *seconds* of a queue with *consumers* consumers."""
     dice, queue = Random(seed), Played(fair)
     arrivals = _arrivals(crowd, seconds, dice)
     ends: list[tuple[float, int, float]] = []
@@ -101,7 +101,7 @@ def _begin(queue: Played, ends: list[tuple[float, int, float]], now: float, take
 
 
 def _arrivals(crowd: Crowd, seconds: float, dice: Random) -> list[tuple[float, int]]:
-    """Return when whose messages come, in order; the noisy tenant is number 0."""
+    """Return the time and the tenant of each message, in order; the noisy tenant is number 0."""
     rates = dict.fromkeys(range(1, crowd.tenants + 1), crowd.each) | ({0: crowd.each * crowd.noise} if crowd.noise else {})
     found: list[tuple[float, int]] = []
     for tenant, rate in rates.items():
@@ -113,5 +113,5 @@ def _arrivals(crowd: Crowd, seconds: float, dice: Random) -> list[tuple[float, i
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value that so large a *share* of *values* does not pass."""
+    """Return the value that this *share* of *values* does not exceed."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]

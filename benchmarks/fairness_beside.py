@@ -1,8 +1,8 @@
-"""Fairness on the local endpoint, as far as it goes: whether it delivers by tenants, or keeps them only.
+"""Fairness on the local endpoint: whether it delivers by tenant, or only stores the tenants.
 
-A noisy tenant publishes its backlog, then each quiet one a message. All of it is received in tens and stays in flight, as it does while
-workers are busy. On AWS the quiet ones come first once the noisy one takes more than a tenth of what is in flight (`fairness.py` plays
-that); what the endpoint does is counted here.
+A noisy tenant publishes its backlog, then each quiet one a message. All messages are received in tens and stay in flight, as while workers
+are busy. On AWS the messages of quiet tenants are delivered first once the noisy one has more than a tenth of the messages in flight
+(`fairness.py` simulates this); this module counts the behaviour of the endpoint.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ TITLE = "Fairness on the local endpoint"
 
 
 def section(python: Path, build: Path) -> Section:
-    """Return what the endpoint under the interpreter *python* does; its files go to *build*."""
+    """Return the figures of the endpoint under the interpreter *python*; its files are written to *build*."""
     if not python.exists():
-        return Section(TITLE, "skipped: the endpoint's environment is not there; `make setup-all` makes it", [])
+        return Section(TITLE, "skipped: the endpoint's environment is missing; `make setup-all` creates it", [])
     build.mkdir(parents=True, exist_ok=True)
     with Endpoint(python, build) as endpoint:
         order = delivered(endpoint.session().client("sqs", endpoint_url=endpoint.url))
@@ -34,7 +34,7 @@ def section(python: Path, build: Path) -> Section:
 
 
 def entries(order: Sequence[str]) -> list[Entry]:
-    """Return the numbers of messages whose tenants came in this *order*."""
+    """Return the numbers for messages that were received in this *order* of their tenants."""
     quiet = [place for place, tenant in enumerate(order) if tenant != NOISE]
     before = [place - number for number, place in enumerate(quiet)]
     return [
@@ -44,7 +44,7 @@ def entries(order: Sequence[str]) -> list[Entry]:
 
 
 def delivered(client: Any) -> list[str]:
-    """Publish through the shipped adapter and return the tenants of the messages in the order in which they are received."""
+    """Publish through the shipped adapter and return the tenants of the messages in the order in which they were received."""
     url = client.create_queue(QueueName="fair", Attributes={"VisibilityTimeout": "600"})["QueueUrl"]
     tenants = [*[NOISE] * NOISY, *(f"quiet-{number}" for number in range(QUIET))]
     SqsQueues(client, {COMMANDS: url}).send(COMMANDS, [Outgoing("{}", 0, tenant) for tenant in tenants])

@@ -1,7 +1,7 @@
-"""The first steps of a user: how large the install is, how long and how many commands it takes to a first task and a first test.
+"""The first steps of a user: the size of the install, and the time and the commands to a first task and a first test.
 
-The wheel is built from this clone and installed into empty environments, with an empty HOME, as a user does it; then a project is made and
-run. Sizes, packages, commands and lines are the same everywhere; seconds are those of this machine, with pip's cache as it is.
+The wheel is built from this clone and installed into empty environments, with an empty HOME, as by a user; then a project is made and
+run. Sizes, packages, commands and lines are the same everywhere; seconds are those of this machine, with its present pip cache.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ SECONDS = 180.0
 """How long `sedano dev` may run: a busy machine takes longer."""
 MOST_HELP_MS, MOST_COMMANDS, MOST_SECONDS, MOST_RELOAD_S = 80, 2, 10, 1
 NOT_COUNTED = ("pip", "setuptools", "_distutils_hack", "distutils-precedence.pth", "wheel")
-"""What an empty environment has already."""
+"""The packages of an empty environment."""
 COMMANDS = (("new", "shop"), ("dev",))
-"""The verbs until a task can run; `call` publishes it."""
+"""The commands until a task can run; `call` publishes it."""
 HOW = (
     "the built wheel in empty environments, with an empty HOME; MB of site-packages without pip; seconds from the first command to the\n"
-    "  result, without the install; reload from the save of a file to the line that says it is ready; lines without blanks and comments"
+    "  result, without the install; reload from the save of a file to the line that reports it ready; lines without blanks and comments"
 )
 
 
@@ -67,14 +67,14 @@ def section(progress: Callable[[], None]) -> Section:
 
 
 def lines(code: str) -> int:
-    """Return how many lines of Python have more on them than a comment; a docstring counts."""
+    """Return the number of lines of Python that are neither blank nor only a comment; lines of docstrings count."""
     ignored = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING}
     tokens = [one for one in tokenize.generate_tokens(io.StringIO(code).readline) if one.type not in ignored]
     return len({number for one in tokens for number in range(one.start[0], one.end[0] + 1)})
 
 
 def written(page: str) -> dict[str, int]:
-    """Return the lines of each file that a *page* lets its reader write, as the file is in the end.
+    """Return the lines of each file that the reader of a *page* writes, in the final version of the file.
 
     The first line of a block names the file, `# shop/tasks.py`, or adds to it, `# add to shop/tasks.py`.
     """
@@ -87,7 +87,7 @@ def written(page: str) -> dict[str, int]:
 
 
 def size(site: Path, left_out: Iterable[str] = NOT_COUNTED) -> tuple[int, int]:
-    """Return the bytes below *site* and how many packages it has, without those that are *left_out*."""
+    """Return the bytes below *site* and how many packages it has, except the packages *left_out*."""
     named = re.compile(f"({'|'.join(map(re.escape, left_out))})(-.*)?")
     names = [path for path in site.iterdir() if not named.fullmatch(path.name)]
     files = [file for path in names for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
@@ -171,7 +171,7 @@ def _cpu(command: list[str], folder: Path, home: Path) -> float:
 
 @contextmanager
 def _dev(command: list[str], project: Path, home: Path) -> Iterator[IO[str]]:
-    """`sedano dev` in *project*, and what it says; it is stopped in the end."""
+    """Run `sedano dev` in *project*, yield its output, and stop it at the end."""
     nothing, pipe, both = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
     running = subprocess.Popen(command, cwd=project, env=_environment(home), text=True, stdin=nothing, stdout=pipe, stderr=both)
     watchdog = threading.Timer(SECONDS, running.terminate)
@@ -190,7 +190,7 @@ def _until(said: IO[str], words: str) -> None:
     """Read until a line has *words*.
 
     Raises:
-        RuntimeError: the command ended before.
+        RuntimeError: the command ended without such a line.
     """
     read = []
     for line in said:
@@ -201,7 +201,7 @@ def _until(said: IO[str], words: str) -> None:
 
 
 def _reloaded(module: Path, said: IO[str], number: int) -> float:
-    """Save *module*, and return after how many seconds the new code is ready."""
+    """Save *module*, and return the seconds until the new code is ready."""
     began = time.monotonic()
     module.write_text(f"{module.read_text(encoding='utf-8')}# {number}\n", encoding="utf-8")
     _until(said, "ready in")

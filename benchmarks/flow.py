@@ -1,7 +1,7 @@
-"""Limits and fairness: how much of a rate is used, what a task that waits for its slot costs, how long quiet tenants wait.
+"""Limits and fairness: the used share of a rate, the cost of a task that waits for its slot, and the waits of quiet tenants.
 
-The rate: a backlog on several of the shipped workers over the ports in memory, on virtual time; calls of the store are counted, starts are
-noted. Whether a limit holds under crashes and clocks that differ is proven in simulation (`tests/simulation/limits.py`), not here.
+The rate: several of the shipped workers process a backlog over the ports in memory, on virtual time; calls of the store and starts are
+recorded. That a limit holds under crashes and different clocks is proven by simulation (`tests/simulation/limits.py`), not here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks.fairness import Crowd, percentile, waits
 from benchmarks.report import Entry, Section, Target
 from sedano import Sedano, memory
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.ports import Ports, command_queue
 
 WORKERS, TASKS = 8, 1_500
@@ -25,18 +25,18 @@ LOADS = (0.5, 0.7, 0.8, 0.9)
 
 
 class Worked(NamedTuple):
-    """What a backlog came to: when each task started, and the calls of the store of limits by name."""
+    """The result of a backlog: the start of each task, and the calls of the store of limits by name."""
 
     starts: Sequence[float]
     calls: Counter[str]
 
     @property
     def rate(self) -> float:
-        """Starts a second, from the first to the last."""
+        """The starts a second, from the first to the last."""
         return (len(self.starts) - 1) / (self.starts[-1] - self.starts[0])
 
     def most_in(self, seconds: float) -> int:
-        """Return how many started at the most in any stretch of so many seconds."""
+        """Return the most starts in any period of *seconds*."""
         last, most = 0, 0
         for first, moment in enumerate(self.starts):
             while last < len(self.starts) and self.starts[last] < moment + seconds:
@@ -46,7 +46,7 @@ class Worked(NamedTuple):
 
 
 def backlog(rate: str, tasks: int = TASKS, workers: int = WORKERS) -> Worked:
-    """Let *workers* work off *tasks* that are there at once and may start at *rate*."""
+    """Let *workers* workers process *tasks* tasks that are published at once and may start at *rate*."""
     app, ports = Sedano("bench"), memory.ports()
     starts: list[float] = []
 
@@ -82,7 +82,7 @@ def _counted(ports: Ports) -> Counter[str]:
 
 
 def _drain(ports: Ports, workers: Sequence[Worker]) -> None:
-    """Hand out batches in turn, and let time pass to the next message, until there is none."""
+    """Give batches to the workers in turn, and advance time to the next message, until no message is left."""
     queues: Any = ports.queues
     clock = ports.clock
     turns = _endless(workers)
@@ -133,6 +133,6 @@ def section_of_fairness() -> Section:
         entries.append(Entry(f"quiet tenants use {load:.0%}: p95, times as long", fair_s / alone, "", Target(2.0), more))
     how = (
         f"{TENANTS} quiet tenants, one that publishes {NOISE:g} times as much as each, {CONSUMERS} consumers, tasks of half a second on "
-        f"average; from publication to the end; the documented rules of SQS fair queues, played for {SECONDS:g} s"
+        f"average; from publication to the end; the documented rules of SQS fair queues, simulated for {SECONDS:g} s"
     )
     return Section("Fairness", how, entries)

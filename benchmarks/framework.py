@@ -1,4 +1,4 @@
-"""The framework's own CPU for a task that does nothing, ours and the peers', each in a process of its own, in turns."""
+"""The framework's own CPU for a task that does nothing, sedano and the peers, each in its own process, in turns."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PEERS = {
     "bare: json, call, json": ("bare_python", "call"),
 }
 TRACE_US = 14
-"""What Celery's trace took on the machine that the targets were set on: on another, the ratio is what tells."""
+"""The time of Celery's trace on the machine for which the targets were set; on another machine, compare the ratio."""
 HOW = (
     "CPU (user and system) a task, AWS client excluded (`Handler CPU` includes it). Powertools' idempotency is stubbed below its adapter:\n"
-    "  compare it with `claimed, over its adapter`, as the other figures of ours are stubbed above it; ours from the message's text\n"
+    "  compare it with `claimed, over its adapter`, because sedano's other figures are stubbed above it; sedano: from the message's text\n"
     "  to the acknowledgement, in batches of ten\n"
     f"  (the targets in µs were set on a machine where Celery's trace takes {TRACE_US})"
 )
@@ -57,5 +57,5 @@ def _entry(name: str, samples: Mapping[str, Sequence[Sample]], target: Target | 
 
 
 def _relative(entry: Entry, target: Target) -> Entry:
-    """Return *entry* as a part of Celery's trace, which moves with the machine."""
+    """Return *entry* as a share of Celery's trace, which varies with the machine in the same way."""
     return Entry(f"{entry.name}, {OF_YARDSTICK}", entry.more[OF_YARDSTICK], "times", Target(round(target.value / TRACE_US, 2)))

@@ -1,8 +1,8 @@
-"""The CPU of a whole handler for a task that does nothing, the AWS client included, beside peers that use the same client.
+"""The CPU of a whole handler for a task that does nothing, the AWS client included, compared with peers that use the same client.
 
 `framework.py` leaves the client out, and it is 93 to 97 % of the CPU that a function is billed for. Here every contender calls botocore's
-client and is answered where the request would leave the process (`answers.py`), so this is what an invocation costs but for the network,
-Lambda's own runtime and the body. Two figures have no client: they show how much of the whole is the client.
+client and is answered at the point where the request would leave the process (`answers.py`), so this is the CPU of an invocation without
+the network, Lambda's own runtime and the body. Two figures exclude the client: they show its share of the whole.
 """
 
 from __future__ import annotations

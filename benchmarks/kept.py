@@ -4,8 +4,8 @@
     python -m benchmarks.kept proof=build/prove/summary.json
 
 A file of results lists the figures that documents use, and nothing else. This command replaces their values, the date, and the commit; to
-add a figure, write its name with the value null first. The name of a figure is the name of its entry in the report, with `: more` for what
-the entry says beside its value; in any other JSON it is the path to the number, with dots.
+add a figure, write its name with the value null first. The name of a figure is the name of its entry in the report, with `: more` for a
+further value of the entry; in any other JSON it is the path to the number, with dots.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def refreshed(kept: Mapping[str, Any], report: Mapping[str, Any], date: str, com
     measured = figures(report)
     if missing := sorted(set(kept["figures"]) - set(measured)):
         raise ValueError(
-            f"the report has no figure {', '.join(map(repr, missing))}: measure it, or take it out of the results and the pages"
+            f"the report has no figure {', '.join(map(repr, missing))}: measure it, or remove it from the results and the pages"
         )
     found = {name: {"value": measured[name][0], "unit": measured[name][1]} for name in kept["figures"]}
     return {**kept, "date": date, "commit": commit, "figures": found}
@@ -59,14 +59,14 @@ def keep(name: str, report: Path, directory: Path = RESULTS) -> None:
 
 
 def write(path: Path, kept: Mapping[str, Any]) -> None:
-    """Write results, one figure a line."""
+    """Write results, one figure on each line."""
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(figure)}" for name, figure in kept["figures"].items())
     head = "".join(f" {json.dumps(name)}: {json.dumps(value)},\n" for name, value in kept.items() if name != "figures")
     path.write_text(f'{{\n{head} "figures": {{\n{lines}\n }}\n}}\n', encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Refresh the results that are named; without names say what there is."""
+    """Refresh the named results; without names, print the existing ones."""
     asked = sys.argv[1:] if arguments is None else arguments
     names = sorted(path.stem for path in RESULTS.glob("*.json"))
     if not asked or any(one.partition("=")[0] not in names for one in asked):

@@ -1,4 +1,4 @@
-"""Tasks a CPU-second over one SQLite file, and how many transactions a task takes: the one moves with the machine, the other does not."""
+"""Tasks a CPU-second over one SQLite file, which vary with the machine, and transactions for each task, which do not."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from benchmarks.contest import Sample, contest
 from benchmarks.report import Entry, Section, Target
 from benchmarks.tasks import add, app
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.host import one_file
+from sedano.model.history.run_rows import Host
 from sedano.sqlite.store import Store
 
 TASKS = 5_000
 ROUNDS = 3
 COUNTED = 100
 MOST_TRANSACTIONS = 1.45
-"""Of ten tasks: to receive, claim, tell and delete takes one each, and each outcome is recorded as soon as its body ended."""
+"""For ten tasks: receiving, claiming, the history and deleting take one each, and each outcome is recorded when its body has ended."""
 OURS = {
     "sedano: claimed": ("work", Target(2_000, "least")),
     "sedano: claimed, without lanes": ("work-no-lanes", Target(2_000, "least")),
@@ -32,7 +32,7 @@ OURS = {
 }
 HOW = (
     "tasks that do nothing, per second of CPU (user and system, all threads) of the process that works or publishes: received in batches\n"
-    "  of ten, claimed, run, recorded with a result, told to the history, deleted; real time, the write-ahead log as it is shipped"
+    "  of ten, claimed, run, recorded with a result, written to the history, deleted; real time, the write-ahead log as it is shipped"
 )
 
 
@@ -47,7 +47,7 @@ def section(progress: Callable[[], None]) -> Section:
 
 
 def transactions() -> int:
-    """Return how many transactions that write a worker without lanes makes to work off `COUNTED` tasks in batches of ten."""
+    """Return how many transactions that write a worker without lanes makes for `COUNTED` tasks in batches of ten."""
     with tempfile.TemporaryDirectory(prefix="sedano-bench-") as folder:
         ports: Any = one_file.ports(Path(folder) / "bench.db")
         app.attach(ports)
@@ -57,7 +57,7 @@ def transactions() -> int:
         with app.batch():
             for _ in range(COUNTED):
                 add.delay(1, 2)
-        store: Store = ports.queues._store  # noqa: SLF001 - what is counted is its connection's
+        store: Store = ports.queues._store  # noqa: SLF001 - the transactions of its connection are counted
         statements: Counter[str] = Counter()
         with store.changing() as database:
             database.set_trace_callback(lambda statement: statements.update([statement]))

@@ -1,4 +1,4 @@
-"""Publishing: sedano against what one writes by hand, to the same queue on loopback."""
+"""Publishing: sedano compared with code written by hand, to the same queue on loopback."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOW = "tasks a second of wall time, one thread; SQS is a counting endpoint on lo
 
 
 def deployed(url: str) -> dict[str, str]:
-    """Return the environment of a deployment whose endpoint is *url*: sedano's settings, and credentials for nothing."""
+    """Return the environment of a deployment whose endpoint is *url*: sedano's settings, and credentials without rights."""
     queues = {"events": "EVENTS", "records": "RECORDS", "parked": "PARKED"}
     return {
         **os.environ,
@@ -45,7 +45,7 @@ def deployed(url: str) -> dict[str, str]:
 
 @contextmanager
 def endpoint(*options: str) -> Iterator[str]:
-    """Run the endpoint with *options* for the length of the block and give its address."""
+    """Run the endpoint with *options* during the block and yield its address."""
     process = subprocess.Popen([sys.executable, "-m", "benchmarks.endpoint", *options], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         if process.stdout is None:

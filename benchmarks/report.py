@@ -1,4 +1,4 @@
-"""What was measured, as JSON and as a table. A number that misses its target is told like any other."""
+"""The results as JSON and as a table. A number that misses its target is listed like the others."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the design is held to: at *most* or at *least* this *value*."""
+    """A target of the design: at *most* or at *least* this *value*."""
 
     value: float
     kind: Literal["most", "least"] = "most"
 
     def met(self, value: float) -> bool:
-        """Tell whether *value* keeps it."""
+        """Return whether *value* meets it."""
         return value <= self.value if self.kind == "most" else value >= self.value
 
     def __str__(self) -> str:
-        """Show it."""
+        """Return it as text."""
         return f"{'≤' if self.kind == 'most' else '≥'} {_shown(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One number: what it is, its *unit*, what it should be (None: it is only told), and *more* that explains it."""
+    """One number: its name, its *unit*, its target (None: it is only listed), and *more* values that explain it."""
 
     name: str
     value: float
@@ -39,7 +39,7 @@ class Entry:
 
     @property
     def verdict(self) -> str:
-        """Met, missed, or nothing to meet."""
+        """Met, missed, or empty without a target."""
         return "" if self.target is None else "met" if self.target.met(self.value) else "MISSED"
 
 
@@ -61,7 +61,7 @@ def write(path: Path, sections: Sequence[Section], seconds: float) -> None:
 
 
 def table(sections: Sequence[Section]) -> str:
-    """Return everything for people."""
+    """Return everything as a table."""
     lines = []
     for section in sections:
         lines += ["", section.title, f"  {section.how}"]

@@ -18,24 +18,24 @@ from sedano.host.supervised import READY, VARIABLE
 ROOT = Path(__file__).resolve().parent.parent
 APP = "benchmarks.restart_tasks:app"
 ENDS_S = 60.0
-"""How long a process may take to end: this machine may be busy."""
+"""The seconds that a process may take to end: this machine may be busy."""
 LINES = 15
 
 
 class Member(NamedTuple):
-    """One process, and the pipe on which it reports that it receives."""
+    """One process, and the pipe on which it reports that it receives messages."""
 
     process: subprocess.Popen[bytes]
     news: int
 
     def ready(self) -> None:
-        """Wait until it receives; return also when it has ended before."""
+        """Wait until it receives messages or has ended."""
         while (found := os.read(self.news, 64)) and READY.encode() not in found:
             pass
 
 
 class RestartFleet:
-    """So many processes in their places, each with the same *options*; they log to a file in *folder*."""
+    """Several processes with the same *options*, each with a number (place); they log to a file in *folder*."""
 
     def __init__(self, folder: Path, file: Path, processes: int, options: Sequence[str]) -> None:
         """Start nothing yet."""
@@ -56,7 +56,7 @@ class RestartFleet:
             os.close(one.news)
 
     def restart(self, place: int) -> Restart:
-        """Ask the process in *place* to end, wait for that, and start another one; return when it receives."""
+        """Ask the process in *place* to end, wait for its end, and start another one; return when that one receives messages."""
         old = self._members[place].process
         began = time.time()
         old.terminate()
@@ -81,7 +81,7 @@ class RestartFleet:
         for one in stopped:
             one.send_signal(signal.SIGSTOP)
         at_work = sum(holds(one.pid) for one in stopped)
-        while (left := until - time.monotonic()) > 0:  # the pause is what is measured
+        while (left := until - time.monotonic()) > 0:  # the length of the pause matters
             time.sleep(left)
         for one in stopped:
             one.send_signal(signal.SIGCONT)

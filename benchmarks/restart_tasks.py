@@ -7,13 +7,18 @@ import asyncio
 from sedano import Sedano
 
 LONG_S = 3.0
-"""How long half of the bodies take: longer than the drain of their processes."""
+"""The seconds that half of the bodies take: longer than the drain of their processes."""
 
-app = Sedano("restarts")
+QUEUES = ("default", "mail", "reports", "images")
+"""Several queues: each has a receiver of its own, and several that are answered together bring more than a process has lanes for."""
+
+app = Sedano("restarts", queues=QUEUES)
 
 
-@app.task(name="rest")
 async def rest(seconds: float) -> float:
     """Wait, as for a network."""
     await asyncio.sleep(seconds)
     return seconds
+
+
+rests = [app.task(name=f"rest-{queue}", queue=queue)(rest) for queue in QUEUES]

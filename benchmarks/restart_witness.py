@@ -1,7 +1,7 @@
-"""What happened to the tasks and messages of a file, seen by triggers in the file itself: sedano neither writes nor reads them.
+"""The ends of tasks and the returns of messages in a file, recorded by triggers in the file itself, which sedano does not use.
 
-`ends` has a row for each write that made a task end, or changed how it ended; `backs` one for each message that was made visible before its
-time, which is how a process gives it back; `steals` one for each claim that went to another holder.
+`ends` has a row for each write that made a task end, or changed how it ended; `backs` one for each message that a process returned by
+making it visible before its time; `steals` one for each claim that passed to another holder.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ CREATE TRIGGER steal AFTER UPDATE ON task WHEN OLD.state = 'RUNNING' AND NEW.sta
     BEGIN INSERT INTO steals VALUES (NEW.id); END;
 """  # noqa: S608 - our own words
 BUSY_S = 30.0
-"""How long a look waits for the file: a stopped process may hold its lock."""
+"""The seconds that a read waits for the file: a stopped process may hold its lock."""
 
 
 class Restart(NamedTuple):
-    """One restart: when the process was asked to end, and when it had ended (epoch s)."""
+    """One restart: the moments at which the process was asked to end and had ended (epoch s)."""
 
     began: float
     ended: float
 
 
 class Witness:
-    """The triggers in one file, and what they noted."""
+    """The triggers in one file, and their records."""
 
     def __init__(self, file: Path) -> None:
         """Put the triggers into *file*, which has its tables."""
@@ -59,11 +59,11 @@ class Witness:
         return self._number("SELECT count(DISTINCT id) FROM ends")
 
     def ends(self) -> list[str]:
-        """Return the id of each end, in order: an id that is there twice had two effects."""
+        """Return the id of each end, in order: an id that is listed twice had two effects."""
         return [str(row[0]) for row in self._database.execute("SELECT id FROM ends")]
 
     def left(self, queue: str) -> int:
-        """Return how many messages are in *queue*, hidden ones too, and among the dead letters."""
+        """Return how many messages are in *queue*, including hidden ones, and among its dead letters."""
         waiting = self._number("SELECT count(*) FROM message WHERE queue = ?", queue)
         return waiting + self._number("SELECT count(*) FROM dead_letter WHERE queue = ?", queue)
 
@@ -72,11 +72,11 @@ class Witness:
         return self._number("SELECT count(*) FROM task WHERE state = 'RUNNING' AND owner LIKE ?", f"%.{pid}.%") > 0
 
     def taken_over(self) -> int:
-        """Return how many claims went from one holder to another."""
+        """Return how many claims passed from one holder to another."""
         return self._number("SELECT count(*) FROM steals")
 
     def given_back(self, began: float, ended: float) -> list[float]:
-        """Return from which moments on the messages that went back between the two moments could be received (epoch s)."""
+        """Return the moments (epoch s) from which the messages that were returned between the two moments could be received."""
         found = self._database.execute("SELECT visible FROM backs WHERE visible BETWEEN ? AND ? ORDER BY visible", (began, ended))
         return [float(row[0]) for row in found]
 
@@ -88,7 +88,7 @@ class Witness:
 def outcome(tasks: Collection[str], ends: Iterable[str], left: int) -> tuple[int, int]:
     """Return how many of the *tasks* were lost, and how many *ends* were second ones or of a task that was never published.
 
-    A message that is *left* when all should be over counts as lost, if its task does.
+    A message that is *left* at the end counts as lost, if its task does.
     """
     counted = Counter(ends)
     lost = sum(not counted[task] for task in tasks)
@@ -97,9 +97,9 @@ def outcome(tasks: Collection[str], ends: Iterable[str], left: int) -> tuple[int
 
 
 def late(moment: float, restart: Restart, cut: float) -> float:
-    """Return by how many seconds a message that could be received from *moment* on went back later than it could.
+    """Return how many seconds too late a message was returned that could be received from *moment* on.
 
-    A message whose body had not begun could go back when the end was asked for; that of a body that was cancelled, *cut* seconds later.
+    A message whose body had not begun can be returned at the request to end; that of a cancelled body *cut* seconds later.
     """
     after = moment - restart.began
     return after - cut if was_cut(moment, restart, cut) else after

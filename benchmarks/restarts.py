@@ -1,10 +1,11 @@
-"""`sedano worker` under load is restarted, killed, and stopped for longer than its messages are hidden.
+"""`sedano worker` under load: restarts, kills, and stops that last longer than the visibility of its messages.
 
     python -m benchmarks.restarts          # small, as in `make bench`
-    python -m benchmarks.restarts --full   # 20 restarts under 10 000 tasks, 50 kills, 30 stops: some ten minutes
+    python -m benchmarks.restarts --full   # 20 restarts under 10 000 tasks, 50 kills, 30 stops: about ten minutes
 
-Real processes serve one SQLite file. Two triggers in that file are the witness (`restart_witness.py`): sedano does not know of them. Each
-disturbance comes when the next part of the tasks has ended, so all of them fall on processes at work, however fast the machine is.
+Real processes serve four queues in one SQLite file, so at a restart some messages may wait for a lane, and are returned. Triggers in that
+file are the witness (`restart_witness.py`), independent of sedano. Each disturbance happens when the next part of the tasks has ended, so
+all of them hit processes at work, however fast the machine is.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import NamedTuple
 from benchmarks import report, restart_tasks
 from benchmarks.report import Entry, Section, Target
 from benchmarks.restart_fleet import RestartFleet
-from benchmarks.restart_tasks import LONG_S
+from benchmarks.restart_tasks import LONG_S, QUEUES
 from benchmarks.restart_witness import Witness, late, outcome, was_cut
 from sedano.host import one_file
 from sedano.host.worker_process import CUT_S
@@ -31,25 +32,26 @@ from sedano.ports import command_queue
 
 BUILD = Path(__file__).resolve().parent.parent / "build" / "bench"
 DRAIN_S, VISIBILITY_S = 2.0, 6
-"""Half of the tasks take `restart_tasks.LONG_S`, which is longer than the drain."""
+"""Half of the tasks take `Load.long`, which is longer than the drain."""
 BEYOND_S = 1.0
-"""How much longer than its messages are hidden a process stays stopped."""
+"""The seconds that a process stays stopped after its messages have become visible."""
 CUT_AFTER_S = DRAIN_S - CUT_S
-"""How long after the signal async bodies that still run are cancelled."""
+"""The seconds after the signal when async bodies that still run are cancelled."""
 LOOK_S, MOST_S = 0.05, 300.0
-"""How often the file is looked at; after how long without a further end a run has failed."""
+"""The seconds between two reads of the file, and the seconds without an end of a task after which a run has failed."""
 LATE_S, EXIT_S = 0.5, 1.0
-"""The promises: how late a message that goes back is visible, and how long after its drain a process has ended."""
+"""The promises: how late a returned message becomes visible, and how long after its drain a process has ended."""
 TOGETHER = 500
 
 
 class Load(NamedTuple):
-    """How much is done: so many *tasks* and disturbances of one kind, under *processes* with so many *lanes* each."""
+    """The number of *tasks*, of disturbances of one kind, of *processes*, of *lanes* in each, and the seconds of a *long* body."""
 
     tasks: int
     disturbances: int
     processes: int = 3
     lanes: int = 40
+    long: float = LONG_S
 
 
 class Size(NamedTuple):
@@ -60,16 +62,17 @@ class Size(NamedTuple):
     stops: Load
 
 
-SMALL = Size(Load(400, 3, 2), Load(200, 3, 2), Load(200, 2, 2))
+SMALL = Size(Load(1_000, 8, 2), Load(200, 3, 2), Load(200, 2, 2))
 FULL = Size(Load(10_000, 20), Load(4_000, 50), Load(8_000, 30, 4))
 HOW = (
-    "processes of `sedano worker` over one SQLite file; half of the tasks take longer than the drain. Triggers in the file note each end\n"
-    "  of a task, and when each message that went back was visible; a stopped process goes on after its tasks were hidden for long enough"
+    "processes of `sedano worker` over four queues in one SQLite file; half of the tasks take longer than the drain. Triggers in the file\n"
+    "  note each end of a task, and when each returned message became visible; a stopped process continues after its messages have become\n"
+    "  visible"
 )
 
 
 class Run(NamedTuple):
-    """One part under way: the fleet, the witness, and how many tasks there are."""
+    """One running part: the fleet, the witness, and the number of tasks."""
 
     fleet: RestartFleet
     witness: Witness
@@ -82,7 +85,7 @@ def section(size: Size = SMALL) -> Section:
 
 
 def restarted(load: Load) -> list[Entry]:
-    """Restart one process after the other under load, each as soon as the one before it receives again."""
+    """Restart one process after the other under load, each as soon as the one before it receives messages again."""
     with running(load) as (run, tasks):
         restarts = [one for number in disturbances(run, load) for one in [run.fleet.restart(number % load.processes)]]
         found = finished(run, tasks)
@@ -97,7 +100,7 @@ def restarted(load: Load) -> list[Entry]:
 
 
 def _lateness(what: str, delays: Sequence[float]) -> list[Entry]:
-    """Return how many messages went back, and how long after they could."""
+    """Return how many messages were returned, and how late."""
     more = {"median": statistics.median(delays)} if delays else {}
     return [
         Entry(f"{what}: given back", len(delays), ""),
@@ -114,7 +117,7 @@ def killed(load: Load) -> list[Entry]:
 
 
 def stopped(load: Load) -> list[Entry]:
-    """Stop processes (SIGSTOP), two at a time where there are more than two, for longer than their messages are hidden."""
+    """Stop processes (SIGSTOP), two at a time if there are more than two, for longer than the visibility of their messages."""
     at_once = 2 if load.processes > 2 else 1
     with running(load) as (run, tasks):
         at_work = 0
@@ -127,17 +130,17 @@ def stopped(load: Load) -> list[Entry]:
 
 
 def entries(name: str, found: tuple[int, int]) -> list[Entry]:
-    """Return the two figures that each part has: tasks lost, and effects beyond the first."""
+    """Return the two figures of each part: lost tasks, and effects beyond the first."""
     lost, second = found
     return [Entry(f"{name}: lost", lost, "", Target(0)), Entry(f"{name}: second effects", second, "", Target(0))]
 
 
 @contextlib.contextmanager
 def running(load: Load) -> Iterator[tuple[Run, set[str]]]:
-    """Give a fleet over a new file, with the tasks of *load* published, and the ids of these."""
+    """Yield a fleet over a new file with the published tasks of *load*, and the ids of these."""
     with tempfile.TemporaryDirectory(prefix="sedano-bench-") as folder:
         file = Path(folder) / "own" / "restarts.db"
-        tasks = published(file, load.tasks)
+        tasks = published(file, load.tasks, load.long)
         with Witness(file) as witness, RestartFleet(Path(folder), file, load.processes, options(load)) as fleet:
             yield Run(fleet, witness, load.tasks), tasks
 
@@ -147,22 +150,23 @@ def options(load: Load) -> tuple[str, ...]:
     return ("-c", str(load.lanes), "--drain", f"{DRAIN_S:g}", "--visibility", str(VISIBILITY_S))
 
 
-def published(file: Path, tasks: int) -> set[str]:
-    """Publish so many tasks, every second one of them longer than the drain; return their ids."""
+def published(file: Path, tasks: int, long: float = LONG_S) -> set[str]:
+    """Publish *tasks* tasks, of which every second takes *long* seconds; return their ids."""
     app = restart_tasks.app
-    app.attach(one_file.ports(file))
+    app.attach(one_file.ports(file, QUEUES))
     found = set()
     for start in range(0, tasks, TOGETHER):
         with app.batch():
             for number in range(start, min(start + TOGETHER, tasks)):
-                found.add(restart_tasks.rest.delay(LONG_S if number % 2 else 0.0).id)
+                rest = restart_tasks.rests[number // 2 % len(QUEUES)]
+                found.add(rest.delay(long if number % 2 else 0.0).id)
     app.close()
     app.attach(None)
     return found
 
 
 def disturbances(run: Run, load: Load) -> Iterator[int]:
-    """Yield the number of each disturbance when its part of the tasks has ended."""
+    """Yield the number of each disturbance once its part of the tasks has ended."""
     for number in range(load.disturbances):
         part = (number + 1) * run.tasks // (load.disturbances + 2)
         wait(partial(_have_ended, run, part), run)
@@ -174,18 +178,23 @@ def _have_ended(run: Run, tasks: int) -> bool:
 
 
 def finished(run: Run, tasks: set[str]) -> tuple[int, int]:
-    """Wait until all has ended and no message is left; return how many tasks were lost, and how many effects were second ones."""
+    """Wait until all tasks have ended and no message is left; return the number of lost tasks and of second effects."""
     with contextlib.suppress(TimeoutError):
-        wait(lambda: run.witness.ended() >= run.tasks and not run.witness.left(command_queue("default")), run)
+        wait(lambda: run.witness.ended() >= run.tasks and not _left(run), run)
     run.fleet.end()
-    return outcome(tasks, run.witness.ends(), run.witness.left(command_queue("default")))
+    return outcome(tasks, run.witness.ends(), _left(run))
+
+
+def _left(run: Run) -> int:
+    """Return how many messages are left in all queues."""
+    return sum(run.witness.left(command_queue(queue)) for queue in QUEUES)
 
 
 def wait(reached: Callable[[], bool], run: Run) -> None:
-    """Wait until *reached* holds.
+    """Wait until *reached* returns True.
 
     Raises:
-        TimeoutError: nothing ended for `MOST_S`.
+        TimeoutError: no task ended for `MOST_S`.
     """
     known, until = -1, 0.0
     while not reached():
@@ -199,7 +208,7 @@ def wait(reached: Callable[[], bool], run: Run) -> None:
 def main(given: Sequence[str] | None = None) -> None:
     """Measure, print and write build/bench/restarts.json."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.restarts", description="Restart workers under load.")
-    parser.add_argument("--full", action="store_true", help="at the size of the promises: some ten minutes")
+    parser.add_argument("--full", action="store_true", help="at the promised size: about ten minutes")
     began = time.monotonic()
     found = section(FULL if parser.parse_args(given).full else SMALL)
     report.write(BUILD / "restarts.json", [found], time.monotonic() - began)

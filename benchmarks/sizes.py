@@ -1,4 +1,4 @@
-"""Bytes: a message as it lies in the queue, and the Lambda layer without Powertools."""
+"""Bytes: a message in the queue, and the Lambda layer without Powertools."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def message() -> str:
 
 
 def layer() -> int:
-    """Return the bytes of the library unpacked, as a function reads it."""
+    """Return the bytes of the unpacked library, as a function reads it."""
     return sum(path.stat().st_size for path in sources(LAYER))
 
 
 def zipped() -> int:
-    """Return the bytes of the same, as it is uploaded."""
+    """Return the bytes of the library, as it is uploaded."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sources(LAYER):

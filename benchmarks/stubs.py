@@ -1,7 +1,7 @@
-"""Ports that answer at once: what is left when a worker runs over them is the framework's own cost.
+"""Ports that answer at once: the cost of a worker over them is the framework's own.
 
-The queue takes everything, the ledger grants every claim and accepts every outcome with one and the same answer, nothing is counted or
-logged. Time and randomness are the deployed ones, because a claim draws a nonce in production, too.
+The queue accepts everything, the ledger grants every claim and accepts every outcome with the same answer, and nothing is counted or
+logged. Time and randomness are those of a deployment, because a claim draws a nonce in production too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ACCEPTED = Recorded(True)
 
 
 class GrantingLedger(memory.MemoryLedger):
-    """Grants every claim and accepts every outcome, and remembers none."""
+    """Grants every claim and accepts every outcome, and stores none."""
 
     def claim(self, claims: Sequence[Claim]) -> list[ClaimAnswer]:
         """Grant all."""
@@ -41,12 +41,12 @@ class GrantingLedger(memory.MemoryLedger):
 
 
 class SwallowingQueues:
-    """Takes every message and delivers none."""
+    """Accepts every message and delivers none."""
 
     bounds = SQS
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
-        """Take all."""
+        """Accept all."""
         return [None] * len(messages)
 
     def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Any]:
@@ -61,10 +61,10 @@ class SwallowingQueues:
 
 
 class SilentTelemetry:
-    """Counts nothing and says nothing."""
+    """Counts nothing and logs nothing."""
 
     def log(self, level: str, message: str, /, **fields: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
         """Count nothing."""
@@ -78,7 +78,7 @@ class SilentTelemetry:
 
 
 def adapter_ports() -> Ports:
-    """Return ports whose ledger is the DynamoDB adapter over a client that answers at once: the height at which Powertools is stubbed."""
+    """Return ports whose ledger is the DynamoDB adapter over a client that answers at once: the level at which Powertools is stubbed."""
     return replace(instant_ports(), ledger=DynamoLedger(AnsweringClient(), "bench", now=time.time))
 
 

@@ -1,4 +1,4 @@
-"""The tasks that are measured: they do nothing, so that what is measured is everything around them."""
+"""The measured tasks: they do nothing, so that only the code around them is measured."""
 
 from __future__ import annotations
 

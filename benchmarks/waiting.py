@@ -9,7 +9,7 @@ from benchmarks.stubs import instant_ports
 from benchmarks.tasks import waiting
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
 from sedano.ports import Delivery
@@ -28,7 +28,7 @@ def seconds() -> float:
     batch = [Delivery("commands:default", f"m-{n}", f"r-{n}", composer.compose(d).outgoing.body) for n, d in enumerate(drafts)]
     began = time.perf_counter()
     if worker.work(batch, ports.clock.now() + 900):
-        raise AssertionError("a message was given back")
+        raise AssertionError("a message was returned to the queue")
     return time.perf_counter() - began
 
 

@@ -1,14 +1,14 @@
-"""The whole history of a cluster as tables, in any order, exactly once: the entry script, for a laptop, Glue and EMR alike.
+"""The entry script for a laptop, Glue and EMR: the whole history of a cluster as tables, each event once, in any order of arrival.
 
-    python -m sedano history build   --source events/ --target build/history     take in what is new, as one more part
+    python -m sedano history build   --source events/ --target build/history     add the new files, as one more part
     python -m sedano history compact --target build/history                      merge all parts, write the tables, drop unused files
     python -m sedano history update  --source events/ --target build/history     both, as a schedule does
     python -m sedano history report  --target build/history --out report.html    one page to read, no network needed
     python -m sedano history query   "SELECT state, count(*) FROM tasks GROUP BY state" --target build/history
 
-Source and target are folders of this machine or `s3://bucket/prefix`; the source holds the recorder's files or what `celery events` wrote
-as JSON lines. Two runs never harm one another: one works, the other gets an error that says so; a run that lost its lease is refused at its
-commit.
+Source and target are folders of this machine or `s3://bucket/prefix`; the source has the recorder's files, or the output of `celery events`
+as JSON lines. Two runs do not harm one another: one works, the other gets an error that says so. The commit of a run that lost its lease is
+refused.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from sedano.history import CONTROL_TABLE, LEASE_MS, History, Snapshot, editing, 
 #: A source with fewer files is a short job.
 SMALL_FILES = 2_000
 KEEP_DAYS = 7.0
-#: The exit code of a report that is written and exceeds a threshold.
+#: The exit code if a report is written and exceeds a threshold.
 EXCEEDED = 6
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -58,16 +58,16 @@ UNJUDGED: Final = Standard()
 
 
 class Seen(NamedTuple):
-    """The results of the look before Spark starts: the files that *landed* at the source, and the *standard* of a report."""
+    """The results of the checks before Spark starts: the files that *landed* at the source, and the *standard* of a report."""
 
     landed: Landed
     standard: Standard
 
 
 def build(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Answer:
-    """Take in the landed files that the history does not hold yet; with ``--rebuild`` all of them, in place of its parts.
+    """Add the landed files that are not yet in the history; with ``--rebuild``, read all of them and replace its parts.
 
-    *listed*: what lies at the source, where that is known; what lands after it was listed is for the next run.
+    *listed*: the files at the source, if they are known; files that land later are for the next run.
     """
     with editing(history) as edition:
         landed = on_day(landed_at(options.source) if listed is None else listed, options.day)
@@ -81,7 +81,7 @@ def build(spark: SparkSession, history: History, options: argparse.Namespace, li
         answer: Answer = {"quarantined": quarantined, **{name: value for name, value in rare.items() if value}}
         if left and options.rebuild:
             first, why = next(iter(left.items()))
-            raise ConfigurationError(f"rebuild: {len(left)} files are broken, such as {first} ({why}); put whole copies in their place")
+            raise ConfigurationError(f"rebuild: {len(left)} files are broken, such as {first} ({why}); replace them by complete copies")
         if left.keys() == new.keys():
             return {"version": edition.seen.version, "new_files": 0, **answer}
         made = history.extend(edition, {name: mark for name, mark in new.items() if name not in left}, alone=options.rebuild)
@@ -94,7 +94,7 @@ def on_day(landed: Landed, day: str | None) -> dict[str, str]:
 
 
 def compact(spark: SparkSession, history: History, options: argparse.Namespace) -> Answer:
-    """Merge all parts into a base with its tables, then delete what no snapshot of the last ``--keep-days`` names."""
+    """Merge all parts into a base with its tables, then delete the files that no snapshot of the last ``--keep-days`` names."""
     must_hold_something(history)
     with editing(history) as edition:
         if edition.seen.pending or not edition.seen.base:
@@ -106,7 +106,7 @@ def compact(spark: SparkSession, history: History, options: argparse.Namespace) 
 
 
 def update(spark: SparkSession, history: History, options: argparse.Namespace, listed: Landed | None = None) -> Answer:
-    """Build, then compact: what a schedule runs, also before anything has landed."""
+    """Build, then compact, as a schedule does; also before any file has landed."""
     built = build(spark, history, options, listed)
     return {**built, **compact(spark, history, options)} if history.current().parts else built
 
@@ -126,7 +126,7 @@ def asked_standard(options: argparse.Namespace) -> Standard:
     """Return the thresholds and the older report that the *options* name.
 
     Raises:
-        OptionError: a threshold is not a comparison; or the older report cannot be read, or carries no figures.
+        OptionError: a threshold is not a comparison; or the older report cannot be read, or has no figures.
     """
     thresholds = [threshold(text) for text in options.fail_on]
     if options.diff is None:
@@ -141,7 +141,7 @@ def query(spark: SparkSession, history: History, options: argparse.Namespace) ->
     """Answer a SELECT over the tables.
 
     Raises:
-        OptionError: it cannot be answered.
+        OptionError: the statement cannot be answered.
     """
     named = [name for name in rows.SCHEMAS if re.search(rf"\b{name}\b", options.sql, re.IGNORECASE)]
     for name, table in tables(spark, history, named).items():
@@ -156,7 +156,7 @@ def query(spark: SparkSession, history: History, options: argparse.Namespace) ->
 
 
 def tables(spark: SparkSession, history: History, names: Iterable[str] = rows.SCHEMAS) -> dict[str, DataFrame]:
-    """Return the tables *names* of the snapshot that is current now; it stays what it is while others commit."""
+    """Return the tables *names* of the snapshot that is current now; it does not change while other runs commit."""
     snapshot = must_hold_something(history)
     return rows.read(spark, places(history, snapshot), names)
 
@@ -165,7 +165,7 @@ def must_hold_something(history: History) -> Snapshot:
     """Return the snapshot that is current now.
 
     Raises:
-        ConfigurationError: it is empty.
+        ConfigurationError: the history is empty.
     """
     snapshot = history.current()
     if not snapshot.parts:
@@ -174,7 +174,7 @@ def must_hold_something(history: History) -> Snapshot:
 
 
 def places(history: History, snapshot: Snapshot) -> rows.Places:
-    """Return where the rows of *snapshot* lie."""
+    """Return the addresses of the rows of *snapshot*."""
     at = history.archive.place
     pending = [at(part.prefix) for part in snapshot.pending]
     return rows.Places([at(part.prefix) for part in snapshot.parts], at(snapshot.base) if snapshot.base else None, pending)
@@ -190,7 +190,7 @@ VERBS: dict[str, Callable[[SparkSession, History, argparse.Namespace, Seen], Ans
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
-    """Read the options; the ones that only Glue knows (``--JOB_NAME`` and the like) are passed over."""
+    """Read the options; options that only Glue uses (``--JOB_NAME`` and the like) are ignored."""
     parser = argparse.ArgumentParser(
         prog="history", usage=USAGE, description=__doc__, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -200,7 +200,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--control-table", help="s3: the table that holds the lease (default: SEDANO_CONTROL_TABLE)")
     parser.add_argument("--source", help="build: the landed *.jsonl and *.jsonl.gz files, a folder or s3://bucket/prefix or one file")
     parser.add_argument("--day", help="build: only the files of this day (YYYY-MM-DD), as the recorder files them: a backfill")
-    parser.add_argument("--rebuild", action="store_true", help="build: read every landed file anew, in place of what was taken in")
+    parser.add_argument("--rebuild", action="store_true", help="build: read every landed file again, and replace the existing parts")
     parser.add_argument("--keep-days", type=days, default=KEEP_DAYS, help="compact: how long readers keep older snapshots (%(default)g)")
     parser.add_argument("--out", default="report.html", help="report: the file to write (default %(default)s)")
     parser.add_argument("--root", help="report: the canvas whose critical path is drawn (default: the longest)")
@@ -234,7 +234,7 @@ def shown(answer: Answer, as_json: bool) -> str:
         return json.dumps(answer)
     if as_json:
         if len(set(answer["columns"])) < len(answer["columns"]):
-            raise OptionError("two columns have one name, which JSON has no place for; rename one with AS")
+            raise OptionError("two columns have the same name, which JSON does not allow; rename one with AS")
         named = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
         return "\n".join(json.dumps(row, ensure_ascii=False, default=str) for row in named)
     lines = [answer["columns"], *[["" if value is None else str(value) for value in row] for row in answer["rows"]]]
@@ -243,7 +243,7 @@ def shown(answer: Answer, as_json: bool) -> str:
 
 
 def note(options: argparse.Namespace, words: str) -> None:
-    """Say beside the answer what a person should know of it."""
+    """Print a note about the answer on stderr."""
     print(f"history {options.verb}: {words}", file=sys.stderr)
 
 
@@ -251,13 +251,13 @@ def must_be_doable(history: History, options: argparse.Namespace) -> Standard:
     """Check, before Spark starts, everything that needs no Spark; return the standard of a report.
 
     Raises:
-        ConfigurationError, OptionError: it cannot be done; the message says what to do.
+        ConfigurationError, OptionError: the verb cannot run; the message says what to do.
     """
     out = Path(options.out)
     if options.verb == "query":
         must_be_question(options.sql)
     if options.verb == "report" and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise OptionError(f"--out: {out} {'is a folder' if out.is_dir() else 'lies in no folder that is there'}; name a file to write")
+        raise OptionError(f"--out: {out} {'is a folder' if out.is_dir() else 'is not in an existing folder'}; name a file to write")
     standard = asked_standard(options) if options.verb == "report" else UNJUDGED
     if options.verb in {"compact", "report", "query"}:
         must_hold_something(history)
@@ -269,14 +269,14 @@ def look(history: History, options: argparse.Namespace) -> Seen:
     standard = must_be_doable(history, options)
     landed = landed_at(options.source) if options.source else {}
     if options.source and not landed:
-        note(options, f"no *.jsonl and no *.jsonl.gz file lies below {options.source}")
+        note(options, f"no *.jsonl and no *.jsonl.gz file is below {options.source}")
     elif options.day and not on_day(landed, options.day):
-        note(options, f"no landed file lies in a folder dt={options.day}/ below {options.source}")
+        note(options, f"no landed file is in a folder dt={options.day}/ below {options.source}")
     return Seen(landed, standard)
 
 
 def worked(history: History, options: argparse.Namespace) -> Answer:
-    """Do what was asked for, with a session of its own."""
+    """Run the verb, in a session of its own."""
     seen = look(history, options)
     spark = session("sedano history", short=len(seen.landed) < SMALL_FILES and "://" not in options.target)
     try:
@@ -286,7 +286,7 @@ def worked(history: History, options: argparse.Namespace) -> Answer:
 
 
 def done(spark: SparkSession, history: History, options: argparse.Namespace, seen: Seen) -> Answer:
-    """Run the verb over the results of the look, *seen*: the source may be long, and a file may have changed since."""
+    """Run the verb with the results of the checks, *seen*: the source may be long, and a file may have changed since."""
     must_open(spark, options.target, options.source or "")
     return VERBS[options.verb](spark, history, options, seen)
 
@@ -301,7 +301,7 @@ def excuse(error: SedanoError | OSError) -> str:
 
 
 def main(given: Sequence[str]) -> int:
-    """Do what was asked for and say what was done."""
+    """Run the verb, and print its result."""
     options = arguments(given)
     try:
         if options.control_table:

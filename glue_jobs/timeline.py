@@ -18,10 +18,10 @@ SMALL_BYTES = 16 * 2**20
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
-    """Read the options; the ones that only Glue knows (``--JOB_NAME`` and the like) are passed over."""
+    """Read the options; options that only Glue uses (``--JOB_NAME`` and the like) are ignored."""
     parser = argparse.ArgumentParser(prog="glue_jobs.timeline", description=__doc__, allow_abbrev=False)
     parser.add_argument("--source", required=True, help="folder or prefix of *.jsonl.gz files of events, read recursively")
-    parser.add_argument("--target", required=True, help="folder or prefix for the tables; a former run's are replaced")
+    parser.add_argument("--target", required=True, help="folder or prefix for the tables; those of an earlier run are replaced")
     parser.add_argument("--ledger", help='JSON lines {"uuid", "state"}: final states to compare the timelines with')
     options = read(parser, given)
     for option, place in (("--source", options.source), ("--ledger", options.ledger)):
@@ -31,7 +31,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 
 def is_small(source: str) -> bool:
-    """Say whether *source* is a folder or file of this machine that Spark reads in a few seconds."""
+    """Return whether *source* is a folder or file of this machine that Spark reads in a few seconds."""
     place = Path(source)
     files = [path for path in (place, *place.rglob("*")) if path.is_file()]
     return bool(files) and sum(file.stat().st_size for file in files) < SMALL_BYTES

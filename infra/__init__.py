@@ -1,4 +1,4 @@
-"""The deployment of sedano, for the CDK: `SedanoStacks` composes a stage, `StageConfig` says what it is like."""
+"""The deployment of sedano, for the CDK: `SedanoStacks` composes a stage, `StageConfig` has its settings."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from .sedano_stacks import SedanoStacks
 
 
 def main() -> int:
-    """Writes the cloud assembly; a setting that cannot be used ends it with one sentence."""
-    app = cdk.App(context={"@aws-cdk/core:stackResourceLimit": 0})  # `limits` says it in a sentence
+    """Write the cloud assembly; print one sentence and return an exit code if a setting cannot be used."""
+    app = cdk.App(context={"@aws-cdk/core:stackResourceLimit": 0})  # `limits` reports it in a sentence
     nag.check(app)
     try:
         asked = from_context(app.node.get_all_context())
@@ -34,22 +34,22 @@ def main() -> int:
     refused = list(limits.problems(assembly))
     for problem in refused:
         sys.stderr.write(f"sedano: {problem}\n")
-    if not asked.config.local:  # this machine asks no money
-        sys.stderr.write(f"sedano: {asked.config.bears()}.\n")
+    if not asked.config.local:  # a stage on this machine costs nothing
+        sys.stderr.write(f"sedano: {asked.config.capacity_sentence()}.\n")
         tell_the_cost(assembly)
     write_facts(assembly, asked, made.application.declared)
     return 2 if refused else 0
 
 
 def tell_the_cost(assembly: Path) -> None:
-    """Writes what the stage costs beside its templates, and says it in a line."""
+    """Write the cost of the stage beside its templates, and print it in one line."""
     stage = cost.read(assembly)
     (assembly / "cost.md").write_text(cost.page(stage), encoding="utf-8")
     sys.stderr.write(f"sedano: {cost.summary(stage)}: see cost.md beside the templates.\n")
 
 
 def write_facts(assembly: Path, asked: Deployment, declared: Declared) -> None:
-    """Writes beside the templates what a deployment has to know of the stage before it begins."""
+    """Write the facts about the stage that a deployment needs before it begins, beside the templates."""
     stage = None if asked.config.local else cost.read(assembly)
     facts = {
         "stage": asked.config.stage,

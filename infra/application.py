@@ -1,6 +1,6 @@
-"""The deployed application: the place of its modules, its pins, and its declarations. The declarations are found by importing it, in a
-process of its own, with the versions that it pins: infrastructure follows code. A module that does not import ends the synthesis with the
-user's own traceback.
+"""The deployed application: the place of its modules, its pins, and its declarations. The declarations are found by importing it in a
+separate process, with the versions that it pins, so the infrastructure follows the code. If a module cannot be imported, the synthesis ends
+with the user's own traceback.
 """
 
 import math
@@ -12,28 +12,30 @@ from typing import Any
 
 from . import assets, discovery, ignored, native
 from .config import LONGEST_TIMEOUT, StageConfig, require
-from .fleet import FARGATE
+from .fleet import FARGATE, LONGEST_BODY
 from .ignored import Ignored
 from .packages import MODULES, here, is_compiled, library_packages, packages_for
 from .pins import LAMBDA, Platform
 from .places import library
 
-#: How many seconds an invocation needs besides the body of a task: to claim it, to record its outcome and to send what follows.
+#: How many seconds an invocation needs besides the body of a task: to claim it, to record its outcome and to send its follow-ups.
 TIME_TO_RECORD = 5
 _APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}(\.fifo)?")
-_QUEUE_SAYS = "a letter, then letters, digits, - and _, at most 40 in all, with .fifo behind it if it keeps order, in Sedano(queues=…)"
+_QUEUE_SAYS = "a letter, then letters, digits, - and _, at most 40 in all, followed by .fifo if it keeps order, in Sedano(queues=…)"
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The declarations of an application declares: command queues, tasks by name, the subscribers of each event, names of periodic tasks'
-    schedules.
+    """The declarations of an application: command queues, tasks by name, the subscribers of each event, the names of the schedules of
+    periodic tasks.
 
-    *webhooks*: their names, each with whether its sender signs. *streams*: their names, each with the tasks that read it and the operations
-    of a table that each wants, an empty list for all. *files*: those of the code that were imported. *connect*: what brings its ports,
-    where that is not the library's own. *worker*: the settings of its workers, where it names any. *layers*: those of its
-    configuration.
+    *webhooks*: by name, whether its sender signs. *streams*: by name, the tasks that read it, each with the operations of a table that it
+    requests, an empty list for all. *formats*: by the name of a stream that is read from a queue, the format of its messages, where the
+    declaration names one. *files*: the files of the code that were imported. *connect*: the function that makes its ports, if it
+    is not the library's own. *worker*: the settings of its workers, if it has any. *layers*: the layers of its configuration.
+    *budgets*: the queues whose invocations have a budget. *of_batches*: the declarations about the batch of an invocation, as in code.
+    *sinks*: their names.
     """
 
     queues: tuple[str, ...]
@@ -43,13 +45,18 @@ class Declared:
     tended: bool = False
     webhooks: Mapping[str, bool] = field(default_factory=dict)
     streams: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     connect: str = ""
     worker: Mapping[str, float] = field(default_factory=dict)
     layers: tuple[str, ...] = ()
+    budgets: tuple[str, ...] = ()
+    of_batches: tuple[str, ...] = ()
+    sinks: tuple[str, ...] = ()
 
     def longest(self, but: Collection[str] = ()) -> tuple[str, float]:
-        """Return the task with the longest time limit, and its seconds: 0 where no task has one; *but*: those of these queues aside."""
+        """Return the task with the longest time limit, and that limit in seconds (0 if no task has one); tasks of the queues *but* are left
+        out."""
         timed = {name: task for name, task in self.tasks.items() if task["queue"] not in but}
         limits = [(max(task.get("time_limit") or 0, task.get("soft_time_limit") or 0), name) for name, task in timed.items()]
         seconds, name = max(limits, default=(0, ""))
@@ -84,14 +91,14 @@ class Application:
 def application(
     app: str, code: Path, config: StageConfig, requirements: Path | None = None, ignore: tuple[str, ...] = ()
 ) -> Application:
-    """Look at the application *app* (`module:attribute`).
+    """Return the application *app* (`module:attribute`) with its declarations.
 
     Args:
         app: names the application.
         code: the directory that holds its modules, or the package itself.
         config: the stage that it is for.
         requirements: the packages that it pins; by default `requirements.txt` in *code*, if there is one.
-        ignore: lines as in `.sedanoignore`, which has the last word.
+        ignore: lines as in `.sedanoignore`, whose rules take precedence.
 
     Raises:
         ConfigError: a path or a name cannot be used.
@@ -121,16 +128,17 @@ def application(
         for name in given:
             require(name in declared.queues, setting, name, f"one of the queues of {app}: {', '.join(declared.queues)}")
     _require_fleet_time(declared, config)
+    _require_honoured(declared, config)
     _require_connected(app, declared, config)
     return Application(app, code, package, packages, declared, ignore)
 
 
 def _require_deployed(code: Path, declared: Declared, unwanted: Ignored) -> None:
-    """Refuse a module that the application imports and that is left out of what is deployed: each function would fail to begin."""
+    """Refuse a module that the application imports and that is not deployed: each function would fail to start."""
     for file in declared.files:
         path = Path(file)
         line = unwanted.reason(path.relative_to(code).as_posix()) if path.is_relative_to(code) else None
-        expected = f"a module that is deployed, because the application imports it: `!{line}` in {ignored.FILE} takes it in"
+        expected = f"a module that is deployed, because the application imports it: `!{line}` in {ignored.FILE} includes it"
         require(line is None, "code", file, expected)
 
 
@@ -138,23 +146,45 @@ def _require_time(declared: Declared, config: StageConfig) -> None:
     """Refuse a time limit that the functions cannot keep: Lambda would end the invocation before it, again and again."""
     name, longest = declared.longest(but=config.processes_serve)
     needed = math.ceil(longest + TIME_TO_RECORD)
-    wanted = f"a shorter time_limit= of {name}, {longest:g}" if needed > LONGEST_TIMEOUT else f"at least {needed}, for the task {name} has "
+    wanted = f"a shorter time_limit= of {name}, {longest:g}" if needed > LONGEST_TIMEOUT else f"at least {needed}, as the task {name} has "
     wanted += f": Lambda ends an invocation after {LONGEST_TIMEOUT} s" if needed > LONGEST_TIMEOUT else f"a time limit of {longest:g} s"
     within = needed <= (LONGEST_TIMEOUT if config.local else config.timeout)
     require(not longest or within, "timeout", config.timeout, wanted)
 
 
 def _require_fleet_time(declared: Declared, config: StageConfig) -> None:
-    """Refuse a time limit that the processes on Fargate would not keep."""
+    """Refuse a time limit that processes would not keep."""
+    by_lambda = [queue for queue in declared.queues if queue not in config.processes_serve]
+    name, longest = declared.longest(but=by_lambda)
+    expected = f"at most {LONGEST_BODY - TIME_TO_RECORD}, because `sedano worker` takes --timeout={LONGEST_BODY} at most"
+    require(math.ceil(longest + TIME_TO_RECORD) <= LONGEST_BODY, f"time_limit of {name}", longest, expected)
     others = [queue for queue in declared.queues if config.server_of(queue) != FARGATE]
     name, longest = declared.longest(but=others)
     allowed = config.fleet.timeout if config.fleet else 0
     needed = math.ceil(longest + TIME_TO_RECORD)
-    require(not longest or needed <= allowed, "fleet.timeout", allowed, f"at least {needed}, for {name} has a time limit of {longest:g} s")
+    require(not longest or needed <= allowed, "fleet.timeout", allowed, f"at least {needed}, as {name} has a time limit of {longest:g} s")
+
+
+def _require_honoured(declared: Declared, config: StageConfig) -> None:
+    """Refuse what Lambda alone honours where processes serve: a budget of invocations, a worker's own rate, the batch of an invocation."""
+    for queue in declared.budgets:
+        server, instead = config.server_of(queue), f"`sedano scale {queue} N` bounds its bodies on all hosts"
+        more = "fleet has least= and most= tasks" if server == FARGATE else "--concurrency bounds those of a process"
+        expected = f"lambda, or no app.budget({queue!r}, …), which changes Lambda's concurrency alone: {more}, and {instead}"
+        require(queue not in config.processes_serve, f"served_by[{queue}]", server, expected)
+    for name, task in declared.tasks.items():
+        queue = task["queue"]
+        expected = f"lambda, or no per='worker' of {name}: each lane of a process would count alone; a rate without per= is for all workers"
+        kept = queue not in config.processes_serve or not task.get("rate_per_worker")
+        require(kept, f"served_by[{queue}]", config.server_of(queue), expected)
+    by_lambda = any(task["queue"] not in config.processes_serve for task in declared.tasks.values())
+    expected = f"a queue with tasks for Lambda, or no {' and no '.join(declared.of_batches)}: a process takes messages one by one, and "
+    expected += "concurrency= of fleet, or --concurrency of your hosts, says how many bodies it runs at once"
+    require(by_lambda or not declared.of_batches or not declared.tasks, "served_by", dict(config.served_by), expected)
 
 
 def _require_begun(declared: Declared, config: StageConfig) -> None:
-    """Refuse a guard that leaves a worker no time: it would begin nothing, and give each message back until it is a dead letter."""
+    """Refuse a guard that leaves a worker no time: it would begin no task, and return each message until it is a dead letter."""
     guard = declared.worker.get("guard", 0.0)
     needed = math.floor(guard) + 1
     expected = f"at least {needed}, or a shorter guard than {guard:g} s in Sedano(worker=WorkerSettings(guard=…)): a worker begins no task "
@@ -162,13 +192,19 @@ def _require_begun(declared: Declared, config: StageConfig) -> None:
 
 
 def _require_connected(app: str, declared: Declared, config: StageConfig) -> None:
-    """Refuse a stream that has a name but no address, or the reverse; on this machine a table of the stage replaces it."""
+    """Refuse a stream or a sink that has a name but no address, or the reverse; on this machine a table of the stage replaces a stream."""
     known = f"one of the streams of {app}: {', '.join(declared.streams)}" if declared.streams else f"no stream: {app} declares none"
     for name in config.streams:
         require(name in declared.streams, "streams", name, known)
     for name, tasks in declared.streams.items():
         expected = f"{name}= and the ARN of the stream beside it, for {' and '.join(tasks)} of {app}"
         require(config.local or name in config.streams, "streams", ",".join(config.streams), expected)
+    known = f"one of the sinks of {app}: {', '.join(declared.sinks)}" if declared.sinks else f"no sink: {app} declares none"
+    for name in config.sinks:
+        require(name in declared.sinks, "sinks", name, known)
+    for name in declared.sinks:
+        expected = f"{name}= and its place beside it, because {app} declares app.sink({name!r})"
+        require(config.local or name in config.sinks, "sinks", ",".join(config.sinks), expected)
 
 
 def _package(code: Path, app: str) -> str | None:
@@ -183,7 +219,7 @@ def _package(code: Path, app: str) -> str | None:
 
 
 def _require_that_it_runs(code: Path, on: Platform, unwanted: Ignored) -> None:
-    """Refuse compiled code among the modules that does not run where they are deployed, and more than Lambda takes."""
+    """Refuse compiled code among the modules that does not run where they are deployed, and code that is larger than Lambda allows."""
     assets.require_that_it_fits(code, unwanted)
     if on.tags:
         remedy = f"leave it out of {code} and pin the package that it belongs to in requirements.txt"
@@ -215,4 +251,6 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
         queues=tuple(found["queues"]), tasks=found["tasks"], subscriptions=heard, schedules=tuple(found["schedules"]),
         tended=found.get("tended", False), webhooks=found.get("webhooks", {}), streams=streams, files=tuple(found.get("files", ())),
         connect=found.get("connect", ""), worker=found.get("worker", {}), layers=tuple(found.get("layers", ())),
+        formats=found.get("formats", {}), budgets=tuple(found.get("budgets", ())), of_batches=tuple(found.get("of_batches", ())),
+        sinks=tuple(found.get("sinks", ())),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Directories that become Lambda layers: copied into place once, under a name that only their content decides.
+"""Directories that become Lambda layers: copied into place once, under a name that depends only on their content.
 
 The hash of a layer is a hash of what it is made from: the bytes and the relative names of its sources. Times, owners,
 absolute paths and the order in which a file system lists its entries change nothing, so an unchanged tree is never
@@ -19,23 +19,25 @@ from pathlib import Path
 
 from .ignored import Ignored
 
-#: What no layer contains: results of running, of tools and of version control.
+#: The files that no layer contains: results of running, of tools and of version control.
 NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules")
-#: What stands beside modules and is made from them, not part of them.
+#: Files beside modules that are made from them, and are not part of them.
 NOT_CODE_AT_TOP = ("build", "dist", "venv")
-#: What of the library runs on desks, or in processes on hosts, and never in a function.
+#: The parts of the library for developers' machines, or for processes on hosts, that no function runs.
 FOR_DESKS = (
     "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/sqlite",
-    "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py",
+    "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py", "sedano/memory/stream_records.py",
+    "sedano/model/settings.py",
+    *(f"sedano/model/history/{name}.py" for name in ("live_tasks", "spans", "task_costs", "tenant_loads")),
     *(f"sedano/host/{name}.py" for name in (
-        "acknowledging", "engine_process", "health_door", "one_file", "pulses", "service_manager", "stop_signals", "supervised",
-        "waiting_room", "worker_command", "worker_process", "worker_supervisor",
+        "acknowledger", "engine_process", "health_server", "message_buffer", "one_file", "process_memory", "pulses", "record_batches",
+        "scaling", "service_manager", "stop_signals", "supervised", "worker_command", "worker_lane", "worker_process", "worker_supervisor",
     )),
 )  # fmt: skip
-#: What of Powertools is for a web page in a browser, a third of its bytes; no function of ours serves one.
+#: The part of Powertools for a web page in a browser, a third of its bytes; no function of sedano serves one.
 FOR_BROWSERS = tuple(f"aws_lambda_powertools/event_handler/openapi/swagger_ui/swagger-ui{end}" for end in ("-bundle.min.js", ".min.css"))
 LEFT_OUT = (*FOR_DESKS, *FOR_BROWSERS)
-#: What Lambda takes for a function and its layers together, less what the library and its packages may need.
+#: The limit of Lambda for a function and its layers together, less the room for the library and its packages.
 MOST_BYTES = 240 * 1024 * 1024
 
 
@@ -44,10 +46,10 @@ class AssetError(RuntimeError):
 
 
 def sources(directory: Path, ignored: Ignored | None = None) -> Iterator[Path]:
-    """Every file under `directory` that belongs into a layer, and is not `ignored`, in an order that is the same everywhere.
+    """Yield every file under `directory` that belongs in a layer and is not `ignored`, in an order that is the same everywhere.
 
-    A link is replaced by its target, as for an import; one that leads back to its own directory is skipped. Raises `AssetError`
-    for one that leads nowhere.
+    A link is replaced by its target, as for an import; one that leads back to a directory above it is skipped. Raises `AssetError`
+    for a broken link.
     """
     for place, folders, files in os.walk(directory, followlinks=True):
         here = Path(place)
@@ -60,12 +62,12 @@ def sources(directory: Path, ignored: Ignored | None = None) -> Iterator[Path]:
         folders[:] = sorted(name for name in wanted.intersection(folders) if not _leads_back(here / name))
         for name in sorted(wanted.intersection(files)):
             if not (here / name).is_file():
-                raise AssetError(f"code: {here / name} is a link that leads nowhere, or no file at all: take it away")
+                raise AssetError(f"code: {here / name} is a broken link, or not a regular file: remove it")
             yield here / name
 
 
 def _beside_modules(directory: Path) -> list[str]:
-    """The entries of `directory` that are not modules; a package of such a name is one."""
+    """Return the names to leave out of `directory`; a package with such a name is kept."""
     return [name for name in NOT_CODE_AT_TOP if not (directory / name / "__init__.py").is_file()]
 
 
@@ -78,7 +80,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def digest(*directories: Path, and_bytes: bytes = b"", ignored: Ignored | None = None) -> str:
-    """The hash of what `directories` contain, and of `and_bytes`."""
+    """Return the hash of the contents of `directories`, and of `and_bytes`."""
     total = hashlib.sha256(and_bytes)
     for directory in directories:
         for path in sources(directory, ignored):
@@ -88,7 +90,7 @@ def digest(*directories: Path, and_bytes: bytes = b"", ignored: Ignored | None =
 
 
 def copy(directory: Path, target: Path, ignored: Ignored | None = None) -> None:
-    """Copies what belongs into a layer from `directory` to `target`."""
+    """Copy the files that belong in a layer from `directory` to `target`."""
     for path in sources(directory, ignored):
         destination = target / path.relative_to(directory)
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +98,7 @@ def copy(directory: Path, target: Path, ignored: Ignored | None = None) -> None:
 
 
 def archive(directory: Path, target: Path) -> None:
-    """Write what belongs into a layer from *directory* to the zip file *target*: the same content is the same bytes."""
+    """Write the files that belong in a layer from *directory* to the zip file *target*: the same content gives the same bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as written:
         for path in sources(directory):
             entry = zipfile.ZipInfo(path.relative_to(directory).as_posix())
@@ -105,26 +107,26 @@ def archive(directory: Path, target: Path) -> None:
 
 
 def unpack(packed: Path, target: Path) -> None:
-    """Write what `archive` put into the zip file *packed* to *target*."""
+    """Unpack the zip file *packed*, which `archive` wrote, to *target*."""
     with zipfile.ZipFile(packed) as read:
         read.extractall(target)
 
 
 def require_that_it_fits(directory: Path, ignored: Ignored | None = None) -> None:
-    """Refuses an application that Lambda would refuse after the upload, and names what makes it large."""
+    """Refuse an application that Lambda would refuse after the upload; the error names its largest file."""
     sizes = {path: path.stat().st_size for path in sources(directory, ignored)}
     total = sum(sizes.values())
     if total > MOST_BYTES:
         largest = max(sizes, key=lambda path: sizes[path])
         raise AssetError(
-            f"code: {directory} holds {total >> 20} MB, and Lambda takes {MOST_BYTES >> 20}; the largest file is "
-            f"{largest.relative_to(directory)}. Name a directory that holds the application's modules alone, or name what is not deployed "
+            f"code: {directory} has {total >> 20} MB, and Lambda allows {MOST_BYTES >> 20}; the largest file is "
+            f"{largest.relative_to(directory)}. Name a directory with only the application's modules, or list files that are not needed "
             "in .sedanoignore"
         )
 
 
 def once(target: Path, fill: Callable[[Path], None]) -> Path:
-    """Lets `fill` write into `target` unless it exists; a second process finds it complete or not at all."""
+    """Let `fill` write into `target` unless it exists; another process finds `target` complete or missing."""
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
@@ -144,9 +146,9 @@ def _give(filling: Path, target: Path) -> None:
 
 
 def install(requirements: Path, target: Path, options: Sequence[str] = ()) -> None:
-    """Installs the packages that `requirements` pins by hash into `target`, without what differs between machines.
+    """Install the packages that `requirements` pins by hash into `target`, without the files that differ between machines.
 
-    `options`: further ones of pip, such as the platform that wheels are for.
+    `options`: further options of pip, such as the platform that wheels are for.
     """
     if importlib.util.find_spec("pip") is None:
         raise AssetError(

@@ -1,8 +1,8 @@
 """The bytecode of modules, compiled ahead of time.
 
-Nothing can be written beside a layer, so what it brings as sources alone is compiled anew at every cold start. Bytecode belongs to
-one minor version of CPython (PEP 3147), so it is made by the functions' own, where this machine has it. It is not checked against
-the sources (PEP 552): no file of a layer changes, and an archive keeps no times that could be compared.
+A layer cannot be written to, so a module without bytecode is compiled again at every cold start. Bytecode belongs to one minor version of
+CPython (PEP 3147), so it is made by the version of the functions, if this machine has it. It is not checked against the sources (PEP 552):
+no file of a layer changes, and an archive keeps no times that could be compared.
 """
 
 import shutil
@@ -15,35 +15,37 @@ from pathlib import Path
 
 from . import assets
 
-#: Where Lambda lays the modules of all layers over one another.
+#: The directory in which Lambda merges the modules of all layers.
 DEPLOYED = "/opt/python"
-#: The folder beside the sources in which Python looks for it.
+#: The folder beside the sources in which Python looks for bytecode.
 FOLDER = "__pycache__"
-#: The most that modules with their bytecode may take: packages and application, each with it, still fit beside the library.
+#: The most bytes of modules with their bytecode: packages and application, each with bytecode, still fit beside the library.
 MOST_BYTES = 100 * 1024 * 1024
-#: What an interpreter says of itself: the mark that its bytecode carries, and whether it is released.
+#: A program that prints the cache tag of an interpreter's bytecode, and its release level.
 _SAYS = "import sys; print(sys.implementation.cache_tag, sys.version_info.releaselevel)"
 
 
 @cache
 def compiler(python: str, path: str | None = None) -> str | None:
-    """Return an interpreter whose bytecode CPython *python* (such as `3.13`) runs; None without one. Args:
+    """Return an interpreter whose bytecode CPython *python* (such as `3.13`) runs; None without one.
+
+    Args:
         python: the version that runs the functions.
-        path: where to look beside this process's own, as in `PATH`; by default there.
+        path: where to search besides this process's own interpreter, in the format of `PATH`; by default `PATH`.
     """
     named = shutil.which(f"python{python}", path=path)
     return next((each for each in (sys.executable, named) if each and _says(each) == f"cpython-{python.replace('.', '')} final"), None)
 
 
 def compile_beside(modules: Path, python: str, most: int = MOST_BYTES) -> None:
-    """Put bytecode beside the sources in *modules*, unless nothing here makes it, or both together would be more than *most* bytes.
+    """Put bytecode beside the sources in *modules*, unless this machine cannot make it, or both together would exceed *most* bytes.
 
-    A file that does not compile stays as it is: packages bring templates of code, and code for other versions.
+    A file that does not compile stays as it is: packages contain templates of code, and code for other versions.
     """
     chosen = compiler(python)
     if chosen is None:
         return
-    # The paths in it are those of the function: made on two machines it is the same, and it reveals nothing of them.
+    # It has the paths of the function: made on two machines it is the same, and it reveals nothing about them.
     paths = ["-s", str(modules), "-p", DEPLOYED]
     command = [chosen, "-I", "-m", "compileall", "-qq", "--invalidation-mode", "unchecked-hash", *paths, str(modules)]
     subprocess.run(command, check=False, capture_output=True)

@@ -1,9 +1,9 @@
-"""`make synth|diff|deploy|variables|destroy|bootstrap`: the CDK's own command line, after what can be known beforehand was checked.
+"""`make synth|diff|deploy|variables|destroy|bootstrap`: the CDK's own command line, after all checks that are possible beforehand.
 
     python -m infra.command deploy --app shop.tasks:app --code src --stage prod memory=1024 tags=team=shop -- --require-approval never
 
-The cheapest check is first: settings and code, then whose credentials these are, then the templates; then the CDK
-of package.json does the work. Arguments after `--` are passed to it unchanged.
+The cheapest check is first: settings and code, then the credentials, then the templates; then the CDK of package.json does the work.
+Arguments after `--` are passed to it unchanged.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from .places import ROOT
 
 ASSEMBLY = ROOT / "build" / "cdk.out"
 TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
-#: What is asked of the account alone needs no look at the code, which may not import any more.
+#: The verbs that need only the account. They do not read the code, which may not import any more.
 OF_THE_ACCOUNT = ("variables", "bootstrap")
 VERBS = ("synth", "diff", "deploy", "destroy", *OF_THE_ACCOUNT)
 
@@ -51,13 +51,13 @@ def main(given: Sequence[str]) -> int:
     except (ConfigError, AssetError, DiscoveryError, AccountError) as error:
         sys.stderr.write(f"sedano: {error}\n")
     except (BotoCoreError, ClientError) as error:
-        remedy = f"look at the network and at what the credentials may do, then `make {asked.verb}` again"
-        sys.stderr.write(f"sedano: AWS did not do what it was asked: {error}; {remedy}\n")
+        remedy = f"check the network and the rights of the credentials, then run `make {asked.verb}` again"
+        sys.stderr.write(f"sedano: AWS refused a call or did not answer: {error}; {remedy}\n")
     return 2
 
 
 def synthesise(context: Mapping[str, str]) -> int:
-    """Write the templates to `build/cdk.out`; return the exit code of the app, which has said what is wrong."""
+    """Write the templates to `build/cdk.out`; return the exit code of the app, which has printed the error."""
     flags = json.loads((ROOT / "cdk.json").read_text())["context"]
     environment = {**os.environ, "CDK_CONTEXT_JSON": json.dumps({**flags, **context}), "CDK_OUTDIR": str(ASSEMBLY)}
     return subprocess.run([sys.executable, "-m", "infra.app"], cwd=ROOT, env=environment, check=False).returncode
@@ -77,7 +77,7 @@ def _act(verb: str, context: Mapping[str, str], wanted: Deployment, declared: De
     _require_ready(verb, session, where, wanted, declared)
     if failed := synthesise(context):
         return failed
-    if verb == "diff":  # of all stacks, without being told
+    if verb == "diff":  # the diff of all stacks, without naming them
         return _cdk(verb, further, where.region)
     if verb == "deploy":
         return _cdk(verb, ["--all", *further], where.region)
@@ -90,7 +90,7 @@ def _act(verb: str, context: Mapping[str, str], wanted: Deployment, declared: De
 def _emptied(session: boto3.Session, region: str, config: StageConfig, *, agreed: bool) -> bool:
     """Empty the stage's buckets after asking, unless that was *agreed*; return whether the stage may be destroyed."""
     names = [] if config.permanent else buckets.of_stage(session, region, config.stage)
-    kept = "what it remembers stays" if config.permanent else f"and with it every object in {', '.join(names) or 'its buckets'}"
+    kept = "and keep its data" if config.permanent else f"and with it every object in {', '.join(names) or 'its buckets'}"
     if not agreed and not _confirmed(f"Destroy the stage {config.stage}, {kept}? (y/n) "):
         sys.stderr.write("Nothing was changed.\n")
         return False
@@ -107,7 +107,7 @@ def _confirmed(question: str) -> bool:
 
 
 def _require_ready(verb: str, session: boto3.Session, where: Target, wanted: Deployment, declared: Declared | None) -> None:
-    """Refuse what the account cannot do for this stage, before the templates are made, which takes seconds."""
+    """Refuse a stage that the account cannot have, before the templates are made, which takes seconds."""
     require_prepared(session, where, MAKE)
     if verb == "destroy":
         require_deployed(session, where, wanted.config.stage, MAKE)
@@ -123,7 +123,7 @@ def _require_ready(verb: str, session: boto3.Session, where: Target, wanted: Dep
 
 
 def _cdk(verb: str, words: Sequence[str], region: str) -> int:
-    # An account is prepared for every stage: given an app the CDK looks for templates, and before the first deployment no template exists.
+    # An account is prepared for every stage: with an app the CDK would read templates, and before the first deployment no template exists.
     app = "" if verb == "bootstrap" else str(ASSEMBLY)
     # Notices are about the CDK, not about the stage.
     command = [sys.executable, str(TOOLCHAIN), "cdk", verb, "--app", app, "--no-notices", *words]
@@ -140,7 +140,7 @@ def _arguments(given: Sequence[str]) -> argparse.Namespace:
 
 
 def _context(asked: argparse.Namespace) -> dict[str, str]:
-    """Return the settings as the CDK app reads them; a path is meant from where the command was given."""
+    """Return the settings as the CDK app reads them; paths are relative to the working directory of the command."""
     require(asked.stage, "stage", asked.stage, "the stage's name, such as dev or prod")
     context = {"app": asked.app, "code": str(Path(asked.code).resolve()) if asked.code else "", "stage": asked.stage}
     for setting in asked.settings:

@@ -1,4 +1,4 @@
-"""The settings of one deployed stage like: its size, its retention times, its account, its ceilings of cost.
+"""The settings of one deployed stage: its size, its retention times, its account, its ceilings of cost.
 
     StageConfig(stage="prod", memory=1024, queue_concurrency={"mail": 2}, alarm_topic="arn:aws:sns:eu-central-1:123456789012:on-call")
 
@@ -13,36 +13,36 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from . import stream_arns
+from . import sink_places, stream_arns
 from .checked import ConfigError as ConfigError
 from .checked import require as require
 from .checked import require_within as _require_within
 from .fleet import FARGATE, LAMBDA, PROCESS, SERVERS, Fleet
 from .glue_schedule import wrong_with
 
-#: For how many days logs may be kept: the choices of CloudWatch Logs that anyone makes.
+#: The days that logs may be kept: the usual choices of CloudWatch Logs.
 LOG_RETENTIONS = (1, 7, 14, 30, 90, 180, 365)
-#: A visibility timeout below this many function timeouts hands a batch out twice while it still runs (AWS's own rule).
+#: The visibility timeout in function timeouts: with less, SQS delivers a batch again while it still runs (AWS's own rule).
 VISIBILITY_FACTOR = 6
-#: The fewest invocations at once that an event source mapping can be limited to, and the most.
+#: The smallest and the largest limit of concurrent invocations of an event source mapping.
 LEAST_CONCURRENCY, MOST_CONCURRENCY = 2, 1000
-#: After how many seconds Lambda ends an invocation at the latest.
+#: The longest timeout of a Lambda function, in seconds.
 LONGEST_TIMEOUT = 900
-#: How many descendants a message may cause that says nothing of it; the library's own figure.
+#: How many descendants a message without a budget may cause; the library's own figure.
 DEFAULT_BUDGET = 10_000
 #: How many write units a claimed task takes of the ledger: its claim and its outcome.
 WRITES_A_TASK = 2
 #: The shortest life in days of a large argument or result: a message lives 14 in its queue and 14 as a dead letter.
 SHORTEST_BLOB_LIFE = 29
-#: The fewest days that event lines are kept: a history job that is off or failing has a month in which to take them in.
+#: The fewest days that event lines are kept: a history job that is off or failing has a month to process them.
 SHORTEST_HISTORY = 30
-#: What runs the history job.
+#: The services that run the history job.
 PIPELINES = ("glue", "emr", "none")
-#: How production lets new code in.
+#: The ways in which production deploys new code.
 RELEASES = ("canary", "all-at-once")
-#: For at most how many hours the history may be behind before an alarm says so.
+#: The longest delay of the history, in hours, up to which its alarm may wait.
 LONGEST_LAG = 24
-#: How many tags AWS takes, less what CloudFormation and sedano add.
+#: How many tags AWS allows, less the tags of CloudFormation and sedano.
 MOST_TAGS = 40
 
 _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}")
@@ -59,7 +59,7 @@ _ARNS = {
     "code_signing": ("lambda", r"code-signing-config:csc-[a-z0-9]{17}", "code-signing-config:csc-0123456789abcdefg"),
     "alarm_topic": ("sns", r"[\w.-]{1,256}", "on-call"),
 }
-#: Which of them a CDK app may give before it is made.
+#: Those that may also be a value of another resource in the same CDK app, known only when it deploys.
 _ALSO_MADE_BESIDE = ("alarm_topic",)
 
 
@@ -68,53 +68,55 @@ class StageConfig:
     """One stage of one application.
 
     Args:
-        stage: its name, part of every stack's: a-z, then a-z, 0-9 and -, at most 16 in all.
-        account, region: where it belongs; by default the account and Region of the deployer's credentials.
+        stage: its name, part of every stack's name: a-z, then a-z, 0-9 and -, at most 16 in all.
+        account, region: where it is deployed; by default the account and Region of the deployer's credentials.
         memory: of each function, MB (128 to 10 240).
         timeout: of each function, seconds (1 to 900); a received message stays hidden six times as long.
-        batch: messages an invocation (1 to 10).
-        concurrency: invocations at once a queue (2 to 1 000).
+        batch: messages per invocation (1 to 10).
+        concurrency: invocations at once per queue (2 to 1 000).
         queue_concurrency: the same for single queues, by name.
         served_by: what serves a queue, by its name: `lambda`, which serves those that are not named; `fargate`, a service of ECS with
-            `sedano worker`; or `process`, `sedano worker` on hosts of yours. Lambda receives nothing from a queue of the other two.
+            `sedano worker`; or `process`, `sedano worker` on your own hosts. Lambda receives nothing from a queue of the other two.
         fleet: the processes on Fargate.
         retention: days that logs are kept.
         blob_days: days that large arguments and results are kept (29 to 3 650).
         history_days: days that event lines are kept in the history bucket's `events/` (30 to 3 650); by default for ever. The tables that
-            were made of them stay, with all that a run needs to write them again; `build --rebuild`, which reads every line anew, is
-            refused once a file is gone.
-        most_reads, most_writes: the ceiling of each table, request units a second: requests beyond are throttled and tried again.
-            By default a tenth of what an account has: a runaway then costs at most 9 USD an hour in writes.
-        most_budget: the most descendants that a message without a mark by a key of the stage may claim (1 to 2 147 483 647): what one
-            message of a sender outside can cause. A larger claim is reduced to it.
+            were made of them stay, with all that a run needs to write them again; `build --rebuild`, which reads every line again, is
+            refused once a file was deleted.
+        most_reads, most_writes: the ceiling of each table in request units per second: requests above it are throttled and retried.
+            The default is a tenth of an account's quota: a runaway then costs at most 9 USD an hour in writes.
+        most_budget: the most descendants that a message without a mark by a key of the stage may claim (1 to 2 147 483 647), which limits
+            what one message of an outside sender can cause. A larger claim is reduced to it.
         most_failures: how many tasks may end as FAILURE in five minutes without an alarm (0 to 1 000 000).
-        production: data outlives its stack and tables refuse to be deleted; by default in the stage `prod`.
-        own_key: a KMS key of the stage's own encrypts its tables, buckets and queues, instead of AWS's; in production alone, because it has
-            to outlive what it encrypted.
+        production: data outlives its stack and tables are protected from deletion; by default in the stage `prod`.
+        own_key: a KMS key of the stage encrypts its tables, buckets and queues, instead of AWS's; only in production, because the key has
+            to outlive the encrypted data.
         empty_buckets: in a CDK app of your own, empty the stage's buckets when `cdk destroy` deletes them, by a function that the CDK adds;
-            without it CloudFormation refuses to delete a bucket that holds something. `make destroy` of a clone empties them itself.
+            without it CloudFormation refuses to delete a bucket that is not empty. `make destroy` of a clone empties them itself.
         tags: on every resource.
         permissions_boundary: the ARN of an IAM policy that bounds every role.
         code_signing: the ARN of a Lambda code signing configuration that every function gets.
         alarm_topic: the ARN of the SNS topic for alarms, in the stage's Region; in a CDK app of your own also `topic.topic_arn`.
-        budget: dollars a month above which an alarm says what the stage costs.
-        task_metrics: count by task: each task has CloudWatch metrics of its own, at 0.30 dollars a month for each that occurs. Without it
-            metrics are the stage's, and log lines say the task.
-        schedules: run the scheduler though the application declares no periodic task, because some are added at run time.
-        release: how production lets new code in: `canary`, a tenth of the work for five minutes and back when it does worse than the
-            code before it, or `all-at-once` when a fix must not wait.
-        webhook_concurrency: requests at once that the webhook URL takes (1 to 1 000): what anybody on the internet can make it cost. It is
-            taken out of the account's concurrency; 0 takes none out, and then the account's own limit is the ceiling.
-        streams: the ARN of each stream that the application declares, by its name there: a DynamoDB table's or one of Kinesis, in the
-            stage's Region; in a CDK app of your own also `table.table_stream_arn` or `stream.stream_arn`.
-        stream_keys: the ARN of the KMS key, by the stream's name, where a key of your own encrypts it.
+        budget: dollars a month above which an alarm reports the cost of the stage.
+        task_metrics: count by task: each task has its own CloudWatch metrics, at 0.30 dollars a month for each that occurs. Without it
+            metrics are those of the stage, and log lines name the task.
+        schedules: run the scheduler although the application declares no periodic task, because some are added at run time.
+        release: how production deploys new code: `canary` gives it a tenth of the work for five minutes, and rolls back if it fails more
+            often than the code before it; `all-at-once` is for a fix that must not wait.
+        webhook_concurrency: requests at once that the webhook URL accepts (1 to 1 000), which limits the cost that anyone on the internet
+            can cause. It is reserved from the account's concurrency; 0 reserves none, and then the account's own limit is the ceiling.
+        streams: the ARN of each stream that the application declares, by its name there: a DynamoDB table's, one of Kinesis, or that of a
+            queue, in the stage's Region; in a CDK app of your own also `table.table_stream_arn`, `stream.stream_arn` or `queue.queue_arn`.
+        stream_keys: the ARN of the KMS key, by the stream's name, if a key of your own encrypts it or the queue.
         tables: the ARN of each table that tasks write to by `current().effects`, by the name of `app.table`; the worker is granted it.
         functions: the ARN of each Lambda function that boxed tasks call, by the name in `app.boxed(…, function=…)`; the worker may call it.
+        sinks: the place of each sink, by the name of `app.sink`: the ARN of a table, bucket, delivery stream, event bus, queue or topic, or
+            the address of a webhook; the worker may write to it.
         pipeline: the service that runs the history job: `glue`, `emr` or `none`.
-        pipeline_schedule: when it runs without being started, such as `cron(15 * * * ? *)`.
+        pipeline_schedule: the times at which it starts automatically, such as `cron(15 * * * ? *)`.
         pipeline_by_task: let tasks start the Glue job, wait for it and stop it (`sedano.spark.spark_task`). The arguments of a run can name
             further code, which then runs under the job's role: leave it off unless you trust every task with the history.
-        pipeline_lag: hours without a good run until an alarm says that the tables are behind.
+        pipeline_lag: hours without a successful run after which an alarm reports that the tables are behind.
         local: for the endpoint on this machine: its Python.
 
     Raises:
@@ -154,6 +156,7 @@ class StageConfig:
     stream_keys: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
     functions: Mapping[str, str] = field(default_factory=dict)
+    sinks: Mapping[str, str] = field(default_factory=dict)
     pipeline: str = "glue"
     pipeline_schedule: str | None = None
     pipeline_by_task: bool = False
@@ -161,7 +164,7 @@ class StageConfig:
     local: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be deployed, and close what was given against later change."""
+        """Refuse settings that cannot be deployed, and protect the given mappings from later changes."""
         require(_is(_STAGE, self.stage), "stage", self.stage, "a-z, then a-z, 0-9 and -, at most 16 in all")
         self._check_place()
         self._check_sizes()
@@ -172,20 +175,21 @@ class StageConfig:
         self._check_streams()
         self._check_tables()
         self._check_functions()
+        self._check_sinks()
         self._check_pipeline()
         self.require_in(self.region)
         require(self.production is None or isinstance(self.production, bool), "production", self.production, "True or False")
         require(isinstance(self.own_key, bool), "own_key", self.own_key, "True or False")
-        outlives = "production=True beside it: the key has to outlive what it encrypted, and is not deleted with the stage"
+        outlives = "production=True as well: the key has to outlive the encrypted data, and is not deleted with the stage"
         require(self.permanent or not self.own_key, "own_key", self.own_key, outlives)
         require(self.release in RELEASES, "release", self.release, f"one of {', '.join(RELEASES)}")
         require(isinstance(self.empty_buckets, bool), "empty_buckets", self.empty_buckets, "True or False")
-        stays = "production=False beside it: in production buckets are kept with all that they hold"
+        stays = "production=False as well: in production buckets are kept with their objects"
         require(not (self.empty_buckets and self.permanent), "empty_buckets", self.empty_buckets, stays)
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
-        for name in ("queue_concurrency", "served_by", "tags", "streams", "stream_keys", "tables", "functions"):
+        for name in ("queue_concurrency", "served_by", "tags", "streams", "stream_keys", "tables", "functions", "sinks"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def _check_place(self) -> None:
@@ -209,7 +213,7 @@ class StageConfig:
         _require_within("most_failures", self.most_failures, 0, 1_000_000)
         require(self.budget is None or _is_sum(self.budget), "budget", self.budget, "dollars a month, above 0 and at most 1000000")
         told = self.budget is None or self.alarm_topic is not None
-        require(told, "budget", self.budget, "an alarm_topic beside it, to receive the alarms")
+        require(told, "budget", self.budget, "an alarm_topic as well, to receive the alarms")
 
     def _check_concurrency(self) -> None:
         _require_within("concurrency", self.concurrency, LEAST_CONCURRENCY, MOST_CONCURRENCY)
@@ -226,7 +230,7 @@ class StageConfig:
         needed = [queue for queue, server in self.served_by.items() if server == FARGATE]
         expected = f"Fleet(image=…) with the image of your code, because Fargate serves {', '.join(needed)}"
         require(not needed or self.fleet is not None, "fleet", self.fleet, expected)
-        require(needed or self.fleet is None, "fleet", self.fleet, "a queue in served_by with the server fargate beside it")
+        require(needed or self.fleet is None, "fleet", self.fleet, "a queue in served_by with the server fargate as well")
 
     def _check_tags(self) -> None:
         require(len(self.tags) <= MOST_TAGS, "tags", f"{len(self.tags)} tags", f"at most {MOST_TAGS}")
@@ -263,11 +267,16 @@ class StageConfig:
             usable = _is(_FUNCTION, arn) or stream_arns.is_placeholder(arn)
             require(usable, f"functions[{name}]", arn, "an ARN such as arn:aws:lambda:eu-central-1:123456789012:function:resize")
 
+    def _check_sinks(self) -> None:
+        for name, place in self.sinks.items():
+            require(_is(_BOX, name), "sinks", name, "a name of letters, digits, - and _, as in app.sink(…)")
+            require(sink_places.kind_of(place) is not None, f"sinks[{name}]", place, sink_places.EXPECTED)
+
     def require_in(self, region: str | None) -> None:
-        """Refuse what a stage in *region* (None: not known yet) cannot use.
+        """Refuse ARNs that a stage in *region* (None: not known yet) cannot use.
 
         Raises:
-            ConfigError: a stream's ARN is none, or something that a setting names is in another Region.
+            ConfigError: an ARN is not that of a stream, or a setting names a resource in another Region.
         """
         for name, arn in self.streams.items():
             wrong = stream_arns.wrong_with(arn, region)
@@ -278,6 +287,9 @@ class StageConfig:
         for name, other in {**named, **each}.items():
             there = other is None or region is None or stream_arns.is_placeholder(other) or other.split(":")[3] == region
             require(there, name, other, f"an ARN in {region}, where the stage is")
+        for name, text in self.sinks.items():
+            there = region is None or sink_places.region_of(text) in ("", region)
+            require(there, f"sinks[{name}]", text, f"an ARN in {region}, where the stage is")
 
     def _check_pipeline(self) -> None:
         engine, schedule = self.pipeline, self.pipeline_schedule
@@ -285,15 +297,15 @@ class StageConfig:
         wrong = None if schedule is None else wrong_with(str(schedule), datetime.now(UTC).year)
         require(wrong is None, "pipeline_schedule", schedule, f"{wrong}")
         runs = schedule is None or engine != "none"
-        require(runs, "pipeline_schedule", schedule, "pipeline=glue or pipeline=emr beside it; pipeline is none")
+        require(runs, "pipeline_schedule", schedule, "pipeline=glue or pipeline=emr as well; pipeline is none")
         require(isinstance(self.pipeline_by_task, bool), "pipeline_by_task", self.pipeline_by_task, "True or False")
         starts = not self.pipeline_by_task or engine == "glue"
-        require(starts, "pipeline_by_task", self.pipeline_by_task, f"pipeline=glue beside it, which tasks can start; pipeline is {engine}")
+        require(starts, "pipeline_by_task", self.pipeline_by_task, f"pipeline=glue as well, which tasks can start; pipeline is {engine}")
         _require_within("pipeline_lag", self.pipeline_lag, 1, LONGEST_LAG)
 
     @property
     def visibility(self) -> int:
-        """For how many seconds a received message stays hidden from other receivers."""
+        """How many seconds a received message stays hidden from other receivers."""
         return VISIBILITY_FACTOR * self.timeout
 
     @property
@@ -301,12 +313,12 @@ class StageConfig:
         """Whether data outlives its stack: in production it does."""
         return self.stage == "prod" if self.production is None else self.production
 
-    def bears(self) -> str:
-        """Return in a sentence how many tasks the stage can work on: by its tables, and by the invocations of a queue."""
+    def capacity_sentence(self) -> str:
+        """Return a sentence about how many tasks the stage can process: by its tables, and by the invocations of a queue."""
         at_once, tasks = self.concurrency * self.batch, self.most_writes // WRITES_A_TASK
         return (
             f"its tables can take about {tasks} claimed tasks a second (most_writes={self.most_writes}), and a queue has at most {at_once} "
-            f"in work (concurrency={self.concurrency}, batch={self.batch})"
+            f"in progress (concurrency={self.concurrency}, batch={self.batch})"
         )
 
     def concurrency_of(self, queue: str) -> int:
@@ -325,7 +337,7 @@ class StageConfig:
 
     @property
     def concurrency_aside(self) -> int:
-        """How many invocations at once the router and the recorder may have: on this machine, the fewest there are."""
+        """How many invocations at once the router and the recorder may have: on this machine, the minimum."""
         return LEAST_CONCURRENCY if self.local else self.concurrency
 
     @property

@@ -1,7 +1,7 @@
 """The settings of a deployment as text: `-c stage=prod -c memory=1024 -c queue_concurrency=mail=2,bulk=50`.
 
 Each field of `StageConfig` is a setting of the same name, and so are `app`, `code` and `requirements`, which name the deployed code. An
-unknown setting is refused: a misspelt ceiling would hold nothing.
+unknown setting is refused: a misspelt ceiling would have no effect.
 """
 
 import difflib
@@ -15,19 +15,19 @@ from .config import StageConfig, require
 from .fleet import Fleet
 
 _WHAT = ("app", "code", "requirements", "replace", "ignore")
-#: The one setting of the CDK itself whose name is made as ours are.
+#: The one setting of the CDK itself whose name looks like one of sedano's.
 _CDKS_OWN = "acknowledged-issue-numbers"
 #: For those who work on the infrastructure itself: `accepted=false` lists the findings that have a reason as well.
 _FOR_US = ("accepted",)
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
-#: A local stage shares one machine with everything else: its functions end soon, and few of them run at once.
+#: A local stage shares one machine with everything else: its functions have short timeouts, and few of them run at once.
 _LOCAL = {"timeout": 6, "concurrency": 4}
 
 
 class Deployment(NamedTuple):
-    """The deployed code (`module:attribute`, its directory, its requirements file or None to look there), and its stage.
+    """The deployed code (`module:attribute`, its directory, its requirements file; None: the one in the directory), and its stage.
 
-    *ignore*: lines as in `.sedanoignore`. *replace*: it may take the place of another application, and of queues in which messages wait.
+    *ignore*: lines as in `.sedanoignore`. *replace*: it may replace another application, and queues in which messages wait.
     """
 
     app: str
@@ -91,7 +91,7 @@ def _flag(name: str, text: str) -> bool:
 
 def _pairs(name: str, text: str) -> dict[str, str]:
     parts = [part.partition("=") for part in text.split(",") if part.strip()]
-    require(all(sign and key.strip() for key, sign, _ in parts), name, text, "name=value, more of them with commas between")
+    require(all(sign and key.strip() for key, sign, _ in parts), name, text, "name=value, several separated by commas")
     return {key.strip(): value.strip() for key, _, value in parts}
 
 
@@ -128,5 +128,5 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "budget": _dollars,
     "queue_concurrency": _numbers,
     "fleet": _fleet,
-    **dict.fromkeys(("served_by", "tags", "streams", "stream_keys", "tables", "functions"), _pairs),
+    **dict.fromkeys(("served_by", "tags", "streams", "stream_keys", "tables", "functions", "sinks"), _pairs),
 }

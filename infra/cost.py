@@ -2,8 +2,8 @@
 
     python -m infra.cost build/cdk.out
 
-The synthesis writes it to `cost.md` beside the templates. Prices: `infra/prices.py`; calls: `benchmarks/calls.py`, by a test. A million
-tasks have two prices: in full batches, and with each message alone, as where there is less than one message for each poller at a time.
+The synthesis writes it to `cost.md` beside the templates. Prices: `infra/prices.py`; calls: `benchmarks/calls.py`, as a test checks. A
+million tasks have two prices: in full batches, and with each message alone, as if there is less than one message per poller at a time.
 """
 
 import json
@@ -19,10 +19,10 @@ from .places import HISTORY_PREFIX
 from .prices import DAY, LIST, MILLION, REGION
 from .templates import templates
 
-#: Ledger writes a task, by how it is delivered; a batch tells its history in one message.
+#: Ledger writes per task, by how it is delivered; a batch sends its history in one message.
 WRITES: Mapping[str, int] = {"claimed": 2, "record_once": 1, "at_least_once": 0}
 SENDS_A_BATCH = 1
-#: How often Lambda asks an idle queue in a month of 30 days: five pollers that wait 20 s each, AWS's own figure.
+#: How often Lambda polls an idle queue in a month of 30 days: five pollers that wait 20 s each, AWS's own figure.
 POLLS = 5 * 30 * 24 * 3600 // 20
 MINUTES = 30 * 24 * 60
 #: Assumed, not measured: for how many seconds an invocation waits for AWS beside the user's own code.
@@ -31,14 +31,14 @@ WAIT = 0.025
 CORE_INVOCATION, CORE_TASK, FULL_CORE_GB = 0.002, 0.001, 1769 / 1024
 #: The bytes that the worker logs of an invocation without trouble: its metrics (`tests/infra/test_cost.py` measures them).
 LOGGED = 500
-#: The metrics of its own that a stage has in a month without trouble; CloudWatch asks for each that occurs.
+#: The custom metrics of a stage in a month without trouble; CloudWatch charges for each that occurs.
 ORDINARY = ("TasksSucceeded", "TasksFailed", "TasksRetried")
-#: The metrics that Lambda emits of a stream's mapping beside the one of its reading, at most; it says that they cost, and not how much:
-#: what a metric of one's own does is assumed.
+#: The most metrics that Lambda emits for a stream's mapping besides the one of its polls. AWS documents that they cost, not how much: the
+#: price of a custom metric is assumed.
 MORE_METRICS = 5
 #: SQS counts each started 64 KB of a call as a request, and Lambda receives and deletes at most ten messages by a call.
 CHUNK, A_CALL = 64 * 1024, 10
-#: A page of a canvas holds so many bytes or members at most. One task publishes the members of a page, which lies in S3.
+#: The most bytes and the most members of a page of a canvas. One task publishes the members of a page, which is in S3.
 PAGE_BYTES, PAGE_MEMBERS = 30_000, 500
 _STACK = re.compile(r"((?:.*/)?)sedano-([a-z][a-z0-9-]{0,15})-(?:state|core|observability|pipeline)")
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
@@ -70,8 +70,8 @@ class Shape(NamedTuple):
     """The shape of an average task.
 
     *message_bytes*: of its message. *record_kb*: of its record, with its result and the messages that its body published; each started KB
-    is a write unit. *in_chords*: the share of the tasks that are members of chords. *in_s3*: the share whose arguments or result lie in S3;
-    *failed*: that fails, which is an entry in the ledger's index of failures: a write unit."""
+    is a write unit. *in_chords*: the share of the tasks that are members of chords. *in_s3*: the share whose arguments or result are in S3;
+    *failed*: the share that fails; each is an entry in the ledger's index of failures: a write unit."""
 
     message_bytes: float = 700
     record_kb: float = 1
@@ -84,7 +84,7 @@ SMALL = Shape()
 
 
 def stages(assembly: Path) -> dict[str, Stage]:
-    """Read the templates in *assembly*; return the stages of sedano that they are of, by name, also those within a `cdk.Stage`."""
+    """Read the templates in *assembly*; return the stages of sedano in them, by name, also those within a `cdk.Stage`."""
     resources: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for stack, text in templates(assembly).items():
         if ours := _STACK.fullmatch(stack):
@@ -121,7 +121,7 @@ def _properties(resource: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def idle(stage: Stage) -> list[Item]:
-    """Return what a month costs in which nothing is published, without what is stored."""
+    """Return the cost of a month in which nothing is published, without the cost of storage."""
     mappings = len(_mappings(stage, of_streams=False))
     rounds = sum(_invocations(_properties(one)) for one in stage.resources if one["Type"] == "AWS::Scheduler::Schedule")
     return _priced(
@@ -137,7 +137,7 @@ def idle(stage: Stage) -> list[Item]:
 
 
 def working(stage: Stage) -> list[Item]:
-    """Return what a month costs more in which there is work, however little: metrics of its own are paid by the month, once they occur."""
+    """Return the additional cost of a month with any work: custom metrics are paid by the month, once they occur."""
     own = set(_own_metrics(stage))
     return _priced(
         ("metrics of its own, of tasks that end well, fail and are tried again", len(ORDINARY) if own else 0, LIST.metric),
@@ -152,7 +152,7 @@ def tasks(
     """Return the cost of a million tasks of this *shape*, with *together* published in one call; their own code takes no time.
 
     *batch*: so many are received in one invocation, by default as many as the stage takes. *records*: the history of so many invocations
-    becomes one object, by default likewise; that is one for less than one task a minute.
+    becomes one object, by default as many as the stage takes; it is one for less than one task a minute.
     """
     batch, records = batch or stage.batch, records or stage.records
     pages = MILLION * shape.in_chords * max(shape.message_bytes / PAGE_BYTES, 1 / PAGE_MEMBERS)
@@ -180,7 +180,8 @@ def tasks(
 
 
 def events(stage: Stage, together: float, batch: float | None = None) -> list[Item]:
-    """Return what a million events cost beside the tasks that they call, if so many are published *together* and routed in one *batch*."""
+    """Return the cost of a million events beside the tasks that they call, if so many are published *together* and routed in one
+    *batch*."""
     batches = MILLION / (batch := batch or stage.batch)
     return _priced(
         ("published, received and deleted", MILLION / together + 2 * _taken(MILLION, batch), LIST.sqs_request / MILLION),
@@ -215,7 +216,7 @@ def webhooks(stage: Stage) -> list[Item]:
 def streams(stage: Stage, together: int) -> list[Item]:
     """Return the cost of a million records of streams beside the tasks that they call, if so many arrive *together*.
 
-    Lambda's reading of a DynamoDB stream costs nothing; Kinesis asks for its shards, whether they are read or not.
+    Lambda's reading of a DynamoDB stream costs nothing; Kinesis charges for its shards, whether they are read or not.
     """
     batches = MILLION / together
     return _priced(
@@ -230,7 +231,7 @@ def total(items: Iterable[Item]) -> float:
 
 
 def page(stage: Stage) -> str:
-    """Return everything for people, as Markdown."""
+    """Return all bills as a page of Markdown."""
     second = MILLION * stage.memory_gb * LIST.lambda_gb_s / MILLION
     return "\n".join([
         "# Cost of this stage", "",
@@ -258,14 +259,14 @@ def page(stage: Stage) -> str:
 
 
 def _ways(stage: Stage, delivery: str) -> Iterator[list[Item]]:
-    """Yield what a million tasks cost received alone, received in full batches, and published in tens as well."""
+    """Yield the cost of a million tasks received alone, received in full batches, and published in tens as well."""
     yield tasks(stage, delivery, 1, 1)
     yield tasks(stage, delivery, 1)
     yield tasks(stage, delivery, 10)
 
 
 def _of_each_task(stage: Stage) -> Iterator[str]:
-    """Yield a sentence about metrics by task, where the stage has them: how many tasks there are is not in the templates."""
+    """Yield a sentence about metrics by task, if the stage has them: the number of tasks is not in the templates."""
     if stage.by_task:
         each = f"each task adds up to {len(ORDINARY) * LIST.metric:.2f} a month, and {LIST.metric:.2f} for each further metric in trouble."
         yield f"Metrics are counted by task (`task_metrics=true`): {each}"
@@ -279,7 +280,7 @@ def _by_shape(stage: Stage) -> Iterator[str]:
     alone, full = total(events(stage, 1, 1)), total(events(stage, 10))
     yield f"A million events add {alone:.2f} to the tasks that they call when each arrives alone, and {full:.2f} in tens."
     stored, kb, failed = (_in_tens(stage, one) - small for one in (Shape(in_s3=1), Shape(record_kb=2), Shape(failed=1)))
-    yield f"Arguments above 60 KB (in a canvas 8 KB) and results above 100 KB lie in S3: {stored:.2f} a million. A record holds the result"
+    yield f"Arguments above 60 KB (in a canvas 8 KB) and results above 100 KB are in S3: {stored:.2f} a million. A record holds the result"
     yield f"and what the body published: each KB after the first adds {kb:.3f} a million. SQS counts each started 64 KB of a call."
     yield f"Each failed task is an entry in an index, by which `sedano failures` finds it: {failed:.3f} a million."
 
@@ -298,7 +299,7 @@ def summary(stage: Stage) -> str:
     """Return the figures in one line."""
     alone, full, _ = (total(items) for items in _ways(stage, "claimed"))
     month = f"an idle month costs about {total(idle(stage)):.2f} USD, alarms and dashboard included"
-    return f"{month}, a million claimed tasks {full:.2f} USD in full batches and {alone:.2f} one at a time, beside their own time"
+    return f"{month}, a million claimed tasks {full:.2f} USD in full batches and {alone:.2f} one at a time, plus their own run time"
 
 
 def _priced(*lines: tuple[str, float, float]) -> list[Item]:
@@ -321,28 +322,28 @@ def _of_streams(stage: Stage) -> Iterator[str]:
         alone, most = total(streams(stage, 1)), mapping["BatchSize"]
         words = f"when each arrives alone, {total(streams(stage, most)):.2f} in batches of {most}."
         yield f"A million records of streams add {alone:.2f} to the tasks that they call {words}"
-        yield "Reading a DynamoDB stream is free, and Kinesis asks for its shards, read or not."
+        yield "Reading a DynamoDB stream is free, and Kinesis charges for its shards, read or not."
 
 
 def _of_the_history(stage: Stage) -> Iterator[str]:
     """Yield a sentence about how long event lines are kept, and what they cost until then."""
     rules = [rule for one in stage.resources for rule in _properties(one).get("LifecycleConfiguration", {}).get("Rules", [])]
     days = [rule["ExpirationInDays"] for rule in rules if rule.get("Prefix") == HISTORY_PREFIX and "ExpirationInDays" in rule]
-    kept = f"for {days[0]} days" if days else "for ever, unless the setting history_days= says for how many days"
+    kept = f"for {days[0]} days" if days else "for ever, unless the setting history_days= limits it"
     yield f"Event lines are kept {kept}, and the tables made of them for ever: {LIST.s3_gb:.3f} a month for each GB."
 
 
 def _of_the_job(stage: Stage) -> Iterator[str]:
-    """Yield a sentence about the history job, where Glue runs it: the time of a run is not known before."""
+    """Yield a sentence about the history job, if Glue runs it: the duration of a run is not known beforehand."""
     named = {one["Type"]: _properties(one) for one in stage.resources}
     if job := named.get("AWS::Glue::Job"):
         minute, trigger = job["NumberOfWorkers"] * LIST.glue_worker / 60, named.get("AWS::Glue::Trigger")
-        when = f"by `{trigger['Schedule']}`, whether there is something to take in or not" if trigger else "when a user starts it"
-        yield f"The history job is in none of this. It runs {when}, and each minute of a run, at least one, adds {minute:.3f}."
+        when = f"by `{trigger['Schedule']}`, with or without new events" if trigger else "when a user starts it"
+        yield f"The history job is not included. It runs {when}, and each minute of a run, at least one, adds {minute:.3f}."
 
 
 def _mappings(stage: Stage, *, of_streams: bool) -> list[Mapping[str, Any]]:
-    """Return what feeds functions: mappings of streams, which begin at a position, or those of queues, which Lambda asks all month."""
+    """Return the event source mappings: those of streams, which begin at a position, or those of queues, which Lambda polls all month."""
     found = [_properties(one) for one in stage.resources if one["Type"] == "AWS::Lambda::EventSourceMapping"]
     return [one for one in found if ("StartingPosition" in one) == of_streams]
 
@@ -353,7 +354,7 @@ def _told(stage: Stage) -> list[Mapping[str, Any]]:
 
 
 def _consumer(mapping: Mapping[str, Any]) -> str:
-    """Return which function a mapping feeds: what it refers to, the function or its alias, is called after the construct."""
+    """Return the function that a mapping feeds, from the name of the function or alias that it refers to, which is the construct's."""
     found = _REFERENCE.search(json.dumps(mapping["FunctionName"]))
     return found[1] if found else ""
 
@@ -364,7 +365,7 @@ def _invocations(schedule: Mapping[str, Any]) -> float:
 
 
 def _own_metrics(stage: Stage) -> Iterator[str]:
-    """Yield the name of each metric that an alarm asks for by a query: those are the stage's own."""
+    """Yield the name of each metric that an alarm queries: those are the stage's custom metrics."""
     for one in _alarms(stage):
         yield from _ASKED.findall(json.dumps(one.get("Metrics", [])))
 
@@ -374,7 +375,7 @@ def _alarms(stage: Stage) -> list[Mapping[str, Any]]:
 
 
 def _looks_at(alarm: Mapping[str, Any]) -> int:
-    """Return how many metrics an alarm is paid for: those that it works its figure out from, and one that it asks for or names."""
+    """Return how many metrics an alarm is charged for: those of its expression, and one that it queries or names."""
     return max(1, sum("MetricStat" in part for part in alarm.get("Metrics", [])))
 
 

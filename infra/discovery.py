@@ -1,5 +1,5 @@
 """The declarations of an application, found by importing it as the functions will: with its pins, the library's layer and Lambda's Python.
-Other packages of this machine are not found, because a deployment would fail without them.
+Other packages of this machine are hidden, because a deployment would not have them.
 """
 
 import importlib.metadata
@@ -15,11 +15,11 @@ from typing import Any
 
 from .packages import LAMBDAS_OWN
 
-#: For so many seconds an application may be imported.
+#: The most seconds that the import of an application may take.
 MOST_SECONDS = 120
-#: The modules of what Lambda's Python brings besides the standard library.
+#: The modules of Lambda's Python besides the standard library.
 LAMBDAS_MODULES = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
-#: What `sedano.cli.declared` says before the one sentence; before that stands the user's own traceback.
+#: The prefix of the one sentence that `sedano.cli.declared` prints after the user's own traceback.
 _REFUSED = "sedano discover: "
 
 
@@ -47,13 +47,13 @@ def discovered(app: str, code: Path, places: Sequence[Path]) -> dict[str, Any]:
         raise DiscoveryError(refusal.strip())
     if done.returncode:
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
-        raise DiscoveryError(f"app: importing {app} ended the process ({how}) before all was declared; look at what it runs and imports")
+        raise DiscoveryError(f"app: importing {app} ended the process ({how}) before all was declared; check what it runs and imports")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
 def _link(directory: Path) -> None:
-    """Put what Lambda's Python brings, as it is installed here, into *directory*."""
+    """Put the packages of Lambda's Python, as installed here, into *directory*."""
     for name in LAMBDAS_MODULES:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.origin is not None:
@@ -67,7 +67,8 @@ def _link(directory: Path) -> None:
 
 
 def _metadata(package: str) -> Path | None:
-    """Return the directory with the metadata of *package* as installed here: some ask for that of another one when they are imported."""
+    """Return the directory with the metadata of *package* as installed here: some packages read that of another package when they are
+    imported."""
     installed = next(iter(importlib.metadata.distributions(name=package)), None)
     files = (installed.files if installed is not None else None) or ()
     return next((Path(str(file.locate())).parent for file in files if file.name == "METADATA"), None)

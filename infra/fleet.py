@@ -10,11 +10,13 @@ from types import MappingProxyType
 
 from .checked import require, require_within
 
-#: What may serve a queue: the worker function, a service of ECS on Fargate that the stage has, or processes that you start yourself.
+#: The servers of a queue: the worker function, a service of ECS on Fargate that the stage has, or processes that you start yourself.
 LAMBDA, FARGATE, PROCESS = "lambda", "fargate", "process"
 SERVERS = (LAMBDA, FARGATE, PROCESS)
-#: After how many seconds Fargate kills a container that was asked to stop, at most, and how many of them a worker needs after its drain.
+#: The longest time, in seconds, until Fargate kills a container that was asked to stop, and the part that a worker needs after its drain.
 LONGEST_STOP, TO_END = 120, 10
+#: For how many seconds a body may run in a process at most: `--timeout` of `sedano worker` takes no more.
+LONGEST_BODY = 39_600
 #: The sizes of a Fargate task: its memory in MB, from least to most in steps, by its CPU units (1 024 are one virtual CPU).
 SIZES: Mapping[int, range] = MappingProxyType({
     512: range(1024, 4097, 1024), 1024: range(2048, 8193, 1024), 2048: range(4096, 16385, 1024), 4096: range(8192, 30721, 1024),
@@ -32,14 +34,14 @@ _TOKEN = re.compile(r"\$\{Token\[.+\]\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """The processes of `sedano worker` that serve each queue of `served_by={…: "fargate"}`: one service of ECS a queue.
+    """The processes of `sedano worker` that serve each queue of `served_by={…: "fargate"}`: one service of ECS per queue.
 
     Args:
         image: the container image with your code and `sedano`, with its registry and tag or digest. It is not built by the deployment.
         architecture: of the image: `arm64`, which costs a fifth less, or `x86_64`.
         cpu: of a task, in CPU units: 512, 1024, 2048, 4096, 8192 or 16384; 1024 are one virtual CPU.
         memory: of a task, MB, as Fargate offers it for that cpu.
-        concurrency: bodies at once a process (1 to 1 000).
+        concurrency: bodies at once per process (1 to 1 000).
         processes: of a task (1 to 64).
         drain: seconds in which bodies may end when a task is stopped (0 to 110): Fargate kills a container after 120 at most.
         timeout: seconds that a body may take (2 to 39 600).
@@ -69,7 +71,7 @@ class Fleet:
     public_ip: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what ECS would refuse when it is deployed, or would do otherwise than asked."""
+        """Refuse what ECS would refuse when it is deployed, or would not do as asked."""
         require(_matches(_IMAGE, self.image), "fleet.image", self.image, "the address of an image, such as …/shop:7 or …/shop@sha256:…")
         require(self.architecture in ARCHITECTURES, "fleet.architecture", self.architecture, f"one of {', '.join(ARCHITECTURES)}")
         require(self.cpu in SIZES, "fleet.cpu", self.cpu, f"one of {', '.join(map(str, SIZES))} CPU units")
@@ -78,7 +80,7 @@ class Fleet:
         require(self.memory in sizes, "fleet.memory", self.memory, expected)
         require_within("fleet.concurrency", self.concurrency, 1, 1_000)
         require_within("fleet.processes", self.processes, 1, 64)
-        require_within("fleet.timeout", self.timeout, 2, 39_600)
+        require_within("fleet.timeout", self.timeout, 2, LONGEST_BODY)
         longest = LONGEST_STOP - TO_END
         expected = f"0 to {longest} seconds: Fargate kills a container {LONGEST_STOP} s after it was asked to stop"
         require(self.drain in range(longest + 1), "fleet.drain", self.drain, expected)
@@ -94,11 +96,11 @@ class Fleet:
             require(usable, f"fleet.{name}", given, f"ids such as {example}, as a tuple; as a text with + between them")
         require(isinstance(self.public_ip, bool), "fleet.public_ip", self.public_ip, "True or False")
         for name, given in (("security_groups", self.security_groups), ("public_ip", self.public_ip)):
-            require(self.subnets or not given, f"fleet.{name}", given, "subnets= beside it; the stage's own VPC has both")
+            require(self.subnets or not given, f"fleet.{name}", given, "subnets= as well; the stage's own VPC has both")
 
     @property
     def stop_timeout(self) -> int:
-        """After how many seconds Fargate kills a task that was asked to stop: when its drain is over and it had time to end."""
+        """The seconds after which Fargate kills a task that was asked to stop: its drain, and the time to end after it."""
         return max(self.drain + TO_END, 2)
 
     @property

@@ -1,10 +1,10 @@
-"""Glue's rules for schedules, checked before anything is deployed: Glue refuses after minutes, and a day that does not exist not at all.
+"""Glue's rules for schedules, checked before a deployment: Glue reports an error after minutes, and none for a day that does not exist.
 
 Source: AWS Glue, "Time-based schedules for jobs and crawlers": `cron(Minutes Hours Day-of-month Month Day-of-week Year)` in UTC, a `?` in
 one of the two fields of days, not more often than every five minutes.
 
-The library reads cron expressions too (`sedano.model.schedules.cron`), and this is not that: those are another language, of five fields in
-a zone, in which both fields of days may be given and Sunday is 0.
+The cron expressions of the library (`sedano.model.schedules.cron`) are another language: they have five fields and a time zone, both fields
+of days may be given, and Sunday is 0.
 """
 
 import re
@@ -42,7 +42,7 @@ _FIELDS = (
 
 
 def wrong_with(schedule: str, year: int) -> str | None:
-    """Return what keeps Glue from running anything by *schedule* from *year* on, as what was expected instead; None when nothing does."""
+    """Return why Glue would run nothing by *schedule* from *year* on, as the expected value instead; None if it is a valid schedule."""
     six = _SIX.fullmatch(schedule)
     if six is None:
         return "six fields and one blank between them, such as cron(15 * * * ? *)"
@@ -55,7 +55,7 @@ def wrong_with(schedule: str, year: int) -> str | None:
     if [six[3], six[5]].count("?") != 1:
         return "a ? in one of Day-of-month and Day-of-week, and days in the other"
     if _closest(minutes, hours) < SHORTEST_MINUTES:
-        return f"runs that are {SHORTEST_MINUTES} minutes apart, as Glue takes them"
+        return f"runs that are at least {SHORTEST_MINUTES} minutes apart, which Glue requires"
     coming = {one for one in years if one >= year}
     if not coming or (days and not _comes(days, months, coming)):
         return f"a day that exists; from {year} on no such day does"
@@ -86,7 +86,7 @@ def _number(field: _Field, text: str) -> int | None:
 
 
 def _closest(minutes: Iterable[int], hours: set[int]) -> int:
-    """Return how many minutes lie between two runs that follow one another, at least."""
+    """Return the fewest minutes between two consecutive runs."""
     inside = sorted(minutes)
     across = [60 + inside[0] - inside[-1]] if any((hour + 1) % 24 in hours for hour in hours) else []
     return min([second - first for first, second in pairwise(inside)] + across, default=60)

@@ -6,9 +6,9 @@
     !prices.csv
     /shop/drafts.py
 
-A line is a pattern as in `.gitignore`: without a slash it names files and folders at any depth, with one it is meant from the directory of
-the code; a slash at its end names folders alone, `#` begins a comment, and a line that begins with `!` takes something in again. The last
-line that fits decides. Tests are left out by default; `!tests/` takes them in.
+A line is a pattern as in `.gitignore`: without a slash it matches files and folders at any depth, with one it is relative to the directory
+of the code; with a slash at its end it matches only folders, `#` begins a comment, and a line that begins with `!` includes files again.
+The last line that matches decides. Tests are left out by default; `!tests/` includes them.
 """
 
 import re
@@ -23,7 +23,7 @@ DEFAULTS = ("tests/", "test/", "test_*.py", "*_test.py", "conftest.py")
 
 
 class Rule(NamedTuple):
-    """One line: what it fits, whether it fits folders alone, and whether it leaves out or takes in."""
+    """One line: what it matches, whether it matches only folders, and whether it leaves out or includes."""
 
     line: str
     fits: re.Pattern[str]
@@ -40,7 +40,7 @@ class Ignored:
         self._rules = list(_rules(lines))
 
     def rule(self, relative: str, *, folder: bool) -> Rule | None:
-        """Return the rule that leaves a file or *folder* out, by its path *relative* to the directory; None where none does."""
+        """Return the rule that leaves a file or *folder* out, by its path *relative* to the directory; None if no rule does."""
         name, last = relative.rpartition("/")[2], None
         for rule in self._rules:
             if (folder or not rule.folders) and rule.fits.fullmatch(relative if rule.whole_path else name):
@@ -48,7 +48,7 @@ class Ignored:
         return last if last is not None and last.leaves_out else None
 
     def reason(self, relative: str) -> str | None:
-        """Return the line that leaves the file *relative* out, by its own path or that of a folder above it; None where it is deployed."""
+        """Return the line that leaves the file *relative* out, by its own path or that of a folder above it; None if it is deployed."""
         parts = relative.split("/")
         above = (("/".join(parts[:end]), end < len(parts)) for end in range(1, len(parts) + 1))
         return next((rule.line for path, folder in above if (rule := self.rule(path, folder=folder)) is not None), None)

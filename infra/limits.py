@@ -19,31 +19,31 @@ MOST_ENVIRONMENT = 4096
 _ADDRESS, _NAME, _STACK, _MADE = len("https://sqs.ap-southeast-1.amazonaws.com/123456789012/"), 80, 28, 14
 #: A mapping is referred to by its UUID.
 _UUID = 36
-#: How long the name or the ARN of anything else is at most.
+#: The longest name or ARN of any other resource.
 _LONGEST = 100
 
 
 def problems(assembly: Path) -> Iterator[str]:
-    """Yield what AWS would refuse of the templates in *assembly*, each with what to do."""
+    """Yield each reason for which AWS would refuse the templates in *assembly*, with the remedy."""
     for name, text in templates(assembly).items():
         yield from of_template(name, json.loads(text), len(text.encode()))
 
 
 def of_template(name: str, template: Mapping[str, Any], size: int) -> Iterator[str]:
-    """Yield what AWS would refuse of one *template* of *size* bytes."""
+    """Yield each reason for which AWS would refuse one *template* of *size* bytes."""
     fewer = "declare fewer queues, or deploy two applications"
     resources = template.get("Resources", {})
     if len(resources) > MOST_RESOURCES:
-        yield f"{name}: {len(resources)} resources, and CloudFormation takes {MOST_RESOURCES} in a stack: {fewer}"
+        yield f"{name}: {len(resources)} resources, and CloudFormation allows {MOST_RESOURCES} in a stack: {fewer}"
     if len(template.get("Outputs", {})) > MOST_OUTPUTS:
-        yield f"{name}: {len(template['Outputs'])} outputs, and CloudFormation takes {MOST_OUTPUTS} of a stack: {fewer}"
+        yield f"{name}: {len(template['Outputs'])} outputs, and CloudFormation allows {MOST_OUTPUTS} in a stack: {fewer}"
     if size > MOST_BYTES:
-        yield f"{name}: {size} bytes, and CloudFormation takes templates of {MOST_BYTES}: {fewer}"
+        yield f"{name}: {size} bytes, and CloudFormation allows templates of {MOST_BYTES}: {fewer}"
     for function, resource in resources.items():
         variables = resource.get("Properties", {}).get("Environment", {}).get("Variables", {})
         taken = sum(len(key) + _length(value, resources) for key, value in variables.items())
         if taken > MOST_ENVIRONMENT:
-            yield f"{function}: about {taken} bytes of environment variables, and Lambda takes {MOST_ENVIRONMENT}: {fewer}"
+            yield f"{function}: about {taken} bytes of environment variables, and Lambda allows {MOST_ENVIRONMENT}: {fewer}"
 
 
 def _length(value: object, resources: Mapping[str, Any]) -> int:

@@ -1,6 +1,6 @@
 """cdk-nag's AWS Solutions and Serverless rules over every stack, and the form in which one finding is acknowledged with one reason.
 
-A finding is acknowledged on the construct that it names and nowhere higher, so that a new construct is judged anew. The one exception: a
+A finding is acknowledged on the construct that it names and nowhere higher, so that a new construct is checked again. The one exception: a
 finding in a function's policies is acknowledged on the role that they belong to, because the CDK splits a large policy into several. `cdk
 synth -c accepted=false` lists every finding, those with a reason as well.
 """
@@ -14,12 +14,12 @@ from constructs import IConstruct
 
 
 def check(app: App) -> None:
-    """Lets the synthesis of `app` fail on every finding that no reason acknowledges."""
+    """Make the synthesis of `app` fail on every finding that no reason acknowledges."""
     Validations.of(app).add_plugins(AwsSolutionsChecks(app), ServerlessChecks(app))
 
 
 def acknowledge(construct: IConstruct, finding: str, reason: str) -> None:
-    """Accepts one `finding` (its full id, such as `AwsSolutions-S1`) on `construct`, for `reason`.
+    """Accept one `finding` (its full id, such as `AwsSolutions-S1`) on `construct`, for `reason`.
 
     The id goes into the metadata itself: the library's own form splits an id at `::`, which findings about resources
     contain.
@@ -30,13 +30,13 @@ def acknowledge(construct: IConstruct, finding: str, reason: str) -> None:
 
 
 def acknowledge_wildcard(holder: IConstruct, arn: str, reason: str) -> None:
-    """Accepts that `holder`, a policy or the role of several, names the resources of `arn`, which ends in `*`, for `reason`."""
+    """Accept that `holder`, a policy or the role of several, names the resources of `arn`, which ends in `*`, for `reason`."""
     shown = _shown(Stack.of(holder).resolve(arn))
     acknowledge(holder, f"AwsSolutions-IAM5[Resource::{shown}]", reason)
 
 
 def _shown(value: object) -> str:
-    """A resolved template value in the one line by which cdk-nag names it."""
+    """Return a resolved template value in the one line by which cdk-nag names it."""
     match value:
         case str():
             return value

@@ -1,7 +1,7 @@
-"""Compiled code in what is deployed: whether it is for the processor and the Python that run the functions.
+"""Checks that compiled code in a deployment is for the processor and the Python that run the functions.
 
-A shared library for another machine is found by the first task that imports it, long after the deployment. Its header
-says what it is for (the ELF specification, `e_machine`), and so does CPython's tag in its name.
+Otherwise the first task that imports a shared library for another machine would fail, long after the deployment. The library's header
+identifies the machine (the ELF specification, `e_machine`), and so does CPython's tag in its name.
 """
 
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .assets import AssetError
 
-#: Which machine the header of an ELF file names.
+#: The machine that the header of an ELF file names.
 _MACHINES = {0x03: "x86", 0x28: "arm", 0x3E: "x86_64", 0xB7: "aarch64", 0xF3: "riscv64"}
 _OTHERS = {b"MZ": "Windows", b"\xcf\xfa\xed\xfe": "macOS", b"\xca\xfe\xba\xbe": "macOS"}
 _NAMES = re.compile(r"\.(so|pyd|dylib)(\.\d+)*$")
@@ -18,7 +18,7 @@ _TAG = re.compile(r"\.cpython-(\d+)[-.]")
 
 
 def machine(path: Path) -> str | None:
-    """Return what the compiled file is for, such as `aarch64`; None when it is not compiled code."""
+    """Return the machine of the compiled file, such as `aarch64`; None if it is not compiled code."""
     with path.open("rb") as file:
         head = file.read(20)
     if head.startswith(b"\x7fELF") and len(head) == 20:
@@ -31,7 +31,7 @@ def require_that_it_runs(files: Iterable[Path], *, architecture: str, python: st
     """Refuse compiled code for another processor than `architecture` or another Python than `python`, such as 3.13.
 
     Raises:
-        AssetError: names the file, its purpose, and the *remedy*.
+        AssetError: names the file, its machine or Python, and the *remedy*.
     """
     for path in files:
         if not _NAMES.search(path.name):

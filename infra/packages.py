@@ -1,8 +1,8 @@
 """The directory of an application's pinned packages, as the functions import them, made without Docker.
 
-Wheels are chosen for the functions' Python and processor, never built: a package without a wheel there is refused by name. The
-directory is called after what decides its content, so it is made once and an unchanged file is never published twice. Bytecode
-is part of it where this machine can make it.
+Wheels are chosen for the functions' Python and processor, never built: a package without such a wheel is refused by name. The
+directory is named after a digest of its inputs, so it is made once and an unchanged file is never published twice. Bytecode
+is included if this machine can make it.
 """
 
 import json
@@ -22,12 +22,12 @@ from .bytecode import compile_beside, compiler
 from .pins import MAKE, Pins, Platform, read
 from .places import LAYER, LAYER_PINS, PACKAGES
 
-#: What Lambda's Python brings besides the standard library.
+#: The packages of Lambda's Python besides the standard library.
 LAMBDAS_OWN = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})
 #: The folder that Lambda puts on the path of Python, in every layer.
 MODULES = "python"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
-#: What pip says before it gives a connection up, after which it knows no version of anything.
+#: pip's words before it gives up on a connection; after that it finds no version of any package.
 _UNREACHABLE = "Retrying (Retry("
 _NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
@@ -64,7 +64,7 @@ def library_packages() -> Path:
 
 
 def brought() -> dict[str, str]:
-    """Return what the library's layer brings: versions by canonical name."""
+    """Return the versions of the packages in the library's layer, by canonical name."""
     return {str(canonicalize_name(name)): version for name, version in _PIN.findall(LAYER_PINS.read_text())}
 
 
@@ -74,7 +74,7 @@ def is_compiled(packages: Path) -> bool:
 
 
 def here() -> Platform:
-    """Return the platform of this process; no tags: the installer knows which wheels run here."""
+    """Return the platform of this process; no tags: the installer selects the wheels that run here."""
     return Platform(f"{sys.version_info.major}.{sys.version_info.minor}", f"{sys.platform} {platform.machine()}", ())
 
 
@@ -99,16 +99,16 @@ def _options(on: Platform) -> list[str]:
 
 
 def _explained(error: AssetError, on: Platform, name: str) -> AssetError:
-    """Return what pip said with what to do about it before that."""
+    """Return the error with the remedy, followed by pip's own words."""
     missing = _NO_WHEEL.search(str(error))
     if _UNREACHABLE in str(error):
-        words = "the index of packages cannot be reached: look at the network, and at the output of `pip config list`"
+        words = "the index of packages cannot be reached: check the network, and the output of `pip config list`"
     elif missing:
         where = f"Python {on.python} on Linux {on.machine}" if on.tags else "this machine's Python"
         remedy = "and nothing is compiled for it here: pin a version that has one, or a package without compiled code"
-        words = f"{missing[1]} has no wheel for {where}, {remedy}, and look whether there is such a version at all"
+        words = f"{missing[1]} has no wheel for {where}, {remedy}, and check that the version exists"
     else:
-        words = f"pip does not install what is pinned, and says below why: correct that pin, or make the file anew. {MAKE}"
+        words = f"pip cannot install a pinned package, for the reason below: correct the pin, or make the file again. {MAKE}"
     return AssetError(f"{name}: {words}.\n{error}")
 
 
@@ -124,7 +124,7 @@ def _require_whole(modules: Path, on: Platform, present: set[str], name: str) ->
 
 
 def _metadata(modules: Path) -> Iterator[tuple[str, list[Requirement]]]:
-    """Yield each installed package with what it says it needs."""
+    """Yield each installed package with the requirements that it states."""
     for file in sorted(modules.glob("*.dist-info/METADATA")):
         said = HeaderParser().parsestr(file.read_text(encoding="utf-8"))
         yield canonicalize_name(str(said["Name"])), [Requirement(line) for line in said.get_all("Requires-Dist", [])]

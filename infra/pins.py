@@ -1,9 +1,9 @@
-"""The packages that an application pins, as its requirements file says them: which apply where the functions run.
+"""The packages that an application pins, from its requirements file: those that apply where the functions run.
 
     stripe==12.1.0 --hash=sha256:…
 
 Every package is pinned with `==` and its hashes, and so is everything that it needs (`uv pip compile --generate-hashes`,
-`pip-compile --generate-hashes`): the file alone decides what is deployed, today and after a year. Markers are judged for the
+`pip-compile --generate-hashes`): the file alone decides what is deployed, today and after a year. Markers are evaluated for the
 functions' Python and processor, not for the machine that deploys.
 """
 
@@ -17,20 +17,20 @@ from packaging.utils import canonicalize_name
 
 from .assets import AssetError
 
-#: Lines about where packages come from that are part of the project: folders of wheels. Indexes are the machine's business.
+#: Options for the places of packages that are part of the project: folders of wheels. Indexes are configured on each machine.
 _PLACES = ("--find-links", "-f", "--no-index")
 _COMMENT = re.compile(r"(^|\s)#.*$")
 _HASH = re.compile(r"\s--hash=(\S+)")
 #: How such a file is made.
 MAKE = "`uv pip compile --generate-hashes requirements.in -o requirements.txt` writes such a file"
-#: The library comes as a layer of its own.
+#: The library is in a layer of its own.
 _LIBRARY = "sedano"
 
 
 class Platform(NamedTuple):
     """Where functions run: the *python*, such as 3.13, the *machine*, such as aarch64, and the *tags* of wheels that run there.
 
-    Without tags it is this process: its installer knows best which wheels run here.
+    Without tags it is this process: its installer selects the wheels that run here.
     """
 
     python: str
@@ -60,7 +60,7 @@ class Pins(NamedTuple):
     places: tuple[str, ...]
 
     def lines(self) -> str:
-        """Return a requirements file of what applies, without markers."""
+        """Return a requirements file of the pins that apply, without markers."""
         return "".join(f"{line}\n" for line in (*self.places, *self.packages.values()))
 
 
@@ -88,22 +88,22 @@ def read(path: Path, on: Platform, brought: Mapping[str, str]) -> Pins:
         version = str(wanted.specifier).removeprefix("==")
         if brought.get(name, version) != version:
             raise AssetError(
-                f"{path.name}: pins {name} {version}, and the library's layer brings {brought[name]}: pin that version, or leave it out"
+                f"{path.name}: pins {name} {version}, and the library's layer has {brought[name]}: pin that version, or remove the pin"
             )
         pinned = " ".join([f"{name}=={version}", *(f"--hash={digest}" for digest in sorted(hashes))])
         if packages.get(name, pinned) != pinned:
-            raise AssetError(f"{path.name}: pins {name} twice, and not alike: leave one of the two. {MAKE}")
+            raise AssetError(f"{path.name}: pins {name} twice, differently: keep one of the two. {MAKE}")
         if name not in brought:
             packages[name] = pinned
     return Pins(dict(sorted(packages.items())), tuple(places))
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the logical lines: continued ones joined, comments and blanks gone."""
+    """Yield the logical lines: continued ones joined, without comments and blank lines."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as wrong:
-        raise AssetError(f"{path.name}: is not text in UTF-8, which a shell's `>` does not always write: save it so. {MAKE}") from wrong
+        raise AssetError(f"{path.name}: is not text in UTF-8, which some shells do not write with `>`: save it as UTF-8. {MAKE}") from wrong
     joined = re.sub(r"\\\r?\n", " ", text)
     for line in joined.splitlines():
         if bare := _COMMENT.sub("", line).strip():
@@ -113,7 +113,7 @@ def _lines(path: Path) -> Iterator[str]:
 def _place(path: Path, line: str) -> str:
     option, _, value = line.replace("=", " ", 1).partition(" ")
     if option not in _PLACES:
-        advice = "one file pins every package, and which index they come from is for the machine's pip to know"
+        advice = "one file pins every package, and the index is a setting of the machine's pip"
         raise AssetError(f"{path.name}: {line!r} cannot be used: {advice}. {MAKE}")
     local = path.parent / value.strip()
     return f"{option} {local.resolve()}" if option in ("--find-links", "-f") and local.is_dir() else line

@@ -1,4 +1,4 @@
-"""The places of the deployed parts: in a clone of the repository, or in the installed package, which carries them along."""
+"""The places of the deployed parts: in a clone of the repository, or in the installed package, which contains them."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ _CARRIED = _HERE / "deployed"
 _CLONE = _HERE.parent
 _VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 
-#: The root below which the parts stand.
+#: The root of the parts.
 ROOT = _CARRIED if _CARRIED.is_dir() else _CLONE
 #: One folder is one function.
 FUNCTIONS = ROOT / "functions"
@@ -19,7 +19,7 @@ FUNCTIONS = ROOT / "functions"
 JOBS = ROOT / "glue_jobs"
 #: The packages that the library's layer brings, pinned.
 LAYER_PINS = ROOT / "requirements" / "layer.txt"
-#: These packages as an archive, which the installed package carries; in a clone there is none.
+#: These packages as an archive, which the installed package contains; a clone does not have it.
 LAYER = ROOT / "layer.zip"
 #: Where packages are unpacked once: beside the other things that are built, or in the user's cache.
 PACKAGES = Path.home() / ".cache" / "sedano" / "packages" if ROOT == _CARRIED else ROOT / "build" / "packages"
@@ -43,5 +43,5 @@ def library_version() -> str:
     return str(found)
 
 
-#: The prefix of the history bucket below which the recorder writes, and which may age; the tables that the pipeline makes stand beside it.
+#: The prefix of the history bucket below which the recorder writes, and which may age; the pipeline's tables are beside it.
 HISTORY_PREFIX = "events/"

@@ -11,7 +11,7 @@ MILLION = 1_000_000
 
 
 class Prices(NamedTuple):
-    """Dollars; of requests for a million."""
+    """Prices in dollars; requests are priced by the million."""
 
     sqs_request: float = 0.40
     lambda_request: float = 0.20
@@ -24,7 +24,7 @@ class Prices(NamedTuple):
     #: A gigabyte for a month, of the first 50 TB.
     s3_gb: float = 0.023
     scheduler_invocation: float = 1.00
-    #: A worker of the type G.1X for an hour, of spare capacity; a run is asked for one minute at least.
+    #: A worker of the type G.1X for an hour, of spare capacity; a run is charged for at least one minute.
     glue_worker: float = 0.29
     log_gb: float = 0.50
     #: Fargate for an hour, on demand, arm64: a virtual CPU, and a gigabyte. Spare capacity costs up to 70 % less, by a price that changes.

@@ -2,7 +2,7 @@
 
     SedanoStacks(app, app="shop.tasks:app", code="src", config=StageConfig(stage="prod", account="123456789012", region="eu-central-1"))
 
-State remembers, Core runs, Observability watches, Pipeline turns the history into tables.
+The state stack stores data, core runs tasks, observability has the alarms and the dashboard, pipeline turns the history into tables.
 """
 
 import math
@@ -52,9 +52,9 @@ class SedanoStacks(Construct):
             name: of the construct; by default `sedano-STAGE`.
             app: the application, as `module:attribute`; it is imported, and its queues are made.
             code: the directory that holds its modules, or the package itself.
-            config: what the stage is like.
+            config: the settings of the stage.
             requirements: the packages that it pins; by default `requirements.txt` in `code`, if there is one.
-            ignore: files that are not deployed, as lines of a `.sedanoignore`, whose own lines have the last word.
+            ignore: files that are not deployed, as lines of a `.sedanoignore`, whose own lines take precedence.
 
         Raises:
             ConfigError: a setting cannot be used; the message begins with its name.
@@ -65,15 +65,15 @@ class SedanoStacks(Construct):
         super().__init__(scope, name or f"sedano-{config.stage}")
         for flag, value in FLAGS.items():
             self.node.set_context(flag, value)
-        #: What the application declares, and what of it is deployed.
+        #: The application: its declarations, and its files that are deployed.
         self.application = application(app, Path(code), config, Path(requirements) if requirements else None, tuple(ignore))
         config = self._timed(config)
-        #: What is remembered.
+        #: The stack of the data.
         self.state = StateStack(self, config=config)
-        #: What runs.
+        #: The stack of the queues and functions.
         self.core = CoreStack(self, config=config, application=self.application, state=self.state)
         self.core.add_stack_dependency(self.state)
-        if not config.local:  # nobody is on call for this machine, and its endpoint has no Spark: the job runs on it as it is
+        if not config.local:  # this machine needs no alarms, and its endpoint has no Spark: the job runs without it
             self._watch(config)
         self._apply(config)
 
@@ -106,23 +106,23 @@ class SedanoStacks(Construct):
         self.core.grant_people(grantee, VIEWER, OPERATOR, ADMIN)
 
     def _timed(self, config: StageConfig) -> StageConfig:
-        """On this machine, where seconds are few by default, a task with a time limit has the time until then."""
+        """Return *config*; on this machine, where the timeout is short by default, a task with a time limit gets enough time for it."""
         longest = self.application.declared.longest(but=config.processes_serve)[1]
         needed = math.ceil(longest + TIME_TO_RECORD)
         longer = config.local and longest and needed > config.timeout
         return replace(config, timeout=needed) if longer else config
 
     def _watch(self, config: StageConfig) -> None:
-        #: What a person on call looks at.
+        #: The stack of the alarms and the dashboard.
         self.observability = ObservabilityStack(self, config=config, core=self.core)
         self.observability.add_stack_dependency(self.core)
         if config.pipeline != "none":
-            #: What turns the history into tables.
+            #: The stack of the history job.
             self.pipeline = PipelineStack(self, config=config, state=self.state, worker=self.core.worker)
             self.pipeline.add_stack_dependency(self.core)
 
     def _apply(self, config: StageConfig) -> None:
-        """Put on every resource what the settings ask for."""
+        """Apply the settings for all resources."""
         for key, value in {"sedano:stage": config.stage, **config.tags}.items():
             Tags.of(self).add(key, value)
         if config.permissions_boundary is not None:

@@ -1,4 +1,4 @@
-"""The templates of a cloud assembly, as its manifest lists them: what an earlier synthesis left in the directory is none of it."""
+"""The templates of a cloud assembly, as its manifest lists them; files of an earlier synthesis in the directory are not included."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ def _found(assembly: Path, above: str) -> Iterator[tuple[str, str]]:
     for name, artifact in artifacts.items():
         properties = artifact.get("properties", {})
         if artifact["type"] == "aws:cloudformation:stack":
-            # A stack whose name is that of its artifact does not say it again.
+            # The manifest omits the name of a stack that is also the name of its artifact.
             yield above + properties.get("stackName", name), (assembly / properties["templateFile"]).read_text(encoding="utf-8")
         elif artifact["type"] == "cdk:cloud-assembly":
             yield from _found(assembly / properties["directoryName"], f"{above}{properties.get('displayName', name)}/")

@@ -1,7 +1,7 @@
 """Puts the packages of the library's layer into the wheel and the sdist, as one archive, so that a deployment downloads none of them.
 
 Hatchling runs it for both packages (pyproject.toml). In a clone the archive is made once from `requirements/layer.txt` by pip, with hashes;
-an sdist has it already. Where the build has no pip, as an isolated one, the package comes without it, and deployments use pip.
+an sdist has it already. If the build has no pip, as an isolated one, the package does not contain it, and deployments use pip.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PINS = "requirements/layer.txt"
 
 
 def archive(root: Path) -> Path | None:
-    """Return the archive of the packages for the tree *root*; None where it is not there and pip is missing."""
+    """Return the archive of the packages for the tree *root*; None if it does not exist and pip is missing."""
     carried = root / NAME
     if carried.is_file():
         return carried
@@ -32,7 +32,7 @@ def archive(root: Path) -> Path | None:
 
 
 def make(root: Path, target: Path) -> Path:
-    """Install what the pins of *root* name, and archive what belongs into a layer; of two processes both write the same bytes."""
+    """Install the pinned packages of *root*, and archive the files for a layer; two processes write the same bytes."""
     sys.path.insert(0, str(root))
     from infra import assets
 
@@ -46,14 +46,14 @@ def make(root: Path, target: Path) -> Path:
 
 
 class LayerHook(BuildHookInterface[Any]):
-    """Adds the archive to what hatchling builds."""
+    """Adds the archive to the packages that hatchling builds."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add it, except to an editable installation, which sees the tree."""
+        """Add it, except to an editable installation, which uses the tree."""
         if version == "editable":
             return
         found = archive(Path(self.root))
         if found is None:
-            self.app.display_warning("no pip in this environment: the package comes without the library's layer, deployments will use pip")
+            self.app.display_warning("no pip in this environment: the package lacks the library's layer; deployments will use pip")
             return
         build_data["force_include"][str(found)] = IN_THE_WHEEL if self.target_name == "wheel" else NAME

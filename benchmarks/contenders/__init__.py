@@ -1,7 +1,7 @@
-"""The contenders, ours and the peers', each a process of its own.
+"""The contenders, sedano's and the peers', each in its own process.
 
-The peers stand in an environment of their own (`.venv-bench`), which is searched after the one of this process: what both hold is the same
-for every contender, such as boto3.
+The peers are in their own environment (`.venv-bench`), which is searched after the one of this process: packages that both contain, such
+as boto3, are the same for every contender.
 """
 
 from __future__ import annotations

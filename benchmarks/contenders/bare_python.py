@@ -1,4 +1,4 @@
-"""The floor: read a JSON message, look the function up, call it, write its result; and `json` alone on our own messages."""
+"""The lower bound: read a JSON message, look up the function, call it, write its result; and `json` alone on sedano's messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FUNCTIONS = {"add": lambda a, b: a + b}
 
 
 def calling() -> Contender:
-    """Return the floor."""
+    """Return the lower bound."""
 
     def contender(tasks: int) -> Run:
         bodies = [json.dumps({"task": "add", "id": f"{number:032x}", "args": [1, 2], "kwargs": {}}) for number in range(tasks)]
@@ -26,13 +26,13 @@ def _call(body: str) -> str:
 
 
 def loading() -> Contender:
-    """Return `json.loads` of our messages."""
+    """Return `json.loads` of sedano's messages."""
     body = message()
     return lambda tasks: lambda: [json.loads(body) for _ in range(tasks)]
 
 
 def dumping() -> Contender:
-    """Return `json.dumps` of our messages."""
+    """Return `json.dumps` of sedano's messages."""
     envelope = json.loads(message())
     return lambda tasks: lambda: [json.dumps(envelope) for _ in range(tasks)]
 

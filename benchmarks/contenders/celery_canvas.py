@@ -1,8 +1,8 @@
-"""Celery's canvas over its SQS transport with its DynamoDB back end: what each form sends and writes, counted at botocore.
+"""Celery's canvas over its SQS transport with its DynamoDB back end: the sends and writes of each form, counted at botocore.
 
-A process of its own, which prints one JSON object: by form the bytes of the first and of the longest message, and the calls. Celery's own
+It runs as a process and prints one JSON object: by form the bytes of the first and of the longest message, and the calls. Celery's own
 code publishes, receives (kombu's SQS transport), runs (`celery.worker.request.Request`), stores and counts the chord; SQS and DynamoDB are
-moto's, in this process. Celery's worker loop is left out: it asks SQS by way of pycurl, for which moto has no stand-in, and adds only
+moto's, in this process. Celery's worker loop is left out: it calls SQS through pycurl, which moto cannot replace, and adds only
 receipts, which are not compared.
 """
 
@@ -45,14 +45,14 @@ def total(values: list[int]) -> int:
 
 
 def counted(params: dict[str, Any], model: Any, **_: Any) -> None:
-    """Count one call of a client, as botocore announces it."""
+    """Count one call of a client, from botocore's event."""
     CALLS[f"{model.service_model.service_name}.{model.name}"] += 1
     if model.name == "SendMessage":
         BYTES.append(len(params["MessageBody"]))
 
 
 def worked_off() -> int:
-    """Work off the queue as a worker does, one message after the other; return how many there were."""
+    """Process the queue as a worker does, one message after the other; return the number of messages."""
     done = 0
     with app.connection_for_read() as connection:
         queue = connection.SimpleQueue("commands")
@@ -66,7 +66,7 @@ def worked_off() -> int:
 
 
 def taken(form: Any, expected: Any, tasks: int) -> dict[str, float]:
-    """Return what *form* takes, which comes to *expected* by so many *tasks*."""
+    """Return the cost of *form*, whose result after *tasks* tasks is *expected*."""
     CALLS.clear()
     BYTES.clear()
     result = form.apply_async()

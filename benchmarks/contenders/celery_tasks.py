@@ -20,7 +20,7 @@ def add(a: int, b: int) -> int:
 
 
 def tracing() -> Contender:
-    """Return the tracer alone: the request is at hand, nobody wants the result."""
+    """Return the tracer alone: the request exists already, and the result is not stored."""
     trace: Any = build_tracer("bench.add", add, app=app)
     request = {"id": "x", "args": [1, 2], "kwargs": {}, "is_eager": False, "delivery_info": {}, "ignore_result": True}
 

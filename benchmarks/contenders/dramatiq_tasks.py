@@ -13,12 +13,12 @@ done = threading.Semaphore(0)
 
 
 def add(a: int, b: int) -> None:
-    """Add, and say so."""
+    """Add, and signal the end."""
     done.release()
 
 
 def working() -> Contender:
-    """Return a worker that starts when the watch does."""
+    """Return a worker that starts with the measurement."""
     workers: list[dramatiq.Worker] = []
 
     def contender(tasks: int) -> Run:

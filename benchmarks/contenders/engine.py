@@ -11,7 +11,7 @@ from benchmarks.stubs import adapter_ports, client_ports, instant_ports
 from benchmarks.tasks import add, app, once, plain
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
@@ -31,7 +31,7 @@ def batches(ports: Ports, task: str, tasks: int) -> list[Batch]:
 
 
 def worker(task: str, settings: WorkerSettings, made: Callable[[], Ports] = instant_ports) -> Contender:
-    """Return a worker that works off messages of *task* over the ports that are *made*."""
+    """Return a worker that processes messages of *task* over the ports that *made* returns."""
     ports = made()
     built = Worker(app.registry, ports, Host("bench.1.00000000", 1), settings, app.run_loop())
 
@@ -42,15 +42,15 @@ def worker(task: str, settings: WorkerSettings, made: Callable[[], Ports] = inst
 
 
 def work_off(built: Worker, work: list[Batch]) -> None:
-    """Work off all batches; a message that was not finished ends the measurement."""
+    """Process all batches; a message that was not finished ends the measurement."""
     deadline = time.time() + 900
     for batch in work:
         if built.work(batch, deadline):
-            raise AssertionError("a message was given back")
+            raise AssertionError("a message was returned to the queue")
 
 
 def decoding() -> Contender:
-    """Return what reads messages."""
+    """Return the decoder of messages."""
     ports = instant_ports()
 
     def contender(tasks: int) -> Run:
@@ -61,7 +61,7 @@ def decoding() -> Contender:
 
 
 def encoding() -> Contender:
-    """Return what writes messages."""
+    """Return the encoder of messages."""
     ports = instant_ports()
 
     def contender(tasks: int) -> Run:

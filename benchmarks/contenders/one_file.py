@@ -1,6 +1,6 @@
-"""sedano over one SQLite file: a program publishes tasks that do nothing, and a worker takes them from the queue to the acknowledgement.
+"""sedano over one SQLite file: a program publishes tasks that do nothing, and a worker processes them, including their acknowledgement.
 
-The file lies on the machine's disk and is the deployment's own: real time, real transactions, the write-ahead log as it is shipped.
+The file is on the machine's disk, as in a deployment: real time, real transactions, the write-ahead log as it is shipped.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from benchmarks.contenders.serving import Contender, Run, serve
 from benchmarks.tasks import add, app
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.host import one_file
+from sedano.model.history.run_rows import Host
 from sedano.ports import Ports, command_queue
 
 QUEUE = command_queue("default")
@@ -28,7 +28,7 @@ def opened() -> Ports:
 
 
 def publish(tasks: int, together: int) -> None:
-    """Publish *tasks* calls, so many in one publication."""
+    """Publish *tasks* calls, *together* in one publication."""
     for _ in range(0, tasks, together):
         if together == 1:
             add.delay(1, 2)
@@ -39,7 +39,7 @@ def publish(tasks: int, together: int) -> None:
 
 
 def publishing(together: int) -> Contender:
-    """Return what publishes calls, so many together."""
+    """Return a contender that publishes calls, *together* in one publication."""
     opened()
     return lambda tasks: partial(publish, tasks, together)
 
@@ -57,15 +57,15 @@ def working(settings: WorkerSettings) -> Contender:
 
 
 def work_off(built: Worker, ports: Ports, tasks: int) -> None:
-    """Receive, work off and delete until the queue is empty; a message that was not finished ends the measurement."""
+    """Receive, process and delete until the queue is empty; a message that was not finished ends the measurement."""
     done = 0
     while deliveries := ports.queues.receive(QUEUE):
         if built.work(deliveries, time.time() + 30):
-            raise AssertionError("a message was given back")
+            raise AssertionError("a message was returned to the queue")
         ports.queues.delete(deliveries)
         done += len(deliveries)
     if done != tasks or ports.consumers.load(QUEUE) != (0, 0):
-        raise AssertionError(f"{done} messages came for {tasks} tasks, or some are left")
+        raise AssertionError(f"{done} messages arrived for {tasks} tasks, or some are left")
 
 
 if __name__ == "__main__":

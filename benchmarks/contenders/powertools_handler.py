@@ -17,12 +17,12 @@ BATCH = 10
 
 
 class Context:
-    """What Powertools needs of Lambda's context."""
+    """The part of Lambda's context that Powertools needs."""
 
     function_name = "bench"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return plenty."""
+        """Return a long time."""
         return 900_000
 
 
@@ -47,13 +47,13 @@ def plain_batch() -> Contender:
 
 
 def idempotent_batch(client: Callable[[], Any]) -> Contender:
-    """Return a handler of batches whose records are idempotent over the client that is made."""
+    """Return a handler of batches whose records are idempotent over the client that *client* returns."""
     once = idempotent(client())
     return _batches(lambda record: once(body=json.loads(record.body)))
 
 
 def put_loop() -> Contender:
-    """Return a plain loop: one conditional put a message, then the body."""
+    """Return a plain loop: one conditional put for each message, then the body."""
     client = answering("dynamodb")
 
     def handle(event: dict[str, Any]) -> None:

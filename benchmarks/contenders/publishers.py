@@ -18,7 +18,7 @@ BATCH = 10
 
 
 def by_hand() -> Contender:
-    """Return what one writes without a framework: ids, JSON, `send_message_batch` of ten."""
+    """Return code without a framework: ids, JSON, `send_message_batch` of ten."""
     client, url = boto3.client("sqs"), os.environ["BENCH_QUEUE"]
 
     def publish(tasks: int) -> None:
@@ -48,12 +48,12 @@ def in_a_batch() -> Contender:
 
 
 def one_by_one() -> Contender:
-    """Return sedano's `delay`, a call each."""
+    """Return sedano's `delay`, with one call for each task."""
     return lambda tasks: lambda: [add.delay(number, 2) for number in range(tasks)]
 
 
 def celery() -> Contender:
-    """Return Celery's `send_task` over its SQS transport: a call each."""
+    """Return Celery's `send_task` over its SQS transport, with one call for each task."""
     there = Celery("bench", broker="sqs://", set_as_current=False)
     queues = {"celery": {"url": os.environ["BENCH_QUEUE"]}}
     there.conf.update(broker_transport_options={"predefined_queues": queues, "region": "us-east-1"}, task_ignore_result=True)

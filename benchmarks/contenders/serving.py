@@ -1,8 +1,8 @@
-"""The inner side of a contest: one contender in a process of its own, measured whenever the outside asks.
+"""The inner side of a contest: one contender in its own process, measured on request of the outer side.
 
-A contender makes its input for *n* tasks and returns what is to be measured. For each number on standard input it answers with one JSON
-line: the CPU seconds (user and system, all threads) and the wall seconds that *n* tasks took. Inputs are made before the watch starts and
-kept from the garbage collector, so it looks only at what the contender itself makes.
+A contender makes its input for *n* tasks and returns the function to be measured. For each number on standard input it answers with one
+JSON line: the CPU seconds (user and system, all threads) and the wall seconds that *n* tasks took. Inputs are made before the measurement
+starts and are frozen for the garbage collector, so it visits only objects that the contender itself makes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WARM_UP = 300
 
 
 def serve(contenders: Mapping[str, Callable[[], Contender]]) -> None:
-    """Measure the contender that the command line names, as often as it is asked for."""
+    """Measure the contender that the command line names, once for each request."""
     contender = contenders[sys.argv[1]]()
     contender(WARM_UP)()
     print("ready", flush=True)

@@ -1,4 +1,4 @@
-"""Taskiq's receiver: it reads the message, runs the task and hands the result to the in-memory back end."""
+"""Taskiq's receiver: it reads the message, runs the task and passes the result to the in-memory back end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.contenders.serving import Contender, Run, serve
 broker = InMemoryBroker()
 
 
-@broker.task(task_name="bench.add")  # type: ignore[untyped-decorator] # it is not in the environment that is checked
+@broker.task(task_name="bench.add")  # type: ignore[untyped-decorator] # the type checker's environment does not have it
 async def add(a: int, b: int) -> int:
     """Add."""
     return a + b

@@ -1,1 +1,1 @@
-"""The pipeline against Celery's `State`, against another formulation of itself, and against DuckDB and Polars."""
+"""The pipeline compared with Celery's `State`, with another formulation of itself, and with DuckDB and Polars."""

@@ -2,9 +2,9 @@
 
     python -m benchmarks.pipeline --events 1000000 5000000 --rounds 5
 
-What is compared is the median of the rounds' ratios of CPU seconds, because a busy machine slows all of them alike; the checksums of what
-they made must agree. `State` alone plays one round, which at this speed takes minutes, and which no other one could make faster. The file
-is written after each size, so that a run that is ended during a large one keeps the small ones; `--seconds` ends a size's rounds in time.
+The median of the rounds' ratios of CPU seconds is compared, because a busy machine slows all of them alike; the checksums of their results
+must agree. Only `State` runs a single round, because it takes minutes and does not warm up. The file is written after each size, so a run
+that is ended during a large size keeps the small ones; `--seconds` limits the time of a size's rounds.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from sedano.model.states import PRECEDENCE, STATE_OF_CLASS, SUBJECTS
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "bench"
 PEERS = ROOT / ".venv-bench" / "bin" / "python"
-#: What ours is asked for; from `HUGE` events on only what is promised at that size, or a run would take an hour.
+#: The variants of sedano; from `HUGE` events on only those with a target at that size, or a run would take an hour.
 VARIANTS = ("full", "window", "narrow", "rebuild", "increment", "read", "gather", "land")
 HUGE_VARIANTS = ("full",)
 #: From this size on a job's fixed costs no longer matter.
 LARGE = 4_500_000
-#: Rounds warm up until so many events were seen, because the JVM compiles as it goes; at least and at most so many rounds.
+#: Rounds warm up until so many events were processed, because the JVM compiles while it runs; then the least and the most rounds.
 WARM_UP, LEAST_WARM, MOST_WARM = 6_000_000, 2, 12
 STATE, SAME = "state", "same rows"
-#: What is told as a rate besides the full pass.
+#: The variants that are reported as a rate in addition to the full pass.
 RATES = {
     STATE: "Celery State", "duckdb": "DuckDB", "polars": "Polars", "read": "only reading",
     "gather": "only reading, and a shuffle", "land": "landing packed lines",
@@ -52,7 +52,7 @@ SPEC = json.dumps({
 
 
 class Contender:
-    """A process that answers each line with one JSON line; the first one tells of itself."""
+    """A process that answers each line with one JSON line; its first line describes itself."""
 
     def __init__(self, *command: str) -> None:
         """Start it and wait until it is ready."""
@@ -64,25 +64,25 @@ class Contender:
         self.told: dict[str, Any] = json.loads(line)
 
     def sample(self, word: str) -> float:
-        """Let it do one round of *word* and return the CPU seconds that it took."""
+        """Run one round of *word* and return its CPU seconds."""
         if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("the contender has no pipes")
         self._process.stdin.write(f"{word}\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self._shown} ended during {word}, perhaps for want of memory: run it by hand to see why")
+            raise RuntimeError(f"{self._shown} ended during {word}, perhaps from lack of memory: run it by hand to see why")
         return float(json.loads(line)["cpu"])
 
     def close(self) -> None:
-        """Let it go."""
+        """End the process."""
         self._process.kill()
         self._process.wait()
 
 
 def measured(events: int, plan: Plan) -> Section:
-    """Return the section of one size: all contenders in turns, as long as *plan* says."""
-    _say(f"{events} events: writing them, unless they stand there")
+    """Return the section of one size: all contenders in turns, according to *plan*."""
+    _say(f"{events} events: writing them, unless they exist")
     spark = Contender(sys.executable, "-m", "benchmarks.pipeline.spark", str(events), str(BUILD / "events"))
     others = _peers(spark.told, events)
     asked = {name: partial(spark.sample, name) for name in (HUGE_VARIANTS if events >= HUGE else VARIANTS)}
@@ -98,7 +98,7 @@ def measured(events: int, plan: Plan) -> Section:
 
 
 def _peers(told: Mapping[str, Any], events: int) -> dict[str, Contender]:
-    """Start the peers of ours that *told* where the events lie."""
+    """Start the peers with the place of the events from *told*."""
     program = str(Path(__file__).with_name("peers.py"))
     started = {} if events >= HUGE else {STATE: Contender(sys.executable, program, STATE, told["lines"], str(told["events"]))}
     if PEERS.exists():
@@ -107,7 +107,7 @@ def _peers(told: Mapping[str, Any], events: int) -> dict[str, Contender]:
 
 
 def _entries(told: Mapping[str, Any], cpu: Mapping[str, Sequence[float]], checksums: Mapping[str, list[int]]) -> list[Entry]:
-    """Return what the CPU seconds of each contender come to."""
+    """Return the entries for the CPU seconds of each contender."""
     events, full = told["events"], cpu["full"]
     entries = [Entry(RATE, events / statistics.median(full), "events/s")]
     for name, meaning in RATES.items():
@@ -148,12 +148,12 @@ def _compared(least: Section, most: Section) -> Section:
 
 
 def main() -> int:
-    """Measure every size that was asked for; 1 when two contenders disagree about what happened."""
+    """Measure every requested size; return 1 if the results of two contenders differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, nargs="+", default=[1_000_000, 5_000_000])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--warm-up", type=int, help="rounds before those; by default until the JVM has compiled what it runs often")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="so long at most for the rounds of a size; at least one counts")
+    parser.add_argument("--warm-up", type=int, help="rounds before those; by default until the JVM has compiled the hot code")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="the most seconds for the rounds of a size; at least one counts")
     options = parser.parse_args()
     began = time.monotonic()
     sections: list[Section] = []

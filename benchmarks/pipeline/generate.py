@@ -1,8 +1,8 @@
-"""Events for the pipeline's benchmark: lives of tasks as full width lines, the same for the same size, written as Parquet.
+"""Events for the pipeline's benchmark: the events of tasks as lines with all fields, the same for the same size, written as Parquet.
 
-Five events a task or more: one in seven is retried; one event in twenty is delivered twice; the files hold them in no order, but what came
-last lies apart, as the files of an increment do. `State` gets such events as JSON lines, each once and in the total order, because that
-is the only way in which it tells the truth. Landing gets JSON lines as they come, packed.
+Five events a task or more: one in seven is retried; one event in twenty is delivered twice; the files have no order, but the last events
+are in separate files, as those of an increment are. `State` gets the events as JSON lines, each once and in the total order, because it is
+correct only with this order. Landing gets JSON lines as they arrive, packed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from glue_jobs.pipeline.schema import LINE, ORDER
 
 EVENTS_A_TASK = 4.6
 COPIES = 20
-#: So many ticks of the logical clock lie between the first events of two tasks.
+#: The ticks of the logical clock between the first events of two tasks.
 TICKS = 4
 FILES = 4
-#: The share of events that the last increment brought.
+#: The share of the events in the last increment.
 INCREMENT = 20
 EARLY, LATE = "early", "late"
-#: From so many events on only what is promised of them is measured.
+#: From so many events on, only the variants with a target are measured.
 HUGE = 9_000_000
-#: So many events at most are written as lines: `State` is fed them again and again, and landing's rate is the same for more.
+#: The most events that are written as lines: `State` replays them repeatedly, and the rate of landing does not depend on their number.
 LINES = 200_000
 _TRACEBACK = 'Traceback (most recent call last):\n  File "tasks.py", line 13, in flaky\n    raise ValueError(n)\nValueError: n'
 
 
 class Written(NamedTuple):
-    """Where the events lie: both parts as Parquet, the lines in order for `State`, and the packed lines for landing."""
+    """The places of the events: both parts as Parquet, the lines in order for `State`, and the packed lines for landing."""
 
     parts: Path
     lines: Path
@@ -39,7 +39,7 @@ class Written(NamedTuple):
 
 
 def written(spark: SparkSession, events: int, folder: Path) -> Written:
-    """Write about *events* events below *folder*, unless they stand there."""
+    """Write about *events* events below *folder*, unless they exist."""
     places = Written(*[folder / f"{name}-{events}" for name in Written._fields])
     delivered, is_late = _delivered(spark, round(events / EVENTS_A_TASK))
     for name, part, files in ((EARLY, delivered.where(~is_late), FILES), (LATE, delivered.where(is_late), 1)):
@@ -55,19 +55,19 @@ def written(spark: SparkSession, events: int, folder: Path) -> Written:
 
 
 def _delivered(spark: SparkSession, tasks: int) -> tuple[DataFrame, Column]:
-    """Return the events of so many tasks, some of them twice; and whether one came last."""
+    """Return the events of *tasks* tasks, some of them twice, and a column that marks the last ones."""
     once = lives(spark, tasks)
     twice = F.pmod(F.xxhash64("uuid", "clock", "type"), F.lit(COPIES)) == 0
     return once.unionByName(once.where(twice)), F.col("clock") > TICKS * tasks * (1 - 1 / INCREMENT)
 
 
 def _shuffled(events: DataFrame, files: int) -> DataFrame:
-    """Return *events* in no order, for so many files."""
+    """Return *events* without an order, in *files* partitions."""
     return events.repartition(files, F.xxhash64("uuid", "clock", "type")).sortWithinPartitions(F.xxhash64("clock", "uuid"))
 
 
 def lives(spark: SparkSession, tasks: int) -> DataFrame:
-    """Return the events of so many tasks, each once; rows of `schema.LINE`."""
+    """Return the events of *tasks* tasks, each once, as rows of `schema.LINE`."""
     number = F.col("id")
     luck = F.pmod(F.xxhash64(number), F.lit(100))
     digits = F.md5(number.cast("string"))
@@ -94,7 +94,7 @@ def _placed() -> dict[str, Column]:
 
 
 def _told() -> dict[str, Column]:
-    """Return what the events say."""
+    """Return the contents of the events."""
     described = {
         "name": F.concat(F.lit("proj.tasks.t"), _drawn(3, 40)), "kwargs": F.lit("{}"),
         "args": F.concat(F.lit("("), F.col("id"), F.lit(', "x")')),

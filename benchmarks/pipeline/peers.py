@@ -1,10 +1,10 @@
-"""The peers: DuckDB and Polars, in an environment of their own (`.venv-bench`), making the same rows; and Celery's `State`.
+"""The peers: DuckDB and Polars, in their own environment (`.venv-bench`), which make the same rows, and Celery's `State`.
 
     python peers.py duckdb|polars PLACE SPEC        answers each line on standard input with one JSON line
     python peers.py state PLACE EVENTS              likewise
 
-Needs nothing of sedano, so that it runs where sedano is not installed: SPEC, as JSON, tells the classes, subjects and precedence.
-The first line out, before any is read, tells of a first round: its checksum, and of `State` how many events it replays.
+It does not import sedano, so it runs where sedano is not installed: SPEC, as JSON, has the classes, subjects and precedence. The first
+output line, before any input is read, describes a first round: its checksum, or for `State` the number of events that it replays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 MEMORY = "6GB"
 THREADS = os.cpu_count() or 1
-#: `State` is fed so many events between two looks at the clock, and so many seconds lie between the lines and their next repetition.
+#: The events that `State` replays between two reads of the clock, and the seconds between the lines and their next repetition.
 CHUNK, SPAN = 5_000, 1e6
 _KEY = ("clock", "timestamp", "hostname", "pid")
 _TEXTS = ("name", "args", "queue", "exception", "result")
@@ -54,7 +54,7 @@ class DuckDB:
             self._connection.execute(f"set {setting}")
 
     def run(self) -> float:
-        """Make every row, keep it in a table, and return the CPU seconds that it took."""
+        """Make all rows, keep them in a table, and return the CPU seconds."""
         began = spent()
         self._connection.execute(f"create or replace temp table tasks as {self._query}")
         return spent() - began
@@ -74,12 +74,12 @@ class Polars:
     """Polars over the Parquet files: sorted once, then the last of each class."""
 
     def __init__(self, place: str, spec: str) -> None:
-        """Remember what to do."""
+        """Store the specification."""
         self._pl, self._place, self._spec = importlib.import_module("polars"), place, json.loads(spec)
         self._made: Any = None
 
     def run(self) -> float:
-        """Make every row, keep it, and return the CPU seconds that it took."""
+        """Make all rows, keep them, and return the CPU seconds."""
         began, pl, spec = spent(), self._pl, self._spec
         rows = pl.scan_parquet(f"{self._place}/*/*.parquet").sort([*_KEY, "type"]).with_row_index("place")
         is_ = {c: pl.col("type") == f"task-{c}" for c in spec["classes"]}
@@ -113,8 +113,8 @@ class Polars:
 class State:
     """Celery's own `State`, fed every event once and in order; reading the lines is not measured.
 
-    It is fed as many events as the others, so that it holds as many tasks in the end: the lives of the lines, again and again, each time of
-    other tasks and later.
+    It replays as many events as the others, so that it has as many tasks at the end: the events of the lines repeatedly, each time with
+    other tasks and later times.
     """
 
     def __init__(self, place: str, events: str) -> None:
@@ -126,7 +126,7 @@ class State:
         self._ticks = json.loads(self._lines[-1])["clock"]
 
     def run(self) -> float:
-        """Replay them all into one state, and return the CPU seconds that this took."""
+        """Replay them all into one state, and return the CPU seconds."""
         state, took = self._kind(max_tasks_in_memory=10_000_000), 0.0
         for number in range(self._times):
             for begin in range(0, len(self._lines), CHUNK):
@@ -144,12 +144,12 @@ class State:
         return {**event, **told, "timestamp": at, "local_received": at}
 
     def told(self) -> list[int]:
-        """Return how many events a round replays."""
+        """Return the number of events that a round replays."""
         return [self._times * len(self._lines)]
 
 
 def main(peer: str, place: str, what: str) -> None:
-    """Tell of a first round, then answer each line with the CPU seconds that another took."""
+    """Describe a first round, then answer each line with the CPU seconds of another round."""
     kinds: dict[str, Any] = {"duckdb": DuckDB, "polars": Polars, "state": State}
     one = kinds[peer](place, what)
     print(json.dumps({"checksum": one.told()}), flush=True)

@@ -1,6 +1,6 @@
-"""Our contender: the pipeline's own functions on local Spark, asked over standard input for one variant at a time.
+"""The contender of sedano: the pipeline's own functions on local Spark; standard input requests one variant at a time.
 
-CPU is that of the whole process tree: the JVM's, its compiler and collector included, and Python's.
+CPU is that of the whole process tree: the JVM, including its compiler and collector, and Python.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEY = ("clock", "timestamp", "hostname", "pid")
 
 
 class Parts(NamedTuple):
-    """The events: those that were there, and those that came last."""
+    """The events: those of the existing history, and those of the last increment."""
 
     early: DataFrame
     late: DataFrame
@@ -45,44 +45,44 @@ def full(events: Parts) -> DataFrame:
 
 
 def window(events: Parts) -> DataFrame:
-    """The same with a window before it, which leaves the latest row of each type."""
+    """The same after a window that keeps the latest row of each type."""
     latest = Window.partitionBy("uuid", "type").orderBy(*[F.col(field).desc() for field in _KEY])
     return timelines(events.whole.withColumn("place", F.row_number().over(latest)).where("place = 1"))
 
 
 def merge(events: Parts) -> DataFrame:
-    """The same from the registers of two parts, which lie in memory here."""
+    """The same from the registers of two parts, which are in memory here."""
     return finalise(merged(registers(events.early).localCheckpoint(), registers(events.late).localCheckpoint()))
 
 
 def narrow(events: Parts) -> DataFrame:
-    """The pass for metrics alone: times of fixed width, so that Spark keeps them in a hash table and sorts nothing."""
+    """The pass for metrics only: times of fixed width, so that Spark keeps them in a hash table and does not sort."""
     times = [F.max(F.when(F.col("type") == type_of(c), F.col("timestamp"))).alias(c) for c in STATE_OF_CLASS]
     return events.whole.groupBy("uuid").agg(F.min("timestamp").alias("first"), *times)
 
 
 def rebuild(events: Parts) -> DataFrame:
-    """All registers anew."""
+    """All registers, computed again."""
     return registers(events.whole)
 
 
 def increment(events: Parts) -> DataFrame:
-    """The registers of the events that came last, from their own files."""
+    """The registers of the last events, from their own files."""
     return registers(events.late)
 
 
 def read(events: Parts) -> DataFrame:
-    """No pass at all: every column that the full one needs is read."""
+    """No pass: read every column that the full pass needs."""
     return events.whole.select(*ORDER, *SAID)
 
 
 def gather(events: Parts) -> DataFrame:
-    """No pass at all: what the full one needs is read, and brought together by task. No formulation on Spark costs less."""
+    """No pass: read every column that the full pass needs, and group the rows by task. No formulation on Spark costs less."""
     return read(events).repartition("uuid")
 
 
 def land(events: Parts) -> DataFrame:
-    """From packed lines of JSON to rows that were checked, which is done once for each file."""
+    """Convert packed lines of JSON to checked rows, which happens once for each file."""
     return judged(events.packed)
 
 
@@ -93,7 +93,7 @@ VARIANTS: dict[str, Callable[[Parts], DataFrame]] = {
 
 
 def checksum(tasks: DataFrame) -> list[int]:
-    """Return what another engine must find as well: tasks, and sums over states, times and texts."""
+    """Return the values that every engine must find: the number of tasks, and sums over states, times and texts."""
     texts = [F.sum(F.coalesce(F.length(name), F.lit(0))) for name in ("name", "args", "queue", "exception", "result")]
     times = [F.sum(F.floor((F.col(name) - 1.79e9) * 1000)) for name in ("sent", "started", "succeeded")]
     ranks = [F.count(F.when(F.col("state") == state, True)) for state in ("SUCCESS", "FAILURE", "REVOKED", "RETRY", "STARTED")]
@@ -109,7 +109,7 @@ def spent(spark: SparkSession) -> float:
 
 
 def main(events: int, folder: Path) -> None:
-    """Answer each variant that is asked for with one JSON line."""
+    """Answer each requested variant with one JSON line."""
     spark = session("sedano bench")
     places = written(spark, events, folder)
     early, late = (spark.read.schema(LINE).parquet(str(places.parts / name)) for name in (EARLY, LATE))

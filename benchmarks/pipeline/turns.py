@@ -1,4 +1,4 @@
-"""Rounds in turns: every contender once a round, those that only warm up first, and no more of them than there is time for."""
+"""Rounds in turns: every contender once in each round, warm-up rounds first, and as many rounds as the time allows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Plan(NamedTuple):
-    """So many *rounds* after those that *warm* up; fewer, but one at least, where the next would take it beyond *seconds*."""
+    """*rounds* rounds after *warm* warm-up rounds; fewer, but at least one, if the next round would exceed *seconds*."""
 
     rounds: int
     warm: int
@@ -24,14 +24,14 @@ def in_turns(
     tell: Callable[[str], None] = print,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, list[float]]:
-    """Ask each contender for the CPU seconds of a round, in turns, and return those of the rounds that count.
+    """Measure the CPU seconds of each contender in turns, and return those of the rounds that count.
 
     Args:
-        asked: by name, what plays a round and returns its CPU seconds.
-        plan: how many rounds, and how long.
-        once: names that play only the first round that counts.
-        tell: is given a line after each round.
-        clock: seconds, for the *plan*'s limit; the quickest round so far is how long the next is thought to take.
+        asked: by name, a function that runs a round and returns its CPU seconds.
+        plan: the number of rounds, and the time limit.
+        once: the names that run only in the first round that counts.
+        tell: called with a line after each round.
+        clock: returns seconds, for the *plan*'s limit; the next round is assumed to take as long as the fastest one so far.
     """
     began, quickest = clock(), math.inf
     counted: dict[str, list[float]] = {name: [] for name in asked}

@@ -1,8 +1,8 @@
-// A host of boxed tasks for Node: it answers one request a line, until its input ends (docs/boxes.md).
+// A host of boxed tasks for Node: it answers one request on each line, until its input ends (docs/boxes.md).
 import { createInterface } from "node:readline";
 
 const reply = (answer) => process.stdout.write("\x1e" + JSON.stringify(answer) + "\n");
-console.log = console.error; // what this program and its libraries print is a log line
+console.log = console.error; // the output of this program and its libraries goes to the log
 
 async function words(text) {
   if (typeof text !== "string") throw new TypeError("words takes a text");

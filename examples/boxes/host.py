@@ -1,4 +1,4 @@
-"""A host of boxed tasks in Python, without sedano: it answers one request a line, until its input ends (docs/boxes.md)."""
+"""A host of boxed tasks in Python, without sedano: it answers one request on each line, until its input ends (docs/boxes.md)."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import sys
 import traceback
 
 replies = os.fdopen(os.dup(1), "w", encoding="ascii")
-os.dup2(2, 1)  # what this program and its libraries print is a log line
+os.dup2(2, 1)  # the output of this program and its libraries goes to the log
 
 
 def words(text: str) -> int:

@@ -1,4 +1,4 @@
-"""One app, three boxed tasks: a program in Python, one in Node, one in sh. Each is a host of its own beside this file."""
+"""One app, three boxed tasks: a program in Python, one in Node, one in sh. Each has its own host beside this file."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""What AWS would charge for the worker's part of a run: requests, writes, reads and compute at list prices (us-east-1, arm64).
+"""The price of the workers' part of a run on AWS: requests, writes, reads and compute at list prices (us-east-1, arm64).
 
-The router, the recorder, storage, logs and idle queues are not in it: they do not grow with the workers' calls counted here.
+The router, the recorder, storage, logs and idle queues are not included: they do not grow with the workers' calls that are counted here.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ PRICES = {
     "invocation": ("Lambda requests", 0.20),
     "gb_s": ("Lambda compute, GB·s", 13.33),
 }
-"""What each kind is called, and dollars a million."""
+"""The name of each kind, and the dollars for a million."""
 RECEIVE_AND_DELETE = 2
 _KINDS = {"dynamodb.UpdateItem": "write", "dynamodb.PutItem": "write", "dynamodb.GetItem": "read"}
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What the workers used: their own AWS calls, invocations, seconds, and the items that gathering read in batches."""
+    """The usage of the workers: their AWS calls, invocations, seconds, and the items that joins read in batches."""
 
     calls: Mapping[str, int]
     invocations: int

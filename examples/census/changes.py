@@ -1,7 +1,7 @@
-"""The ledger's own change log: every write to the table in the order in which it happened, kept by the table and not by sedano.
+"""The ledger's own change log: every write to the table in its order, recorded by the table and not by sedano.
 
-It is the demo's witness. What workers say of themselves cannot prove that nothing ran twice; a table's change log (DynamoDB
-Streams) shows each accepted write with what stood there before and after, so a second end of a task would be seen.
+It is the demo's witness. The reports of the workers cannot prove that nothing ran twice; a table's change log (DynamoDB Streams)
+has each accepted write with the item before and after it, so it would show a second end of a task.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from sedano.model import states
 
 TASK = "TASK#"
 NAMELESS = {"S": ""}
-"""The name of a task that was revoked before a worker met it."""
+"""The name of a task that was revoked before a worker received it."""
 AT_ONCE = 1000
 _OWNER = re.compile(r"\.(\d+)\.[0-9a-f]{8}(\.\d+)?$")
 """The end of a worker's name: its process id and eight random digits; the number of a lane follows in a process of `sedano worker`."""
 Image = Mapping[str, Mapping[str, Any]]
 Claims = Mapping[int, frozenset[str]]
-"""Tasks that are held, by the moment (epoch ms) at which their claims lapse: all claims of one invocation lapse together."""
+"""Claimed tasks, by the moment (epoch ms) at which their claims expire: all claims of one invocation expire together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A task as one write left it: its state, who holds it (the claim's nonce), and when that claim lapses (epoch ms)."""
+    """A task after one write: its state, the nonce of its claim, and the moment at which that claim expires (epoch ms)."""
 
     state: str
     nonce: str
@@ -38,7 +38,7 @@ class Held:
 
     @property
     def process(self) -> int | None:
-        """The process of `sedano worker` that claimed it last; None: a function did."""
+        """The process of `sedano worker` that claimed it last; None: a function."""
         return process_of(self.owner)
 
 
@@ -64,14 +64,14 @@ class Change:
 
 
 def switch_on(dynamodb: Any, table: str) -> str:
-    """Let *table* keep a change log from now on and return the log's name."""
+    """Enable a change log of *table*, and return its name."""
     view = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
     name: str = dynamodb.update_table(TableName=table, StreamSpecification=view)["TableDescription"]["LatestStreamArn"]
     return name
 
 
 class Changes(Protocol):
-    """What shows the changes that were added since the last look."""
+    """A source of the changes that were added since the last read."""
 
     def follow(self) -> list[Change]:
         """Return them."""
@@ -91,7 +91,7 @@ class ChangeLog:
         self.changes: list[Change] = []
 
     def follow(self) -> list[Change]:
-        """Read what was added since the last time, keep it, and return it."""
+        """Read the changes that were added since the last read, keep them, and return them."""
         fresh = [change for shard in range(len(self._next)) for change in self._read(shard)]
         self.changes += fresh
         return fresh
@@ -109,7 +109,7 @@ class ChangeLog:
 
 
 class Holders:
-    """Which tasks are held at this moment, as the change log tells."""
+    """The tasks that are claimed at this moment, according to the change log."""
 
     def __init__(self, log: Changes) -> None:
         """Follow *log*."""
@@ -117,17 +117,17 @@ class Holders:
         self._held: dict[str, Held] = {}
 
     def at_work(self, now: float) -> set[int]:
-        """Return the process ids of the functions that hold claims at *now* (epoch s), by the look of the last `claims`."""
+        """Return the process ids of the functions that hold claims at *now* (epoch s), according to the last `claims`."""
         held = [one.owner for one in self._held.values() if one.process is None and one.expires > now * 1000]
         return {int(found[1]) for found in map(_OWNER.search, held) if found}
 
     def processes_at_work(self, now: float) -> set[int]:
-        """Look, and return the ids of the processes of `sedano worker` that hold claims at *now* (epoch s)."""
+        """Read the log, and return the ids of the processes of `sedano worker` that hold claims at *now* (epoch s)."""
         self._look()
         return {one.process for one in self._held.values() if one.process is not None and one.expires > now * 1000}
 
     def claims(self) -> Claims:
-        """Look, and return the tasks that functions hold now, by the moment (epoch ms) at which their claims lapse."""
+        """Read the log, and return the tasks that functions hold now, by the moment (epoch ms) at which their claims expire."""
         self._look()
         held: dict[int, set[str]] = defaultdict(set)
         for task, one in self._held.items():
@@ -149,12 +149,12 @@ def process_of(owner: str) -> int | None:
 
 
 def abandoned(before: Claims, after: Claims) -> set[int]:
-    """Return the moments of lapse of those claims on which nobody worked between two looks: none was recorded, none was added."""
+    """Return the expiry of each invocation's claims that made no progress between two reads: none was recorded, none was added."""
     return {lapse for lapse, tasks in after.items() if before.get(lapse) == tasks}
 
 
 def change_of(record: Mapping[str, Any]) -> Change | None:
-    """Return what one record of the log says of a task; None when it is about something else (a join)."""
+    """Return the change of a task in one record of the log; None if the record is about something else (a join)."""
     key = record["Keys"]["pk"]["S"]
     if not key.startswith(TASK):
         return None

@@ -1,10 +1,10 @@
-"""What the demo does to its own run: messages are delivered twice, and worker processes are killed in the middle of tasks.
+"""The faults of the demo: messages are delivered twice, and worker processes are killed in the middle of tasks.
 
 - The doubler takes messages that wait in a queue, sends the same body once more (a true duplicate: the same CloudEvents id), at
-  once or a few seconds later, and lets the original go on. So a copy arrives before, while or after its original runs.
-- The killer sends SIGKILL to worker processes, as the loss of a machine would. Its victims are workers that hold claims at that
-  moment, by their records. It hit one at work when claims are left behind on which nobody works any more, and goes on until it has
-  hit often enough.
+  once or a few seconds later, and releases the original. So a copy arrives before, while or after its original runs.
+- The killer sends SIGKILL to worker processes, as the loss of a machine would. It chooses workers that hold claims at that
+  moment, according to the records. A kill hit a worker at work if it left claims on which no worker makes progress; the killer continues
+  until enough kills have hit.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ NOTHING_NEW_S = 1.5
 LOOK_S = 0.1
 STILL_S = 0.8
 LANDED_S, BETWEEN_PROCESSES_S = 0.2, 3.0
-"""Until the requests of stopped processes have landed; between two kills of processes."""
+"""Seconds until the requests of stopped processes have arrived, and between two kills of processes."""
 MOST_TRIES = 16
 WORKER = "WorkerFunction"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much of it: duplicates by queue URL, and kills that must hit a worker at work, of functions and of processes."""
+    """The number of faults: duplicates by queue URL, and kills of functions and of processes that must hit a worker at work."""
 
     duplicates: Mapping[str, int]
     kills: int
@@ -50,7 +50,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A SIGKILL: when (epoch s), to which process, and whether it left claims behind."""
+    """A SIGKILL: its moment (epoch s), its process, and whether it left claims behind."""
 
     at: float
     pid: int
@@ -59,7 +59,7 @@ class Kill:
 
 @dataclass(slots=True)
 class Done:
-    """What was done so far: when each message was sent again, by queue URL, and the kills of functions and of processes."""
+    """The faults so far: when each message was sent again, by queue URL, and the kills of functions and of processes."""
 
     duplicates: dict[str, list[float]] = field(default_factory=dict)
     kills: list[Kill] = field(default_factory=list)
@@ -78,8 +78,8 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What the killers see: the claims that functions hold, and the process ids of the functions, and of the processes of `sedano worker`,
-    that hold claims at a moment (epoch s).
+    """The view of the killers: the claims that functions hold, and the process ids of the functions, and of the processes of
+    `sedano worker`, that hold claims at a moment (epoch s).
     """
 
     claims: Callable[[], Claims]
@@ -88,10 +88,10 @@ class Sight:
 
 
 class Chaos:
-    """Does what *plan* says to the stage on *endpoint*, from the first task that ended to the end of the `with` statement."""
+    """Causes the faults of *plan* in the stage on *endpoint*, from the first end of a task to the end of the `with` statement."""
 
-    def __init__(self, endpoint: Endpoint, processes: Processes, sqs: Any, sight: Sight, plan: Plan, seed: int) -> None:
-        """Do nothing yet; *seed* decides which worker is killed and how late a copy comes."""
+    def __init__(self, endpoint: Endpoint, processes: Processes | None, sqs: Any, sight: Sight, plan: Plan, seed: int) -> None:
+        """Do nothing yet; *seed* decides which workers are killed and how late each copy is sent."""
         self.done = Done()
         self._processes = processes
         self._endpoint, self._sqs, self._sight, self._plan = endpoint, sqs, sight, plan
@@ -108,12 +108,12 @@ class Chaos:
         self._threads.shutdown()
 
     def begin(self) -> None:
-        """Begin, if it has not begun yet; call it when the first task has ended, for then there is something to hit."""
+        """Begin, if it has not begun yet; call it when the first task has ended, because then workers are at work."""
         if not self._work:
             self._work = [self._threads.submit(work) for work in (self._double, self._kill, self._kill_processes)]
 
     def stop(self) -> None:
-        """Stop; what went wrong in chaos itself is raised here."""
+        """Stop; an error of the chaos itself is raised here."""
         self._stop.set()
         for work in self._work:
             work.result()
@@ -128,7 +128,7 @@ class Chaos:
             for url in [url for url, most in left.items() if most > 0 and rests[url] <= time.monotonic()]:
                 copies = self._double_some(url, min(left[url], AT_ONCE), seen)
                 self.done.duplicates.setdefault(url, []).extend([time.time()] * copies)
-                if not copies:  # each look counts as a receive of what it sees, so the same messages are not looked at all the time
+                if not copies:  # each read counts as a receive of its messages, so pause before reading the same messages again
                     rests[url] = time.monotonic() + NOTHING_NEW_S
 
     def _double_some(self, url: str, most: int, seen: set[str]) -> int:
@@ -160,7 +160,7 @@ class Chaos:
         return sum(kill.hit for kill in self.done.kills) < self._plan.kills and len(self.done.kills) < MOST_TRIES
 
     def _kill_one(self, pid: int, known: set[int]) -> Kill:
-        """Kill one worker and see whether it leaves claims behind; *known* are those that others left."""
+        """Kill one worker and check whether it leaves claims behind; *known* are those that others left."""
         at = time.time()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -171,11 +171,11 @@ class Chaos:
         return Kill(at, pid, bool(left))
 
     def _kill_processes(self) -> None:
-        """Kill processes of `sedano worker` while they hold claims; another one begins in the place of each.
+        """Kill processes of `sedano worker` while they hold claims; each is replaced by a new one.
 
-        They are stopped first, so that none finishes its tasks between the look at its claims and its end.
+        They are stopped first, so that none finishes its tasks between the read of its claims and its end.
         """
-        while len(self.done.process_kills) < self._plan.process_kills and not self._stop.wait(LOOK_S):
+        while self._processes is not None and len(self.done.process_kills) < self._plan.process_kills and not self._stop.wait(LOOK_S):
             with self._processes.stopped():
                 self._stop.wait(LANDED_S)
                 busy = sorted(self._processes.pids.intersection(self._sight.processes_at_work(time.time())))
@@ -187,6 +187,6 @@ class Chaos:
 
 
 def identity(body: str) -> str:
-    """Return what makes a message itself: its CloudEvents id; a packed record, which has none, is its own text."""
+    """Return the identity of a message: its CloudEvents id; for a packed record, which has none, its text."""
     found = json.loads(body)
     return str(found.get("id", body))

@@ -1,16 +1,16 @@
-"""What must be true when the run is over, checked against sources that do not know of one another.
+"""The invariants of a finished run, checked against independent sources.
 
-| source | says |
+| source | contents |
 |---|---|
 | the ids, derived here from the chord's own | which tasks must exist |
 | a scan of the ledger table | how each task ended |
 | the table's change log | how often each task ended |
-| the event history in S3 | what workers told, under which clocks |
-| the Spark job | what the events come to, task for task against the ledger |
-| the queues, dead letters and parked messages too | that nothing is left anywhere |
+| the event history in S3 | the reports of the workers, with their clocks |
+| the Spark job | the final state of each task according to the events, compared with the ledger |
+| the queues, including dead letters and parked messages | that no message is left |
 | the files themselves, counted here | that the census is right |
 
-Everything here is pure: evidence in, numbers and complaints out.
+All functions are pure: they take evidence and return numbers and complaints.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sedano.model.messages.message import LAUNCH
 
 SUBSCRIBED = (count_imports.name, flag_long_functions.name)
 BY_PROCESSES = flag_long_functions.name
-"""The task whose queue processes serve."""
+"""The task on the queue that processes serve."""
 FIRST_PUBLICATION = 1
 
 
@@ -42,9 +42,9 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The tasks that must exist, with their names by id; what the census must come to; the kills that were planned.
+    """The tasks that must exist, with their names by id; the expected totals of the census; the planned kills.
 
-    Fewer kills than planned are reported and prove less; only a run in which none hit fails, for it proves nothing about them.
+    Fewer kills than planned are reported and prove less; a run fails only if no kill hit, because it proves nothing about kills.
     """
 
     tasks: Mapping[str, str]
@@ -55,7 +55,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was found. *ledger*: name and state by task id; *told*: the clocks of a task's terminal events; *left*: messages by
+    """The evidence. *ledger*: name and state by task id; *told*: the clocks of a task's terminal events; *left*: messages by
     queue; *kills*: those of functions that left claims behind; *process_kills*: the processes that were killed while they held claims.
     """
 
@@ -73,7 +73,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the evidence comes to. *strayed*: ends of tasks in a process that Lambda serves, or the other way round."""
+    """The results of the checks. *strayed*: tasks that ended in a process although Lambda serves their queue, or the reverse."""
 
     tasks: int
     effects: int
@@ -89,9 +89,9 @@ class Findings:
 
 
 def expected_ids(members: Sequence[str], body: str) -> dict[str, str]:
-    """Return the tasks that a census of these *members* must cause, by id, but for the launches.
+    """Return the tasks that a census of these *members* must cause, by id, without the launches.
 
-    A large header is launched page by page, and how many pages there are depends on the files' sizes; each launch has to end once, too.
+    A large header is launched page by page, and the number of pages depends on the sizes of the files; each launch must also end once.
     """
     events = [derived_id(member, FIRST_PUBLICATION) for member in members]
     heard = {derived_id(event, name): name for event in events for name in SUBSCRIBED}
@@ -99,7 +99,7 @@ def expected_ids(members: Sequence[str], body: str) -> dict[str, str]:
 
 
 def findings(expected: Expected, evidence: Evidence) -> Findings:
-    """Count what was lost and what happened twice."""
+    """Count the losses and the double effects."""
     ends = Counter(change.task_id for change in evidence.changes if change.is_end)
     names = {change.task_id: change.name for change in evidence.changes}
     launches = [task for task, (name, _) in evidence.ledger.items() if name == LAUNCH]
@@ -124,7 +124,7 @@ def findings(expected: Expected, evidence: Evidence) -> Findings:
 
 
 def _invocations_cut(changes: Sequence[Change]) -> int:
-    """Count the invocations whose tasks had to be taken over: all claims of one invocation lapse at the same millisecond."""
+    """Count the invocations whose tasks had to be taken over: all claims of one invocation expire at the same millisecond."""
     return len({change.before.expires for change in changes if change.is_steal and change.before and change.before.process is None})
 
 
@@ -135,7 +135,7 @@ def _processes_cut(changes: Sequence[Change]) -> frozenset[int]:
 
 
 def _doubles(ends: Mapping[str, int], evidence: Evidence) -> int:
-    """Count ends beyond the first, writes over an end, and tasks whose end was told under a second clock."""
+    """Count ends beyond the first, writes over an end, and tasks whose end has a second clock in the history."""
     again = sum(count - 1 for count in ends.values())
     over = sum(c.before is not None and c.before.state in states.TERMINAL and not c.is_end for c in evidence.changes)
     told = sum(len(clocks) - 1 for clocks in evidence.told.values() if clocks)
@@ -143,7 +143,7 @@ def _doubles(ends: Mapping[str, int], evidence: Evidence) -> int:
 
 
 def complaints(expected: Expected, evidence: Evidence, found: Findings) -> list[str]:
-    """Return in words what is wrong; an empty list when all is as promised."""
+    """Return the broken promises in words; an empty list if there are none."""
     failed = [task for task, (_, state) in evidence.ledger.items() if state in states.TERMINAL and state != states.SUCCESS]
     left = ", ".join(f"{count} in {queue}" for queue, count in evidence.left.items() if count)
     wrong = {
@@ -152,11 +152,11 @@ def complaints(expected: Expected, evidence: Evidence, found: Findings) -> list[
         f"the chord's body was recorded {found.chord_body_runs} times": found.chord_body_runs != 1,
         f"{len(failed)} tasks did not succeed, such as {failed[:1]}": failed,
         f"{found.effects} effects for {found.tasks} tasks": found.effects != found.tasks,
-        f"Spark tells another story of {evidence.spark_mismatches} tasks": evidence.spark_mismatches,
-        f"Spark knows {evidence.spark_tasks} tasks of {found.tasks}": evidence.spark_tasks != found.tasks,
+        f"Spark reports another end of {evidence.spark_mismatches} tasks than the ledger": evidence.spark_mismatches,
+        f"Spark found {evidence.spark_tasks} tasks of {found.tasks}": evidence.spark_tasks != found.tasks,
         f"the census says {evidence.totals}, the files say {expected.totals}": evidence.totals != expected.totals,
-        "no kill hit a worker with tasks in its hands, so this run proves nothing about kills": 0 == found.kills < expected.kills,
-        "no kill hit a process with tasks in its hands, which proves nothing": 0 == found.process_kills < expected.process_kills,
-        f"{found.strayed} tasks ended in a process that Lambda serves, or in Lambda that processes serve": found.strayed,
+        "no kill hit a worker that held tasks, so this run proves nothing about kills": 0 == found.kills < expected.kills,
+        "no kill hit a process that held tasks, so this proves nothing about them": 0 == found.process_kills < expected.process_kills,
+        f"{found.strayed} tasks ended in a process although Lambda serves their queue, or the reverse": found.strayed,
     }
     return [words for words, is_wrong in wrong.items() if is_wrong]

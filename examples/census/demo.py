@@ -1,11 +1,11 @@
-"""The census, run for real on this machine: `make demo`, or `python -m examples.census.demo --sources DIR --files N`.
+"""The census, run on this machine: `make demo`, or `python -m examples.census.demo --sources DIR --files N`.
 
-It synthesises the stacks, creates them on a local AWS endpoint, publishes one chord over the files, and disturbs the run while it
-lasts (`chaos`). Meanwhile a task comes round by itself, calls are held to a rate, and an archive breaks down and is repaired (`flow`).
-Then it asks sources that do not know of one another whether each task had exactly one effect (`checks`, `flow_checks`), runs the
-Spark job over the event history, and writes `build/demo/summary.json` and `build/demo/report.html`. Whatever is wrong is said in
-words and ends the command with status 1. Nothing that was started outlives it, also on Ctrl-C. With `--keep` the stage stays up behind
-the pages of `sedano web` until Ctrl-C.
+It synthesises the stacks, creates them on a local AWS endpoint, publishes one chord over the files, and causes faults while it
+runs (`chaos`). Meanwhile a periodic task runs, calls are limited to a rate, and an archive fails and is repaired (`flow`). Then the demo
+checks with independent sources that each task had exactly one effect (`checks`, `flow_checks`), runs the Spark job over the event
+history, and writes `build/demo/summary.json` and `build/demo/report.html`. It prints each fault in words and ends with status 1 if there
+is one. Every process that it started is stopped, also on Ctrl-C. With `--keep` the stage stays up behind the pages of `sedano web` until
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ INTERRUPTED = 130
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line, read."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(prog="python -m examples.census.demo", description="Count Python sources through the whole system.")
     parser.add_argument("--sources", type=Path, default=site_packages(), help="a directory of Python files (default: installed packages)")
     parser.add_argument("--files", type=int, default=300, help="how many of them (default: 300)")
@@ -52,7 +52,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Run the demo; return 0 when everything is as promised."""
+    """Run the demo; return 0 if all checks pass."""
     options, progress = arguments(given), Progress(sys.stderr)
     signal.signal(signal.SIGTERM, _terminated)
     try:
@@ -92,7 +92,7 @@ def _run(files: Sequence[SourceFile], options: argparse.Namespace, progress: Pro
 
 
 def _application(code: Path) -> Path:
-    """Put the application where a layer is made of it: its own module alone, under the name by which this process knows it too."""
+    """Copy the application to the folder of its layer: only its own module, under the name that this process also uses."""
     source = Path(tasks.__file__)
     place = code / source.relative_to(ROOT)
     place.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The facts of one run: what the summary says and what the report shows, read off the material that the run left behind."""
+"""The facts of one run for the summary and the report, computed from the evidence of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DUPLICATE, STOLEN, REFUSED = "message-duplicate", "claim-stolen", "claim-refused
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All that a run left behind; *spark* is the job's summary, *began* and *ended* are epoch seconds."""
+    """The evidence of a run; *spark* is the job's summary, *began* and *ended* are epoch seconds."""
 
     directory: str
     files: Sequence[SourceFile]
@@ -38,7 +38,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`build/demo/summary.json`, key for key. *aws_calls_per_task*: of all functions, for each task that Lambda ran; processes do not
+    """The contents of `build/demo/summary.json`. *aws_calls_per_task*: of all functions, for each task that Lambda ran; processes do not
     report theirs.
     """
 
@@ -65,7 +65,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """One run of a task's body that a worker lived to tell: where, of which task, from when to when (epoch s)."""
+    """One run of a task's body that its worker reported: the worker, the task, its begin and end (epoch s)."""
 
     host: str
     pid: int
@@ -81,7 +81,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the report shows."""
+    """The contents of the report."""
 
     material: Material
     summary: Summary
@@ -96,17 +96,17 @@ class Facts:
 
     @property
     def large(self) -> int:
-        """How many texts travelled through the blob store."""
+        """The number of texts that were sent through the blob store."""
         return sum(file.size > LARGE for file in self.material.files)
 
     @property
     def dollars_a_million(self) -> float:
-        """What a million such tasks would cost, by the bill of the functions and the tasks that they ran."""
+        """The cost of a million such tasks, according to the bill of the functions and the tasks that they ran."""
         return 1_000_000 * sum(item.dollars for item in self.bill) / max(1, self.summary.served_by_lambda)
 
 
 def facts(material: Material, seconds: float) -> Facts:
-    """Read the facts off *material*; *seconds* is how long the whole demo took."""
+    """Return the facts of *material*; *seconds* is the duration of the whole demo."""
     found, flow = findings(material.expected, material.evidence), flow_findings(material.flow)
     calls: Mapping[str, int] = material.spark["calls"]
     used = Used(calls, material.spark["invocations"], material.spark["duration_ms"] / 1000, len(material.files))
@@ -151,7 +151,7 @@ def _summary(material: Material, found: Findings, flow: FlowFindings, seconds: f
 
 
 def bodies(lines: Iterable[Line]) -> Iterable[Body]:
-    """Return every run of a body that was told from its start to its end, by the same worker."""
+    """Return every run of a body whose start and end the same worker reported."""
     begun: dict[tuple[str, str], float] = {}
     ended: dict[tuple[str, str], Line] = {}
     names: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""Time and flow in the same run: a task that comes round, calls that are limited, and an archive that is down and then repaired.
+"""Time and flow in the same run: a periodic task, calls that are limited, and an archive that is down and then repaired.
 
-The ticks begin before the files are published: the scheduler's function is invoked several times at once, as EventBridge Scheduler does
-by the minute. The calls follow when most of the files are counted; what killed workers held is still hidden then, so they take no time
-of their own. At the end the ticks are paused: what was published ahead is withdrawn.
+The ticks begin before the files are published: the scheduler's function is invoked several times at once, as by EventBridge Scheduler each
+minute. The calls follow when most of the files are counted; the tasks of killed workers are still hidden then, so the calls take no
+additional time. At the end the ticks are paused, and those published ahead are withdrawn.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ ROUNDS_AT_ONCE = 3
 MOST_COUNTED = 0.8
 """The calls are published when this share of the files' tasks has ended."""
 DOWN_S, TRIPS_WITHIN_S = 3.0, 30.0
-"""The archive is repaired so long after its circuit tripped; and at last so long after the first call."""
+"""The seconds after which the archive is repaired: after its circuit tripped, and at the latest after the first call."""
 SCHEDULER, ANSWER_S = "SchedulerFunction", 300.0
 
 
 class SchedulerError(Exception):
-    """A round of the scheduler's function failed; the message holds what it said."""
+    """A round of the scheduler's function failed; the message has its output."""
 
 
 class Flow:
-    """The three of them on *stage*, with the *services* that are called."""
+    """The ticks, the limited calls and the archive on *stage*, with the *services* that are called."""
 
     def __init__(self, stage: LocalStage, services: Services) -> None:
         """Begin nothing yet."""
@@ -48,7 +48,7 @@ class Flow:
         self.expected = expected_ids()
 
     def begin(self) -> None:
-        """Let the ticks begin: some rounds of the scheduler at once.
+        """Start the ticks with several rounds of the scheduler at once.
 
         Raises:
             SchedulerError: a round failed.
@@ -63,7 +63,7 @@ class Flow:
         self._begun = (began, time.time())
 
     def look(self, ended: int, counted: int) -> None:
-        """Do what is due when *ended* of the tasks of the census, *counted* in all, have ended."""
+        """Make the steps that are due when *ended* of the *counted* tasks of the census have ended."""
         if not self._published:
             if ended >= MOST_COUNTED * counted:
                 self._publish()
@@ -74,7 +74,7 @@ class Flow:
             self._services.repair()
 
     def rest(self) -> Ticking:
-        """Pause the ticks, if they are not, and return from when to when they ran."""
+        """Pause the ticks, unless they are paused, and return the period in which they ran."""
         if self._ticking is None:
             before = time.time()
             tasks.app.schedules.pause(SCHEDULE)
@@ -85,7 +85,7 @@ class Flow:
         try:
             answer = self._lambda.invoke(FunctionName=function)
         except (BotoCoreError, ClientError) as away:
-            raise SchedulerError(f"the scheduler's function does not answer on a machine that is this busy: {away}") from away
+            raise SchedulerError(f"the scheduler's function does not answer, because this machine is too busy: {away}") from away
         if "FunctionError" in answer:
             raise SchedulerError(f"the scheduler's function failed: {answer['Payload'].read().decode()}")
 
@@ -98,7 +98,7 @@ class Flow:
 
 
 def _tripped_at() -> float:
-    """Return when the archive's circuit tripped; 0: it did not, or the store does not answer just now, and is asked again."""
+    """Return the moment at which the archive's circuit tripped; 0: it has not, or the store does not answer now."""
     try:
         (circuit,) = tasks.app.control.inspect().circuits()
     except Unavailable:

@@ -1,11 +1,11 @@
-"""What must be true of time and flow: ticks that ran once each, calls within their rate, a circuit that spared what was down. Pure.
+"""The invariants of time and flow: each tick ran once, calls kept to their rate, a circuit protected the failed service. Pure.
 
-| source | says |
+| source | contents |
 |---|---|
-| the timetable, asked here | which ticks must have run |
+| the timetable, evaluated here | which ticks must have run |
 | the ledger | which ran, and which were withdrawn |
 | the services that were called | when, and whether they served |
-| the event history | who was given a slot, when the circuit tripped, who waited for it |
+| the event history | which tasks got a slot, when the circuit tripped, which tasks waited for it |
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SCHEDULE = "tick"
 HELD, TRIPPED = "task-held", "circuit-tripped"
 BY_RATE, BY_CIRCUIT = "rate limit", "circuit"
 UNDERWAY_S = 3.0
-"""Calls of workers that had begun their batch when the circuit tripped end within so many seconds."""
+"""The seconds within which calls end of workers that had begun their batch when the circuit tripped."""
 Ledger = Mapping[str, tuple[str, str]]
 
 
@@ -44,7 +44,7 @@ class Ticking:
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """One trip of the circuit: from when to when it was open (epoch s), and why."""
+    """One trip of the circuit: the period in which it was open (epoch s), and the cause."""
 
     since: float
     until: float
@@ -53,7 +53,7 @@ class Trip:
 
 @dataclass(frozen=True, slots=True)
 class FlowEvidence:
-    """What was found: *ticks* that ran and that were *withdrawn*, by id; the *calls*; the *lines* of the history about them."""
+    """The evidence: *ticks* that ran and that were *withdrawn*, by id; the *calls*; the *lines* of the history about them."""
 
     ticks: Mapping[str, int]
     withdrawn: Mapping[str, int]
@@ -62,7 +62,7 @@ class FlowEvidence:
     stores: int
 
     def of(self, service: str) -> list[Call]:
-        """Return the calls of *service* in the order in which they came."""
+        """Return the calls of *service* in the order of their arrival."""
         return sorted((call for call in self.calls if call.service == service), key=lambda call: call.at)
 
     def held(self, why: str) -> Counter[str]:
@@ -71,7 +71,7 @@ class FlowEvidence:
 
     @property
     def met(self) -> Ledger:
-        """The withdrawn ticks whose messages came before the run was over: workers acknowledged them, and said so in the history."""
+        """The withdrawn ticks whose messages arrived before the end of the run: workers acknowledged and reported them."""
         told = {line.get("uuid") for line in self.lines if line["type"].startswith("task-")}
         return {task: (tasks.tick.name, states.REVOKED) for task in self.withdrawn if task in told}
 
@@ -84,11 +84,11 @@ class FlowEvidence:
 
 @dataclass(frozen=True, slots=True)
 class FlowFindings:
-    """What the evidence comes to.
+    """The results of the checks.
 
-    *busiest*: most calls of the index in one second; *too_many*: the most by which a stretch of time had more than it may;
-    *used*: the part of the allowed rate that was used; *slotted*: tasks that were given a slot; *refused*: calls that the archive did not
-    serve; *unspared*: calls while its circuit was open; *waited*: tasks that waited for it; *unstored*: things that never arrived.
+    *busiest*: the most calls of the index in one second; *too_many*: the most by which a period exceeded the allowed calls; *used*: the
+    used share of the allowed rate; *slotted*: tasks that were given a slot; *refused*: calls that the archive did not serve; *unspared*:
+    calls while its circuit was open; *waited*: tasks that waited for it; *unstored*: items that never arrived.
     """
 
     ticks: int
@@ -111,7 +111,7 @@ def due(ticking: Ticking) -> dict[str, int]:
 
 
 def ticks_of(ticking: Ticking, ledger: Ledger) -> dict[str, int]:
-    """Return the ticks that must have run and those that may, because they came while the ticks began or were paused, and did."""
+    """Return the ticks that must have run, and those that ran although they were due while the ticks began or were paused."""
     may = {**_ids(int(ticking.began), ticking.begun), **_ids(ticking.resting, ticking.rested)}
     ran = {task: moment for task, moment in may.items() if ledger.get(task, ("", states.REVOKED))[1] != states.REVOKED}
     return {**due(ticking), **ran}
@@ -129,7 +129,7 @@ def _ids(after: float, until: float) -> dict[str, int]:
 
 
 def flow_findings(evidence: FlowEvidence) -> FlowFindings:
-    """Count what happened."""
+    """Return the results of the checks of *evidence*."""
     starts = [call.at for call in evidence.of(INDEX)]
     archive = evidence.of(ARCHIVE)
     slotted = evidence.held(BY_RATE)
@@ -152,9 +152,10 @@ def flow_findings(evidence: FlowEvidence) -> FlowFindings:
 
 
 def most_beyond(starts: Sequence[float], missed: int) -> int:
-    """Return by how many calls a stretch of time had more than it may, at the most; 0 or less: none had.
+    """Return the most calls by which a period exceeded the allowed number; 0 or less: none did.
 
-    A slot is kept for a while, the longer the more often its task *missed* one before, and who comes late within it counts there.
+    A slot is kept for some time, which grows with the number of slots that its task has *missed*; a call that is late in its slot counts
+    there.
     """
     patience = kept(Slot(0, missed, "")) / SECOND
     stretches = ((last - first + 1, starts[last] - starts[first]) for first, last in combinations(range(len(starts)), 2))
@@ -162,12 +163,12 @@ def most_beyond(starts: Sequence[float], missed: int) -> int:
 
 
 def flow_complaints(found: FlowFindings) -> list[str]:
-    """Return in words what is wrong; an empty list when all is as promised."""
+    """Return the broken promises in words; an empty list if there are none."""
     wrong = {
         "no tick ran, so this run proves nothing about periodic tasks": not found.ticks,
-        f"the index was called {found.too_many} times more than its rate allows within some stretch of time": found.too_many > 0,
+        f"within some period the index was called {found.too_many} times more than its rate allows": found.too_many > 0,
         "the archive was down and its circuit did not trip": not found.trips,
         f"the archive was called {found.unspared} times while its circuit was open": found.unspared,
-        f"{found.unstored} things never arrived at the archive": found.unstored,
+        f"{found.unstored} items never arrived at the archive": found.unstored,
     }
     return [words for words, is_wrong in wrong.items() if is_wrong]

@@ -1,4 +1,4 @@
-"""Time and flow in the report: what came round, what was limited and what was spared, as a picture over the seconds and in numbers."""
+"""Time and flow in the report: the ticks, the limited calls and the failed service, as a picture over the seconds and in numbers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def flow(facts: Facts) -> str:
     """Return the section."""
     found, evidence = facts.flow, facts.material.flow
     rows = [
-        (found.ticks, "ticks of a task that comes round every 5 s ran, each once; three schedulers began them at once"),
+        (found.ticks, "ticks of a periodic task ran, one every 5 s, each once; three schedulers started them at once"),
         (found.withdrawn, "ticks were published ahead, and withdrawn when the schedule was paused at the end"),
         (found.look_ups, f"calls of an index that allows {CALLS_A_SECOND} a second; {found.busiest} in the busiest second"),
-        (found.slotted, "of the tasks that make them were given a slot, and sent to come in it"),
+        (found.slotted, "of the tasks that make these calls were given a slot, and requeued until then"),
         (f"{found.used:.0%}", "of the allowed rate was used from the first call to the last"),
         (found.refused, "calls of an archive that was down failed, until its circuit tripped"),
         (found.waited, "tasks waited while the circuit was open; none of them was lost"),
-        (found.unspared, "calls came to the archive while its circuit was open"),
+        (found.unspared, "calls reached the archive while its circuit was open"),
     ]
-    note = "A periodic task, a rate and a circuit beside the census. What counts is what the called services saw."
+    note = "A periodic task, a rate and a circuit beside the census, checked by the records of the called services."
     numbers = table(["#", "what"], [(text(number), text(words)) for number, words in rows])
     return section("Time and flow", note, _picture(evidence), numbers)
 

@@ -1,4 +1,4 @@
-"""The event history of the run: brought from its bucket to a folder, read here, and told by the Spark job in a process of its own."""
+"""The event history of the run: downloaded from its bucket to a folder, read here, and evaluated by the Spark job in its own process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Line = Mapping[str, Any]
 
 
 class HistoryError(Exception):
-    """The history cannot be told; the message holds what the job said."""
+    """The history cannot be evaluated; the message has the job's output."""
 
 
 def download(s3: Any, bucket: str, directory: Path) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ def download(s3: Any, bucket: str, directory: Path) -> list[dict[str, Any]]:
 
 
 def ends_told(lines: Iterable[Line]) -> dict[str, frozenset[int]]:
-    """Return for each task the clocks under which its end was told; a repeated telling of one end has the same clock."""
+    """Return the clocks of each task's terminal events; repeated events about one end have the same clock."""
     clocks: dict[str, set[int]] = defaultdict(set)
     for line in lines:
         if line["type"] in ENDS:

@@ -1,6 +1,6 @@
-"""The report's paper: one self-contained HTML page with its style inside, and the few shapes that its sections are made of.
+"""The HTML of the report: one self-contained page with its style, and the elements of its sections.
 
-Every function returns HTML; text that comes from outside goes through `text` and nowhere else.
+Every function returns HTML; all text from outside is escaped by `text`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def text(value: object) -> str:
 
 
 def path(value: str) -> str:
-    """Return a path that may be broken behind its slashes."""
+    """Return a path that may wrap after its slashes."""
     return f'<span class="path">{text(value).replace("/", "/<wbr>")}</span>'
 
 
@@ -62,12 +62,12 @@ def document(title: str, body: Iterable[str]) -> str:
 
 
 def section(title: str, note: str, *content: str) -> str:
-    """Return a section with a line on what it shows."""
+    """Return a section with a note about its contents."""
     return f'<section><h2>{text(title)}</h2><p class="note">{text(note)}</p>{"".join(content)}</section>'
 
 
 def tiles(figures: Iterable[tuple[str, object, str]]) -> str:
-    """Return key figures: a value, what it is, and a class for its colour (may be empty)."""
+    """Return key figures: a value, its label, and a class for its colour (may be empty)."""
     shown = [f'<div class="tile"><b class="{mood}">{text(value)}</b><span>{text(label)}</span></div>' for label, value, mood in figures]
     return f'<div class="tiles">{"".join(shown)}</div>'
 
@@ -87,7 +87,7 @@ def scrolling(drawn: str, name: str) -> str:
 
 
 def bars(values: Sequence[tuple[str, float, str]]) -> str:
-    """Return horizontal bars: a label, a length, and what is written behind it."""
+    """Return horizontal bars: a label, a length, and the text after the bar."""
     longest = max((length for _, length, _ in values), default=1) or 1
     shown = []
     for label, length, tail in values:
@@ -97,12 +97,12 @@ def bars(values: Sequence[tuple[str, float, str]]) -> str:
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
-    """Return what colours mean: CSS colours with their words."""
+    """Return a legend: CSS colours with their labels."""
     return f'<div class="legend">{"".join(f"<span><i style=background:{c}></i>{text(words)}</span>" for c, words in entries)}</div>'
 
 
 def duration(seconds: float | None) -> str:
-    """Return *seconds* as a person would say it; a dash for None."""
+    """Return *seconds* in a readable unit; a dash for None."""
     if seconds is None:
         return "–"
     if seconds >= 0.9995:

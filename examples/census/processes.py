@@ -1,6 +1,6 @@
-"""The processes of `sedano worker` that serve one queue of the census: they are killed and replaced while the run lasts.
+"""The processes of `sedano worker` that serve one queue of the census: they are killed and replaced during the run.
 
-A process that loses the demo drains and ends, and so does each one when the `with` statement ends.
+Each process drains and ends when the `with` statement ends, or when the demo has ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sedano.host.supervised import VARIABLE
 
 COUNT, LANES = 2, 4
 VISIBILITY_S = 10
-"""After how many seconds the tasks of a killed process run in another one."""
+"""The seconds after which the tasks of a killed process run in another one."""
 DRAIN_S, ENDED_S = 5, 10.0
 OPTIONS = (
     "-Q", FLAGS, "-c", str(LANES), "--visibility", str(VISIBILITY_S), "--drain", str(DRAIN_S), "--log", "json",
@@ -61,12 +61,12 @@ class Processes:
 
     @property
     def pids(self) -> set[int]:
-        """The process ids of those that run."""
+        """Return the ids of the running processes."""
         return set(self._processes)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Stop all processes until the `with` statement ends, but for those that are started there."""
+        """Stop all processes until the `with` statement ends, except those that are started within it."""
         stopped = [*self._processes.values()]
         for one in stopped:
             one.running.send_signal(signal.SIGSTOP)
@@ -77,7 +77,7 @@ class Processes:
                 one.running.send_signal(signal.SIGCONT)
 
     def replace(self, pid: int) -> None:
-        """Kill the process *pid*, and start another one in its place."""
+        """Kill the process *pid*, and start another one to replace it."""
         one = self._processes.pop(pid)
         one.running.kill()
         one.running.wait()
@@ -85,7 +85,7 @@ class Processes:
         self._start()
 
     def _start(self) -> None:
-        """Start one, in a session of its own: Ctrl-C in a terminal reaches the demo alone. It looks whether its parent lives."""
+        """Start a process in its own session, so that Ctrl-C in a terminal reaches only the demo. It ends if its parent has ended."""
         news, theirs = os.pipe()
         named = {**os.environ, **self._environment, VARIABLE: f"{os.getpid()}:{theirs}"}
         with self._log.open("ab") as log:

@@ -1,4 +1,4 @@
-"""A progress bar on a terminal; elsewhere a line now and then. Words go to the stream that it is given, nothing else does."""
+"""A progress bar on a terminal; elsewhere a line from time to time."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ FULL, EMPTY = "█", "░"
 
 
 class Progress:
-    """Says which phase has begun and how far the current one is.
+    """Prints each phase and the progress of the current one.
 
     Args:
-        stream: where it says so; on a terminal the bar is redrawn in place.
+        stream: the output; on a terminal the bar is redrawn in place.
         clock: monotonic seconds.
     """
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        """Say nothing yet."""
+        """Print nothing yet."""
         self._stream, self._clock = stream, clock
         self._began = self._said = clock()
         self._is_drawn = False
@@ -38,7 +38,7 @@ class Progress:
         self._said = self._clock()
 
     def bar(self, done: int, whole: int, words: str) -> None:
-        """Show that *done* of *whole* are done; *words* say what else there is to know."""
+        """Show that *done* of *whole* are done; *words* is further text."""
         share = done / whole if whole else 1.0
         line = f"{drawn(share)} {done}/{whole} {words}"
         if self._stream.isatty():

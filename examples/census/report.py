@@ -1,4 +1,4 @@
-"""The report of a run: what was measured, what was done to it, what became of that, and what it took."""
+"""The report of a run: its measurements, its faults and their effects, and its cost."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from examples.census.page import bars, document, duration, path, section, table,
 from examples.census.timeline import timeline
 
 ABSORBED = {
-    "window": "the worker had just seen this very message: discarded from memory, without a call",
-    "acknowledge": "another message had already ended or taken on its task: acknowledged, nothing else",
-    "follow again": "this message had ended its task before: its follow-ups went out again under the same ids",
-    "retry again": "this message had recorded a retry before: it went out again",
-    "wait": "its task was running elsewhere: it came back when that claim had ended",
-    "record": "its outcome was refused by the ledger, because one stood already",
+    "window": "the worker had just received the same message: discarded, without a call",
+    "acknowledge": "another message had already ended or claimed its task: only acknowledged",
+    "follow again": "this message had already ended its task: its follow-ups were sent again under the same ids",
+    "retry again": "this message had already recorded a retry: the retry was sent again",
+    "wait": "its task was running elsewhere: it was received again when that claim had ended",
+    "record": "the ledger refused its outcome, because the task had one already",
 }
-ROWS = "Each row is a worker process; each mark in it is the body of a task that it lived to tell of."
-GAP = " What a killed worker held comes back when its messages show themselves again, 36 seconds after they were received: hence the gap."
+ROWS = "Each row is a worker process; each mark in it is the body of a task that the process reported."
+GAP = " The messages of a killed worker become visible again 36 seconds after they were received, which causes the gap."
 LATENCIES = ("wait_seconds", "run_seconds")
 
 
@@ -65,13 +65,13 @@ def _story(facts: Facts) -> Iterator[str]:
     became += [("a claim whose holder had died was taken over, under a higher fencing token", facts.stolen)] if facts.stolen else []
     became += [("a late outcome was refused by the ledger", facts.refused)] if facts.refused else []
     yield section(
-        "What was done to it, and what became of that",
-        "A doubled event makes two doubled commands, and what a killed worker held is delivered again, so more was absorbed than done.",
+        "Faults and their effects",
+        "A doubled event makes two doubled commands, and messages of a killed worker are delivered again, so more was absorbed than sent.",
         table(["done#", "what"], [(text(count), text(words)) for words, count in done if count]),
         table(["told#", "what became of it"], [(text(count), text(words)) for words, count in became]),
     )
     yield flow(facts)
-    yield section("How it was checked", "Each figure comes from a source that does not know of the others.", _checks(facts))
+    yield section("How it was checked", "Each figure is from an independent source.", _checks(facts))
 
 
 def _checks(facts: Facts) -> str:
@@ -82,11 +82,11 @@ def _checks(facts: Facts) -> str:
         (not known.double_effects, f"{known.effects} ends, one a task", "the ledger table's own change log; clocks in the event history"),
         (known.chord_body_runs == 1, "the chord's body was recorded once", "the change log"),
         (known.events_delivered == known.files, f"{known.events_delivered} events reached both subscribers", "a scan of the ledger"),
-        (evidence.totals == facts.material.expected.totals, "the census counts what the files hold", "the files, counted by the demo"),
-        (not known.spark_mismatches, f"{known.spark_tasks} timelines end as the ledger says", "Spark over the event history in S3"),
-        (facts.flow.too_many <= 0, "no stretch of time had more calls than its rate allows", "the service that was called"),
-        (facts.flow.trips and not facts.flow.unspared, "what was down was left alone", "the service that was down; the event history"),
-        (not facts.flow.unstored, f"{facts.material.flow.stores} things arrived there", "the service that was down"),
+        (evidence.totals == facts.material.expected.totals, "the census has the totals of the files", "the files, counted by the demo"),
+        (not known.spark_mismatches, f"{known.spark_tasks} timelines end as in the ledger", "Spark over the event history in S3"),
+        (facts.flow.too_many <= 0, "no period had more calls than its rate allows", "the service that was called"),
+        (facts.flow.trips and not facts.flow.unspared, "an open circuit let no call pass", "the service that was down; the event history"),
+        (not facts.flow.unstored, f"{facts.material.flow.stores} items arrived there", "the service that was down"),
         (
             known.kills >= facts.material.expected.kills,
             f"{known.kills} kills cut invocations short",
@@ -116,20 +116,20 @@ def _measured(facts: Facts) -> Iterator[str]:
     imports = [(name, count, f"{count} files") for name, count in census["imports"]]
     longest = [(f"{f['name']} in {f['path'].rpartition('/')[2]}", f["lines"], f"{f['lines']} lines") for f in census["longest"]]
     yield (
-        f'<div class="two">{section("Commonest imports", "In how many files a package is imported.", bars(imports))}'
+        f'<div class="two">{section("Commonest imports", "The number of files that import each package.", bars(imports))}'
         f"{section('Longest functions', 'From the first line of the def to its last.', bars(longest))}</div>"
     )
     if census["errors"]:
         errors = [(path(e["path"]), text(e["error"])) for e in census["errors"]]
-        yield section("What could not be measured", "A finding, not a failure: these tasks succeeded too.", table(["file", "why"], errors))
+        yield section("What could not be measured", "Findings, not failures: these tasks succeeded.", table(["file", "why"], errors))
 
 
 def _costs(facts: Facts) -> Iterator[str]:
-    waits = "Waiting is from publication to start; every task of the chord is published at once, and two cores do the work."
-    yield section("Latencies by task", f"{waits} Told by Spark.", _latencies(facts.material.spark["latency_by_task"]))
+    waits = "Waiting is the time from publication to start; all tasks of the chord are published at once and run on two cores."
+    yield section("Latencies by task", f"{waits} Computed by Spark.", _latencies(facts.material.spark["latency_by_task"]))
     tasks = max(1, facts.summary.served_by_lambda)
     calls = sorted(facts.material.spark["calls"].items(), key=lambda call: -call[1])
-    note = f"{facts.summary.aws_calls_per_task} calls by all functions for each task of Lambda, in tens, claim and record included."
+    note = f"{facts.summary.aws_calls_per_task} calls by all functions for each task of Lambda, in tens, including claim and record."
     made = section("AWS calls", note, table(["call", "calls#", "a task#"], [(_code(c), text(n), f"{n / tasks:.2f}") for c, n in calls]))
     price = f"${facts.dollars_a_million:.2f} a million tasks at list prices (us-east-1): all functions, with this machine's run times."
     lines = [(text(i.name), text(round(i.amount)), f"{1e6 * i.dollars / tasks:.3f}") for i in facts.bill]
@@ -151,4 +151,4 @@ def _code(name: str) -> str:
 def _foot(facts: Facts) -> str:
     spark = facts.material.spark
     told = f"{spark['events']:,} events on {spark['lines']:,} lines, {spark['invocations']:,} invocations, {spark['cold']} cold starts."
-    return f"<footer>{text(told)} Made by <code>make demo</code>; nothing in this page comes from a network.</footer>"
+    return f"<footer>{text(told)} Made by <code>make demo</code>; this page loads nothing from the network.</footer>"

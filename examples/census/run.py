@@ -1,4 +1,4 @@
-"""One census on a stage that is up: publish the chord, disturb it, wait until nothing is left, and collect what it left behind."""
+"""One census on a running stage: publish the chord, cause faults, wait until no message is left, and collect the evidence."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class Clients:
 
     @classmethod
     def of(cls, stage: LocalStage) -> Clients:
-        """Make them."""
+        """Create the clients."""
         session = stage.endpoint.session()
         return cls(*(session.client(name, endpoint_url=stage.endpoint.url) for name in ("dynamodb", "dynamodbstreams", "sqs", "s3")))
 
 
 class Around(NamedTuple):
-    """The things that a run needs: the stage, the services that tasks call, and the processes that serve one of its queues."""
+    """The environment of a run: the stage, the services that tasks call, and the processes that serve one of its queues."""
 
     stage: LocalStage
     services: Services
@@ -58,10 +58,10 @@ class Around(NamedTuple):
 
 
 class Census:
-    """One run, from its publication to what it left behind."""
+    """One run, from its publication to its evidence."""
 
     def __init__(self, around: Around, files: Sequence[SourceFile], build: Path, progress: Progress) -> None:
-        """Count *files* on the stage, and call the services; what is brought home goes below *build*."""
+        """Count *files* on the stage, and call the services; downloads are written below *build*."""
         stage, services, self._processes = around
         self._stage, self._files, self._build, self._progress = stage, files, build, progress
         self._clients = Clients.of(stage)
@@ -72,9 +72,9 @@ class Census:
         self._flow = Flow(stage, services)
 
     def material(self, directory: Path) -> Material:
-        """Do everything and return what there is to know."""
+        """Make the whole run and return its evidence."""
         began = time.time()
-        self._progress.phase(f"{ROUNDS_AT_ONCE} schedulers at once begin what comes round")
+        self._progress.phase(f"{ROUNDS_AT_ONCE} schedulers at once start the periodic task")
         self._flow.begin()
         self._progress.phase(f"publishing one chord over {len(self._files)} files")
         result = self._publish()
@@ -100,7 +100,7 @@ class Census:
         return Material(str(directory), self._files, expected, evidence, flow, done, lines, told, census, self.queues, began, ended)
 
     def _kept(self, ticking: Ticking, lines: Sequence[Line]) -> tuple[Mapping[str, tuple[str, str]], FlowEvidence]:
-        """Return what the ledger holds, but for what never was to run, and the evidence of time and flow."""
+        """Return the contents of the ledger, without ticks that were not to run, and the evidence of time and flow."""
         whole = scan(self._clients.dynamodb, self._stage.environment["SEDANO_LEDGER_TABLE"])
         flow = FlowEvidence(ticks_of(ticking, whole), withdrawn_of(ticking, whole), self._services.calls, lines, STORES)
         return {task: found for task, found in whole.items() if task not in flow.withdrawn}, flow
@@ -118,7 +118,7 @@ class Census:
                     chaos.begin()
                 self._flow.look(look.ended, len(expected.tasks))
                 if look.ended == look.wanted:
-                    with suppress(Unavailable):  # the next look, and at last `_rest`, pauses them
+                    with suppress(Unavailable):  # the next read, or at the latest `_rest`, pauses them
                         self._flow.rest()
                 done = chaos.done
                 words = f"tasks · {look.waiting} messages waiting · {done.injected} sent twice · {done.hits} workers killed at work"
@@ -128,7 +128,7 @@ class Census:
             return chaos.done
 
     def _rest(self) -> Ticking:
-        """Wait until the ticks that came before they were paused have ended."""
+        """Wait until the ticks that were due before the pause have ended."""
         ticking = self._flow.rest()
         watch(self._log, due(ticking), self._waiting, lambda _: None, SECONDS_TO_REST)
         return ticking
@@ -142,11 +142,11 @@ class Census:
         return sum(found[url.rpartition("/")[2]] for url in self.queues)
 
     def _depths(self) -> dict[str, int]:
-        """Return what each queue holds, but for the ticks that are still held back: those of moments to come."""
+        """Return the number of messages in each queue, without the ticks of future moments."""
         return depths(self._clients.sqs, ahead=command_addresses(self._stage.environment)[tasks.tick.spec.queue])
 
     def _census(self, result: AsyncResult[Any]) -> Mapping[str, Any] | None:
-        """Return the chord's result as any client would read it, or None when there is none."""
+        """Return the chord's result as any client reads it, or None if it is missing."""
         try:
             census: Mapping[str, Any] = result.get(timeout=1)
         except SedanoError as error:
@@ -156,15 +156,15 @@ class Census:
 
 
 def work_queues(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what the queues hold that workers, router and recorder read, by the queue's URL."""
+    """Return the contents of the queues of workers, router and recorder in words, by the queue's URL."""
     commands = {url: "commands" if name == "default" else name for name, url in command_addresses(environment).items()}
     return {**commands, environment["SEDANO_EVENTS_QUEUE"]: "events", environment["SEDANO_RECORDS_QUEUE"]: "records"}
 
 
 def plan(queues: Mapping[str, str], files: int) -> Plan:
-    """Return how much chaos a census of so many *files* bears: a tenth of its messages twice, and a few kills.
+    """Return the faults for a census of *files* files: a tenth of its messages twice, and a few kills.
 
-    What is looked at to be doubled counts as received, which a rate answers with a new slot: so its queue and the others are left alone.
+    A message that is read to be doubled counts as received, for which a rate gives a new slot, so its queue and the others are left out.
     """
     messages = {"commands": 2 * files, tasks.FLAGS: files, "events": files, "records": files // 3}
     duplicates = {url: round(SHARE_TWICE * messages[kind]) for url, kind in queues.items() if kind in messages}
@@ -172,7 +172,7 @@ def plan(queues: Mapping[str, str], files: int) -> Plan:
 
 
 def most_kills(files: int) -> int:
-    """Return how many kills must hit a function at work, and a process; a run of a few files is over before one could."""
+    """Return how many kills must hit a function at work, and a process; a run of a few files ends before a kill can hit."""
     return min(MOST_KILLS, files // FILES_A_KILL)
 
 

@@ -1,6 +1,6 @@
-"""Two services that tasks call, on this machine: an index, and an archive that is down until it is repaired. They note who called when.
+"""Two services that tasks call, on this machine: an index, and an archive that is down until it is repaired. They record their calls.
 
-They are the demo's witness for what limits and circuits promise: what counts is what the called one sees.
+They are the demo's witness for the promises of limits and circuits, which are checked at the called service.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Noted = Callable[[str, str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: when (epoch s), to which service, about which thing, and whether it was served."""
+    """One call: its moment (epoch s), its service, the number of its item, and whether it was served."""
 
     at: float
     service: str
@@ -50,7 +50,7 @@ class Services:
 
     @property
     def port(self) -> int:
-        """Where they listen."""
+        """The port at which they listen."""
         return int(self._server.server_address[1])
 
     def repair(self) -> None:
@@ -73,6 +73,6 @@ def _handler(note: Noted) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the server's
-            """Say nothing: the calls are noted."""
+            """Log nothing: the calls are recorded."""
 
     return Handler

@@ -1,7 +1,7 @@
-"""Which files the census counts: a fixed choice of the Python sources under a directory, small and large, the same every time.
+"""The choice of files for the census: Python sources under a directory, small and large, the same every time.
 
-Nothing about a file stops the census: one that is not UTF-8 or cannot be opened is counted with its trouble. A directory that
-cannot be a source at all (missing, or with too few files) is an error that says what to do.
+No file stops the census: one that is not UTF-8 or cannot be opened is counted with its fault. A directory that cannot be used (missing,
+or with too few files) is an error with the remedy.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LARGE = 60_000
-"""Bytes from which on a text travels through the blob store (sedano's claim check)."""
+"""The size in bytes from which on a text is sent through the blob store (sedano's claim check)."""
 MOST_BYTES = 250_000
-"""Larger files are left out: parsed ten at a time they would not fit into a local function's six seconds."""
+"""Larger files are left out: parsed ten at a time, they would exceed the six seconds of a local function."""
 SHARE_OF_LARGE = 0.1
 
 
 class SourcesError(Exception):
-    """The sources cannot be counted; the message says why and what to do."""
+    """The sources cannot be counted; the message has the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file: its path from the directory with forward slashes, its size in bytes, its text, or the trouble with it."""
+    """One file: its path from the directory with forward slashes, its size in bytes, its text, or its fault."""
 
     path: str
     size: int
@@ -34,24 +34,24 @@ class SourceFile:
 
 
 def site_packages() -> Path:
-    """Return where the packages of this very Python lie."""
+    """Return the folder of the packages of this Python."""
     return Path(sysconfig.get_paths()["purelib"])
 
 
 def choose(directory: Path, count: int) -> list[SourceFile]:
-    """Return *count* of the Python files under *directory*: a tenth of them large where there are as many, the rest small.
+    """Return *count* of the Python files under *directory*: a tenth of them large if there are as many, the rest small.
 
     Raises:
-        SourcesError: there is no such directory, or it does not hold that many files.
+        SourcesError: the directory does not exist, or does not have that many files.
     """
     if count < 1:
         raise SourcesError(f"--files {count}: expected at least 1")
     if not directory.is_dir():
-        raise SourcesError(f"--sources {directory}: there is no such directory")
+        raise SourcesError(f"--sources {directory}: the directory does not exist")
     found = sorted(_python_files(directory))
     if len(found) < count:
         raise SourcesError(
-            f"--sources {directory}: {len(found)} Python files of at most {MOST_BYTES // 1000} KB, and {count} are wanted; "
+            f"--sources {directory}: {len(found)} Python files of at most {MOST_BYTES // 1000} KB, but {count} are needed; "
             f"name a larger directory or fewer files (make demo SOURCES=dir FILES=n)"
         )
     large = [path for path, size in found if size > LARGE]
@@ -70,7 +70,7 @@ def _python_files(directory: Path) -> Iterator[tuple[str, int]]:
 
 
 def _spread(paths: Sequence[str], count: int) -> list[str]:
-    """Return *count* of *paths* at even distances."""
+    """Return *count* of *paths*, evenly spaced."""
     return [paths[number * len(paths) // count] for number in range(count)]
 
 

@@ -1,13 +1,13 @@
-"""The census as an application: what is measured of a Python source, who hears of it, and what it comes to.
+"""The census as an application: the measurement of each Python source, its subscribers, and the summary.
 
     chord([measure.s(path, text), …])(summarise.s())
 
-`measure` looks at one file and announces `FileMeasured`; two tasks subscribe to that; `summarise` runs once, when every file is
-measured, and its result is the census. A file that cannot be parsed is a finding like any other: nothing here raises over its input.
+`measure` reads one file and publishes `FileMeasured`; two tasks subscribe to it; `summarise` runs once, when every file is measured, and
+its result is the census. A file that cannot be parsed is a finding like any other: no task raises because of its input.
 
-Beside that `tick` comes round by itself, `look_up` asks an index that allows so many calls a second, and `store` needs an archive that
-breaks down now and then: on queues of their own, so that they do not wait behind the files. The queue of `flag_long_functions` is served by
-processes (`sedano worker`), all others by Lambda.
+In addition, `tick` is a periodic task, `look_up` calls an index that allows a number of calls a second, and `store` needs an archive that
+fails at times. They have their own queues, so that they do not wait behind the files. Processes (`sedano worker`) serve the queue of
+`flag_long_functions`, and Lambda serves all others.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ FLAGS = "flags"
 app = Sedano("census", queues=("default", "clock", "services", FLAGS))
 
 LONG_FUNCTION = 60
-"""Lines from which on a function is flagged."""
+"""The number of lines from which on a function is flagged."""
 TICK = every(5)
 CALLS_A_SECOND = 5
-"""How many calls the index allows."""
+"""The calls a second that the index allows."""
 BREAKER = Breaker(failures=3, open_for=8, shared=True, name="archive")
-"""When the archive is left alone, and for how long: three failures, 8 s."""
+"""The circuit of the archive: it opens after three failures, for 8 s."""
 PATIENCE_S = 10.0
 TOP = 15
 Measure = dict[str, Any]
@@ -53,7 +53,7 @@ class FileMeasured(DomainEvent):
 
 @app.task
 def measure(path: str, text: str, trouble: str = "") -> Measure:
-    """Measure one file; *trouble* says why it could not be read, if so."""
+    """Measure one file; *trouble*: the reason if it could not be read."""
     tree, error = parsed(text) if not trouble else (None, trouble)
     functions = sorted(functions_of(tree), key=lambda f: (-f["lines"], f["name"])) if tree else []
     imports = sorted(set(imports_of(tree))) if tree else []
@@ -69,7 +69,7 @@ def measure(path: str, text: str, trouble: str = "") -> Measure:
 @FileMeasured.subscribe
 @app.task
 def count_imports(path: str, lines: int, imports: list[str], longest_name: str, longest_lines: int) -> dict[str, Any]:
-    """Say how many of a file's imports come with Python, and how many must be installed."""
+    """Return how many of a file's imports are part of Python, and how many must be installed."""
     ours = sum(name in sys.stdlib_module_names for name in imports)
     return {"path": path, "standard": ours, "installed": len(imports) - ours}
 
@@ -77,13 +77,13 @@ def count_imports(path: str, lines: int, imports: list[str], longest_name: str, 
 @FileMeasured.subscribe
 @app.task(queue=FLAGS)
 def flag_long_functions(path: str, lines: int, imports: list[str], longest_name: str, longest_lines: int) -> dict[str, Any]:
-    """Say whether a file holds a function that is too long to be read at a glance."""
+    """Return whether a file has a function that is too long to be read at a glance."""
     return {"path": path, "name": longest_name, "lines": longest_lines, "flagged": longest_lines >= LONG_FUNCTION}
 
 
 @app.task
 def summarise(results: list[Measure]) -> dict[str, Any]:
-    """Return the census: sums, the largest files, the longest functions, the commonest imports, and what could not be parsed."""
+    """Return the census: sums, the largest files, the longest functions, the commonest imports, and the files that could not be parsed."""
     imports = Counter(name for result in results for name in result["imports"])
     longest = sorted(results, key=lambda r: (-r["longest"]["lines"], r["path"]))[:TOP]
     return {
@@ -99,20 +99,20 @@ def summarise(results: list[Measure]) -> dict[str, Any]:
 @app.periodic(TICK, moment="when", schedule="tick")
 @app.task(queue="clock")
 def tick(when: str) -> str:
-    """Return the moment that it stands for."""
+    """Return its scheduled moment."""
     return when
 
 
 @app.task(queue="services", rate=f"{CALLS_A_SECOND}/s")
 def look_up(number: int, port: int) -> int:
-    """Ask the index on this machine about one thing."""
+    """Look up one item in the index on this machine."""
     asked(port, f"/index/{number}")
     return number
 
 
 @app.task(queue="services", circuit=BREAKER)
 def store(number: int, port: int) -> int:
-    """Bring one thing to the archive on this machine."""
+    """Store one item in the archive on this machine."""
     asked(port, f"/archive/{number}")
     return number
 
@@ -134,7 +134,7 @@ def asked(port: int, path: str) -> None:
 
 
 def parsed(text: str) -> tuple[ast.Module | None, str]:
-    """Return the syntax of *text*, or None and why it has none."""
+    """Return the syntax tree of *text*, or None and the reason."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -146,7 +146,7 @@ def parsed(text: str) -> tuple[ast.Module | None, str]:
 
 
 def functions_of(tree: ast.Module) -> Iterator[dict[str, Any]]:
-    """Yield every function, nested ones too, with its lines."""
+    """Yield every function, including nested ones, with its lines."""
     for node in ast.walk(tree):
         if isinstance(node, Function):
             yield {"name": node.name, "lines": (node.end_lineno or node.lineno) - node.lineno + 1, "line": node.lineno}

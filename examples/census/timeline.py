@@ -1,4 +1,4 @@
-"""The timeline of a run as a picture: a row for each worker process, what ran in it and when, and what was done to it."""
+"""The timeline of a run as a picture: a row for each worker process with its bodies and faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_TICKS, STEPS = 12, (1, 2, 5, 10, 20, 30, 60)
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Seconds since *began* as places from left to right."""
+    """Maps seconds since *began* to places from left to right."""
 
     began: float
     seconds: float
@@ -51,7 +51,7 @@ def timeline(facts: Facts) -> str:
 
 
 def _rows(bodies: Iterable[Body], kills: Mapping[int, float]) -> dict[int, list[Body]]:
-    """Return the bodies of each process, processes in the order of their first sign of life."""
+    """Return the bodies of each process, processes in the order of their first event."""
     found: dict[int, list[Body]] = {}
     for body in sorted(bodies, key=lambda b: b.started):
         found.setdefault(body.pid, []).append(body)
@@ -61,7 +61,7 @@ def _rows(bodies: Iterable[Body], kills: Mapping[int, float]) -> dict[int, list[
 
 
 def grid(axis: Axis, height: int) -> Iterator[str]:
-    """Yield the lines of the seconds, with their numbers below."""
+    """Yield a line for each shown second, with its number below."""
     step = next((step for step in STEPS if axis.seconds / step <= MOST_TICKS), STEPS[-1])
     for second in range(0, int(axis.seconds) + 1, step):
         x = axis.x(axis.began + second)

@@ -1,4 +1,4 @@
-"""Watching a run until nothing is left to do: every task has ended and every queue is empty, or time is up."""
+"""Watching a run until every task has ended and every queue is empty, or until a time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at the run: how many of the wanted tasks ended, and how many messages lie in all queues."""
+    """One observation of the run: how many of the wanted tasks have ended, and how many messages are in all queues."""
 
     ended: int
     wanted: int
@@ -27,7 +27,7 @@ class Look:
 
 
 def watch(log: ChangeLog, wanted: Collection[str], waiting: Callable[[], int], told: Callable[[Look], None], seconds: float) -> Look:
-    """Look at the run, telling *told* each time, until it is over or nothing has ended for *seconds*; return the last look."""
+    """Observe the run, calling *told* each time, until it is over or no task has ended for *seconds*; return the last observation."""
     until, quiet = time.monotonic() + seconds, 0
     ended = {change.task_id for change in log.changes if change.is_end}
     while True:
@@ -44,9 +44,9 @@ def watch(log: ChangeLog, wanted: Collection[str], waiting: Callable[[], int], t
 
 
 def depths(sqs: Any, ahead: str = "") -> dict[str, int]:
-    """Return how many messages each queue of the stage holds, hidden and delayed ones too, by the queue's name.
+    """Return how many messages each queue of the stage has, including hidden and delayed ones, by the queue's name.
 
-    Of the queue whose URL is *ahead* the delayed ones do not count.
+    Delayed messages of the queue whose URL is *ahead* do not count.
     """
     urls = [url for page in sqs.get_paginator("list_queues").paginate() for url in page.get("QueueUrls", ())]
     found = {url: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTS))["Attributes"] for url in urls}
@@ -57,7 +57,7 @@ def depths(sqs: Any, ahead: str = "") -> dict[str, int]:
 
 
 def settled(look: Callable[[], Mapping[str, int]], seconds: float) -> Mapping[str, int]:
-    """Return what *look* finds in the queues once that is nothing, or after *seconds*: what was withdrawn still comes, and goes."""
+    """Return the messages that *look* finds, once there are none or after *seconds*: withdrawn messages still arrive and are deleted."""
     until, found = time.monotonic() + seconds, look()
     while any(found.values()) and time.monotonic() < until:
         time.sleep(BETWEEN_LOOKS_S)
@@ -66,7 +66,7 @@ def settled(look: Callable[[], Mapping[str, int]], seconds: float) -> Mapping[st
 
 
 def scan(dynamodb: Any, table: str) -> dict[str, tuple[str, str]]:
-    """Return the name and state of every task in the ledger, by task id; the name is empty where it was revoked before a worker met it."""
+    """Return the name and state of every task in the ledger, by task id; the name is empty if no worker received it before a revocation."""
     tasks = [item for item in _items(dynamodb, table) if item["pk"]["S"].startswith(TASK)]
     return {unquote(item["pk"]["S"].removeprefix(TASK)): (item.get("nm", NAMELESS)["S"], item["st"]["S"]) for item in tasks}
 

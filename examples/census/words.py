@@ -1,4 +1,4 @@
-"""The account of a run in words, for the terminal."""
+"""The summary of a run in words, for the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from examples.census.tasks import CALLS_A_SECOND
 
 
 def account(told: Facts, summary: Path, report: Path) -> str:
-    """Return what happened, what it proves, and where to read more."""
+    """Return the events of the run, the verdict, and the places of the details."""
     return "\n".join(["", *_happened(told), *_verdict(told), f"  report   {report}", f"  summary  {summary}"])
 
 
@@ -19,17 +19,17 @@ def _happened(told: Facts) -> list[str]:
     return [
         f"{known.files} Python files ({told.large} of them over 60 KB), {census.get('lines', 0):,} lines, counted by {known.tasks} tasks.",
         f"{known.events_delivered} events reached both of their subscribers; the chord's body ran {known.chord_body_runs} time(s).",
-        f"{known.duplicates_injected} messages were delivered twice; repeats that workers met were absorbed: {absorbed}.",
+        f"{known.duplicates_injected} messages were delivered twice; repeated deliveries were absorbed: {absorbed}.",
         f"{known.served_by_lambda} tasks ended in Lambda functions, {known.served_by_processes} in processes of `sedano worker`.",
         f"{_killed(known.kills, 'function')}, {_killed(known.process_kills, 'process', 'processes')}; {told.stolen} tasks were taken over.",
         *_flowed(told),
-        f"{known.aws_calls_per_task} AWS calls by all functions for a task of Lambda's, or ${told.dollars_a_million:.2f} a million tasks.",
+        f"{known.aws_calls_per_task} AWS calls by all functions for each task of Lambda, or ${told.dollars_a_million:.2f} a million tasks.",
         f"It took {known.seconds:.0f} seconds.",
     ]
 
 
 def _killed(kills: int, one: str, many: str = "functions") -> str:
-    return f"1 {one} was killed with tasks in its hands" if kills == 1 else f"{kills} {many} were killed with tasks in their hands"
+    return f"1 {one} was killed while it held tasks" if kills == 1 else f"{kills} {many} were killed while they held tasks"
 
 
 def _flowed(told: Facts) -> list[str]:
@@ -38,8 +38,8 @@ def _flowed(told: Facts) -> list[str]:
     came = f"{stores - flow.unstored} of {stores} arrived"
     return [
         f"A periodic task ran {flow.ticks} times, once for each moment; {flow.withdrawn} runs published ahead were withdrawn at the end.",
-        f"An index allows {rate}, each in a slot kept for two: at most {flow.busiest} came in one, {flow.used:.0%} used; {waited} waited.",
-        f"An archive broke down: {flow.refused} failures tripped its circuit ({flow.trips} ×), {flow.waited} tasks waited, {came}.",
+        f"An index allows {rate}, in slots kept for two seconds: at most {flow.busiest} in one, {flow.used:.0%} used; {waited} waited.",
+        f"An archive failed: {flow.refused} failures tripped its circuit ({flow.trips} ×), {flow.waited} tasks waited, {came}.",
     ]
 
 

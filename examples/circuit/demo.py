@@ -1,4 +1,4 @@
-"""`python -m examples.circuit.demo`: a carrier breaks down and comes back, on virtual time, in memory; the engine is the real one."""
+"""`python -m examples.circuit.demo`: a carrier fails and recovers, on virtual time, in memory, with the real engine."""
 
 import sys
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ OUTAGE_S = 80.0
 
 
 def main() -> int:
-    """Tell what happens to five orders while the carrier is down for 80 s; return 0 when all of them were shipped."""
+    """Print the course of five orders while the carrier is down for 80 s; return 0 if all of them were shipped."""
     with testing.world(app, settings=WorkerSettings(lanes=0, heartbeat=0.0)) as world:
         began, told = world.clock.now(), 0
         down["carrier"] = True
@@ -20,7 +20,7 @@ def main() -> int:
         while not all(result.ready() for result in results):
             if world.clock.now() - began >= OUTAGE_S and down["carrier"]:
                 down["carrier"] = False
-                print(f"{_at(world.clock.now() - began)}  the carrier is back")
+                print(f"{_at(world.clock.now() - began)}  the carrier has recovered")
             if not world.step():
                 world.clock.advance(1)
             for line in world.telemetry.lines[told:]:

@@ -1,4 +1,4 @@
-"""A task that needs a carrier which is down now and then: its circuit leaves it alone for a while, and its messages wait.
+"""A task that needs a carrier that is down at times: the circuit then stops the calls for a while, and messages wait.
 
     make local APP=examples.circuit.tasks:app CODE=.
 """
@@ -7,7 +7,7 @@ from sedano import Breaker, Retry, Sedano
 
 app = Sedano("shipping", retry=Retry(max_retries=10, interval_start=1, jitter=False))
 down = {"carrier": False}
-"""What is down in this process."""
+"""The services that are down in this process."""
 
 
 @app.task(circuit=Breaker(failures=3, open_for=30, growth="exponential", open_most=300))

@@ -1,4 +1,4 @@
-"""Tasks that come round by themselves: every ten seconds, and on weekdays at nine in Berlin. Nothing stands and waits for them.
+"""Periodic tasks: every ten seconds, and on weekdays at nine in Berlin. No process waits for their moments.
 
     make local APP=examples.clock.tasks:app CODE=.
 """
@@ -13,7 +13,7 @@ app = Sedano("clock")
 @app.periodic(every(10), moment="when")
 @app.task(expires=60)
 def tick(when: datetime) -> str:
-    """Return the moment that it stands for; a tick that is a minute late is not worth running."""
+    """Return its scheduled moment; a tick that is more than a minute late is skipped."""
     return f"{when:%H:%M:%S}"
 
 

@@ -1,4 +1,4 @@
-"""The controller: invoked by the minute, it looks at the whole cluster and does what follows, as safely twice at once as once."""
+"""The controller: invoked every minute, it checks the whole cluster and acts on it; two invocations at once are safe."""
 
 from sedano.host.functions import controller
 

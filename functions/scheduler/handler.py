@@ -1,4 +1,4 @@
-"""The scheduler: invoked by the minute, it publishes the occurrences of the next 90 seconds."""
+"""The scheduler: invoked every minute, it publishes the occurrences of the next 90 seconds."""
 
 from sedano.host.functions import scheduler
 

@@ -1,4 +1,4 @@
-"""The stream: records of the application's DynamoDB and Kinesis streams in; each becomes a call of the tasks that read its stream."""
+"""The stream: turns each record of the application's DynamoDB and Kinesis streams into calls of the tasks that read its stream."""
 
 from sedano.host.functions import stream
 

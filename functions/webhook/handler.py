@@ -1,4 +1,4 @@
-"""The webhook: a request to the stage's URL in; it becomes domain events, and the sender gets a status."""
+"""The webhook: turns a request to the stage's URL into domain events, and answers the sender with a status."""
 
 from sedano.host.functions import webhook
 

@@ -1,1 +1,1 @@
-"""The history of tasks as pure functions from DataFrame to DataFrame; only `job` and `session` touch the world."""
+"""The history of tasks as pure functions from DataFrame to DataFrame; only `job` and `session` have side effects."""

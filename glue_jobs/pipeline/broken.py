@@ -1,7 +1,7 @@
-"""Files that cannot be read to their end: cut off while they were copied, or not what their name says.
+"""Files that cannot be read to their end: they were cut off during a copy, or are not of the type that their names state.
 
-A run that meets one takes in all the others and says which it left and why. Nothing of a broken file is taken in, so the next run reads
-it again: a copy that was made good meanwhile is taken in whole, once.
+A run that finds a broken file adds all the others, and reports which file it left out and why. No line of a broken file is added, so the
+next run reads it again: a file that was repaired meanwhile is then added completely, once.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from glue_jobs.pipeline.landing import lines_of
 
-#: What Java says of a compressed file that is cut off, is damaged, or is none: the end of the exception's name, and what it means here.
+#: Java's exceptions for a compressed file that is cut off or damaged, or for a file that is not compressed: the end of its name, and the
+#: meaning.
 DAMAGE = {
     "java.io.EOFException": "it ends in the middle of its compressed data",
     "java.util.zip.ZipException": "its compressed data is damaged",
@@ -30,10 +31,10 @@ FAILED = (PySparkException, Py4JJavaError)
 
 
 def broken(spark: SparkSession, files: Sequence[str]) -> dict[str, str]:
-    """Return those of *files* that cannot be read to their end, with the reason; the search halves, so it reads few files often.
+    """Return those of *files* that cannot be read to their end, with the reason; the search bisects, so it reads few files several times.
 
     Raises:
-        PySparkException, Py4JJavaError: a file cannot be read for a reason that says nothing of it, such as a service that does not answer.
+        PySparkException, Py4JJavaError: a file cannot be read for a reason outside the file, such as a service that does not answer.
     """
     if not files:
         return {}
@@ -48,7 +49,7 @@ def broken(spark: SparkSession, files: Sequence[str]) -> dict[str, str]:
 
 
 def reason(wrong: Exception) -> str:
-    """Return what *wrong* says of the one file that was read; raise it again when that is nothing."""
+    """Return what *wrong* means for the one file that was read; raise it again if the file is not the reason."""
     text = str(wrong)
     for name, meaning in DAMAGE.items():
         if name in text:

@@ -1,4 +1,4 @@
-"""Events against the ledger: two tellings of the same tasks, written by different hands, must agree."""
+"""Compares events with the ledger: two independent records of the same tasks, which must agree."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -8,7 +8,7 @@ from sedano.model.states import TRANSITIONS, seen_as
 
 
 def read_ledger(spark: SparkSession, path: str) -> DataFrame:
-    """Read JSON lines ``{"uuid", "state"}``; a malformed one ends the job, for nothing could be said of its task."""
+    """Read JSON lines ``{"uuid", "state"}``; a malformed line ends the job, because the state of its task is unknown."""
     return spark.read.schema(LEDGER).option("mode", "FAILFAST").json(path)
 
 

@@ -1,7 +1,7 @@
 """A history's rows: the rows that one run writes for new files, the merge of a compaction, and the view of a reader of a snapshot.
 
-A part holds `landed` (every line, good or not) and `registers`; a base holds merged `registers` and the finalised `tables`. A reader of a
-snapshot with parts that no base holds yet merges on read: the rows are the same, only later.
+A part holds `landed` (every line, good or not) and `registers`; a base holds merged `registers` and the finalised `tables`. If a snapshot
+has parts that are not yet in a base, its reader merges them: the rows are the same, but reading takes longer.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,11 +30,11 @@ SCHEMAS: Final[Mapping[str, StructType]] = {
 PARTITIONED: Final = ("tasks", "attempts")
 
 Kept = Callable[[str, DataFrame], DataFrame]
-"""Keeps a table under its name, and returns it as it is then: written and read again, or held in memory."""
+"""A function that keeps a table under its name, and returns the kept table: written and read again, or held in memory."""
 
 
 class Places(NamedTuple):
-    """Where the rows of one snapshot lie: the addresses of its parts, of its base (if any), and of the parts that the base lacks."""
+    """The addresses of the rows of one snapshot: of its parts, of its base (if any), and of the parts that the base lacks."""
 
     parts: Sequence[str]
     base: str | None
@@ -49,9 +49,9 @@ class Taken(NamedTuple):
 
 
 class Finalised:
-    """The tables of one snapshot, each made once, when it or one that needs it is asked for.
+    """The tables of one snapshot, each made once, when it, or a table that needs it, is requested.
 
-    Each is *kept* before others are made from it: a plan that holds all the plans before it costs more to think about than to carry out.
+    Each is *kept* before others are made from it: Spark needs longer to analyse a plan that contains all earlier plans than to execute it.
     """
 
     def __init__(self, known: DataFrame, lines: DataFrame, kept: Kept) -> None:
@@ -90,7 +90,7 @@ class Finalised:
 
 
 def take_in(spark: SparkSession, files: Sequence[str], place: str) -> Taken:
-    """Write one part below *place* from these landed *files*, unless all of them are broken; the parse is paid once."""
+    """Write one part below *place* from these landed *files*, unless all of them are broken; they are parsed once."""
     left: dict[str, str] = {}
     try:
         landed = _written(landing.land_files(spark, files), f"{place}{LINES}")
@@ -119,7 +119,7 @@ def merge(spark: SparkSession, places: Places, place: str) -> None:
 
 
 def read(spark: SparkSession, places: Places, names: Iterable[str] = SCHEMAS) -> dict[str, DataFrame]:
-    """Return the tables *names* of the snapshot at *places*; what no base holds is merged here, and held until the session ends."""
+    """Return the tables *names* of the snapshot at *places*; rows that no base holds are merged here, and held until the session ends."""
     if places.base is not None and not places.pending:
         return {name: spark.read.schema(SCHEMAS[name]).parquet(f"{places.base}{TABLES}/{name}") for name in names}
     made = Finalised(_registers(spark, places), _lines(spark, places), lambda _, table: table.localCheckpoint())

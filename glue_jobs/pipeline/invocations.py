@@ -1,6 +1,6 @@
-"""Invocations: what the functions' lines say of batches, AWS calls and time; and how often each event happened.
+"""Invocations: the batches, AWS calls and time in the functions' lines; and how often each event happened.
 
-These are sums, and a sum counts a line that was delivered twice two times. So lines are reduced to events first:
+These are sums, which would count a line twice if it was delivered twice. So lines are reduced to events first:
 the fields of the total order are an event's identity.
 """
 

@@ -20,7 +20,7 @@ SUMMARY = "summary.json"
 def run(spark: SparkSession, source: str, target: str, ledger: str | None = None) -> dict[str, Any]:
     """Turn the event files below *source* into the tables below *target*, and return the summary.
 
-    Where *target* is a folder of this machine the summary is also written there as ``summary.json``. With *ledger*, a
+    If *target* is a folder of this machine the summary is also written there as ``summary.json``. With *ledger*, a
     file of final states, it also holds ``mismatches`` (tasks whose events show another state) and ``missing``
     (tasks without events).
     """
@@ -34,7 +34,7 @@ def run(spark: SparkSession, source: str, target: str, ledger: str | None = None
 
 
 def build(spark: SparkSession, source: str, target: str) -> dict[str, DataFrame]:
-    """Write all tables below *target*, replacing a former run's, and return them by name."""
+    """Write all tables below *target*, replacing those of an earlier run, and return them by name."""
 
     def kept(name: str, table: DataFrame) -> DataFrame:
         place = f"{target.rstrip('/')}/{name}"

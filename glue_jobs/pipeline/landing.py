@@ -1,8 +1,7 @@
-"""Landing: JSON lines become rows, and nothing is lost on the way.
+"""Landing: every JSON line becomes a row, and no line is lost.
 
-Every line of every file becomes one row. A line that the contract (`schema.LINE`) cannot take keeps its text, its file, and its fault;
-`quarantine` says so in words that name the field. The parse is paid once: the job writes the rows to Parquet and everything else reads
-that.
+A line that violates the contract (`schema.LINE`) keeps its text, its file, and its fault; `quarantine` describes the fault and names the
+field. Lines are parsed once: the job writes the rows to Parquet and everything else reads that.
 """
 
 import re
@@ -24,8 +23,8 @@ _BROKEN = "_broken"
 _PARSED = StructType([*LINE.fields, StructField(_BROKEN, StringType())])
 _OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BROKEN, "allowNonNumericNumbers": "false"}
 _TEXTS = "map<string, string>"
-#: Java reads bytes that are not UTF-8 as this character. Replacing it by itself makes a text anew only where it is found, so the text
-#: changes exactly when the character was not in the line; Spark 3.5 has no function that asks.
+#: Java reads bytes that are not UTF-8 as this character. Replacing the character by itself makes the text again only if it is found, so the
+#: text changes exactly if the character was not in the line; Spark 3.5 has no function that checks this.
 _REPLACEMENT = "\ufffd"
 _GLOB = re.compile(r"[\[\]{}*?\\]")
 _REALS = [field.name for field in LINE.fields if field.dataType == DoubleType()]
@@ -34,7 +33,7 @@ _REALS = [field.name for field in LINE.fields if field.dataType == DoubleType()]
 def land(spark: SparkSession, source: str) -> DataFrame:
     """Read all ``*.jsonl`` and ``*.jsonl.gz`` files below *source* into rows of `schema.LANDED`.
 
-    Blank lines are passed over. Raises Spark's AnalysisException when *source* does not exist.
+    Blank lines are skipped. Raises Spark's AnalysisException when *source* does not exist.
     """
     reader = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.jsonl{,.gz}")
     return judged(_lines(reader.text(source)))
@@ -46,20 +45,20 @@ def land_files(spark: SparkSession, files: Sequence[str]) -> DataFrame:
 
 
 def lines_of(spark: SparkSession, files: Sequence[str]) -> DataFrame:
-    """Return the lines of just these *files*, unread: text, and the file of each."""
+    """Return the lines of just these *files*, not parsed: text, and the file of each."""
     return _lines(spark.read.text([_GLOB.sub(r"\\\g<0>", file) for file in files]))
 
 
 def _lines(read: DataFrame) -> DataFrame:
-    """Return the lines that hold anything, with the file of each."""
+    """Return the lines that are not blank, with the file of each."""
     return read.where(F.trim("value") != "").select(F.col("value").alias("text"), F.col("_metadata.file_path").alias("source"))
 
 
 def judged(lines: DataFrame) -> DataFrame:
     """Parse *lines* (``text``, ``source``) and find what is wrong with each, if anything; rows of `schema.LANDED`.
 
-    Spark's parser reads the first value of a line and drops what follows, and reads bytes that are not text as if they
-    were some; both are checked apart. The text of such a line is kept as it can be shown.
+    Spark's parser reads the first value of a line and drops the rest, and reads bytes that are not text as if they were
+    text; both are checked separately. The text of such a line is kept in a form that can be shown.
     """
     alone = F.json_array_length(F.concat(F.lit("["), "text", F.lit("]"))).eqNullSafe(1)
     shown = F.regexp_replace("text", _REPLACEMENT, _REPLACEMENT)
@@ -83,21 +82,21 @@ def judged(lines: DataFrame) -> DataFrame:
 def events(landed: DataFrame) -> DataFrame:
     """Return the good rows, with the columns of `schema.LINE`.
 
-    Where `clock` is a process's counter, the moment of receipt takes its place (`sedano.model.history.event_order`).
+    Where `clock` is a process's counter, the moment of receipt replaces it (`sedano.model.history.event_order`).
     """
     good = landed.where(F.col("fault").isNull())
     return good.withColumn("clock", _placed()).select(LINE.names)
 
 
 def _placed() -> Column:
-    """Return the clock by which an event is ordered: its own, or the moment at which it was received where its own is a counter."""
+    """Return the clock by which an event is ordered: its own, or the moment at which it was received if its own is a counter."""
     is_counter = F.col("timestamp") * MICRO - F.col("clock") > COUNTER_LAG_US
     moment = (F.coalesce(RECEIVED, "timestamp") * MICRO).cast("long")
     return F.when(is_counter, moment).otherwise(F.col("clock"))
 
 
 def quarantine(landed: DataFrame) -> DataFrame:
-    """Return the rows that could not be used and say why, naming the fields; rows of `schema.QUARANTINE`."""
+    """Return the rows that could not be used, with the reason, which names the fields; rows of `schema.QUARANTINE`."""
     faulty = {WRONG_TYPE: _mistyped(), MISSING: _missing(), NOT_FINITE: _infinite(), BEYOND: _beyond()}
     named = [F.when(F.col("fault") == fault, _named(fault, fields)) for fault, fields in faulty.items()]
     reason = F.coalesce(*named, F.col("fault")).alias("reason")
@@ -112,19 +111,19 @@ def _extra() -> Column:
 
 
 def _missing() -> dict[str, Column]:
-    """Say of each needed field whether it is missing; some are needed only of lines about tasks."""
+    """Return for each required field whether it is missing; some are required only in lines about tasks."""
     of_task = F.col("type").startswith(type_of(""))
     needed = {name: F.col(name).isNull() for name in NEEDED}
     return needed | {name: F.coalesce(of_task & F.col(name).isNull(), F.lit(False)) for name in NEEDED_OF_TASKS}
 
 
 def _infinite() -> dict[str, Column]:
-    """Say of each real number whether it is beyond what a number can hold (``1e400``)."""
+    """Return for each real number whether it is beyond what a number can hold (``1e400``)."""
     return {name: F.coalesce(F.abs(name) == float("inf"), F.lit(False)) for name in _REALS}
 
 
 def _beyond() -> dict[str, Column]:
-    """Say of each number that is computed with whether it is smaller or larger than it can be (`schema.LIMITS`)."""
+    """Return for each number in a computation whether it is smaller or larger than it can be (`schema.LIMITS`)."""
     low, high = CALLS_LIMIT
     told = {name: ~F.col(name).between(*limits) for name, limits in LIMITS.items()}
     told["calls"] = F.exists(F.map_values("calls"), lambda many: ~many.between(low, high))
@@ -132,12 +131,12 @@ def _beyond() -> dict[str, Column]:
 
 
 def _mistyped() -> dict[str, Column]:
-    """Say of each field whether the line has it and the row has not."""
+    """Return for each field whether the line has it but the row does not."""
     return {name: F.get_json_object("text", f"$.{name}").isNotNull() & F.col(name).isNull() for name in LINE.names}
 
 
 def _any(faulty: dict[str, Column]) -> Column:
-    """Say whether any field is faulty."""
+    """Return whether any field is faulty."""
     return reduce(Column.__or__, faulty.values())
 
 

@@ -1,14 +1,14 @@
-"""Reading the options of an entry script, which Glue calls with options of its own among them."""
+"""Reads the options of an entry script; Glue calls it with options of its own among them."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
-#: Glue says it in every run, beside other options of its own that no list names for good.
+#: Glue passes it in every run, among other options of its own, which are not completely documented.
 OF_GLUE = "--JOB_NAME"
 
 
 def read(parser: ArgumentParser, given: Sequence[str]) -> Namespace:
-    """Read *given*: on Glue what the parser does not know is passed over, elsewhere it ends the script, for it is a slip of the pen."""
+    """Read *given*: on Glue, unknown options are ignored; elsewhere they end the script, because they are mistyped."""
     options, unknown = parser.parse_known_args(given)
     if unknown and not any(word.partition("=")[0] == OF_GLUE for word in given):
         parser.error(f"there is no {unknown[0]}; --help lists what there is")

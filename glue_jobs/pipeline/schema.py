@@ -21,7 +21,7 @@ ORDER: Final = Stamp._fields
 #: The fields that every line needs, and those that a line about a task needs besides.
 NEEDED: Final = ("type", "timestamp")
 NEEDED_OF_TASKS: Final = tuple(field for field in ORDER if field not in NEEDED)
-#: What is said on the subjects of a task.
+#: The fields of the subjects of a task.
 SAID: Final = tuple(field for fields in SUBJECTS.values() for field in fields)
 #: The times of the last event of each class.
 TIMES: Final = tuple(STATE_OF_CLASS)
@@ -42,20 +42,20 @@ def _table(**types: DataType) -> StructType:
     return StructType(_columns(types, types))
 
 
-#: The types of the lines by which functions tell of their invocations; each begins with the function.
+#: The types of the lines in which functions report their invocations; each begins with the function.
 WORKED: Final = "worker-invocation"
 INVOCATION_TYPES: Final = (WORKED, "router-invocation", "recorder-invocation")
 
-#: What they tell: how many there were since the line before (one, where a line says nothing of it), messages of their batches, AWS calls by
+#: Their fields: how many invocations since the line before (one, if the field is missing), messages of their batches, AWS calls by
 #: ``service.Operation``, milliseconds at work, MB of memory, and whether the environment was new.
 INVOKED: Final = _table(invocations=_WHOLE, messages=_WHOLE, calls=_COUNTS, duration_ms=_REAL, memory_mb=_WHOLE, cold=_FLAG)
 
-#: What a heartbeat tells: seconds until the next, tasks at work and done, the load, and which program it is; sedano's and Celery's.
+#: The fields of a heartbeat, sedano's and Celery's: seconds until the next, running and finished tasks, the load, and the program.
 BEAT: Final = _table(
     freq=_REAL, active=_WHOLE, processed=_WHOLE, loadavg=ArrayType(_REAL), sw_ident=_TEXT, sw_ver=_TEXT, sw_sys=_TEXT, told_by=_TEXT,
 )  # fmt: skip
 
-#: What else Celery's lines have: the sender's hours west of UTC, when the monitor received the line, and why a task was revoked.
+#: The further fields of Celery's lines: the sender's hours west of UTC, when the monitor received the line, and why a task was revoked.
 FOREIGN: Final = _table(utcoffset=_REAL, local_received=_REAL, terminated=_FLAG, signum=_TEXT, expired=_FLAG)
 
 #: One line of the history.
@@ -78,10 +78,10 @@ EXTRA: Final = "extra"
 #: A line that could not be used: why, from which file, and its text.
 QUARANTINE: Final = _table(reason=_TEXT, source=_TEXT, text=_TEXT)
 
-#: Every line as it was landed: what is wrong with it, from which file it came, and its text; null in a good one.
+#: Every line as it was landed: what is wrong with it, its file, and its text; null in a good one.
 LANDED: Final = StructType([*LINE.fields, *_table(extra=MapType(_TEXT, _TEXT), fault=_TEXT, source=_TEXT, text=_TEXT).fields])
 
-#: One row a task. The latencies: from the last publication to the start, of the run, from the first event to the end.
+#: One row per task. The latencies: from the last publication to the start, of the run, from the first event to the end.
 TASKS: Final = StructType(
     [
         *_columns(("uuid", "state", "worker", "client"), {}),
@@ -114,5 +114,5 @@ LINES: Final = _table(type=_TEXT, events=_WHOLE, lines=_WHOLE)
 #: Tasks published, started and finished in the interval that begins at `second`.
 THROUGHPUT: Final = _table(second=_WHOLE, sent=_WHOLE, started=_WHOLE, finished=_WHOLE)
 
-#: What the ledger says of a task.
+#: The state of a task in the ledger.
 LEDGER: Final = _table(uuid=_TEXT, state=_TEXT)

@@ -1,4 +1,4 @@
-"""The Spark session: the cluster's own where there is one, else a small one that only this machine can reach."""
+"""The Spark session: the cluster's own if there is one, else a small one that only this machine can reach."""
 
 import os
 import sys
@@ -11,8 +11,8 @@ from sedano.errors import ConfigurationError
 
 _Configuration = dict[str, bool | float | int | str | None]
 
-#: Everywhere. The JVM interprets a method above 8 000 bytes for ever; the one that Spark wrote for reading a task's row off its registers
-#: was 8 058 bytes long. With this limit it writes several shorter ones in its place.
+#: For every session. The JVM never compiles a method above 8 000 bytes, and the method that Spark generated for reading a task's row from
+#: its registers had 8 058. With this limit Spark generates several shorter methods instead.
 _ALWAYS: _Configuration = {"spark.sql.session.timeZone": "UTC", "spark.sql.codegen.hugeMethodLimit": "8000"}
 
 _LOCAL: _Configuration = {
@@ -21,7 +21,7 @@ _LOCAL: _Configuration = {
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraClassPath": str(Path(__file__).parent / "quiet"),  # what it logs, by log4j2.properties
+    "spark.driver.extraClassPath": str(Path(__file__).parent / "quiet"),  # the settings of its log, in log4j2.properties
     "spark.sql.shuffle.partitions": "4",
 }
 
@@ -39,7 +39,7 @@ def session(name: str, short: bool = False) -> SparkSession:
     Java 17 found by JAVA_HOME or PATH, with this very Python for its workers, and listens on 127.0.0.1 only.
     """
     builder = SparkSession.builder.appName(name).config(map=_ALWAYS)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # set by whoever started the JVM before this script
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # set if the JVM was started before this script
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         builder = builder.master("local[*]").config(map=_LOCAL | _SHORT if short else _LOCAL)
@@ -47,15 +47,15 @@ def session(name: str, short: bool = False) -> SparkSession:
 
 
 def must_open(spark: SparkSession, *places: str) -> None:
-    """See to it that Spark can open addresses like *places*, before anything is read or written.
+    """Check that Spark can open addresses like *places*, before anything is read or written.
 
     Raises:
-        ConfigurationError: one is of a kind that it has no file system for, as Spark from PyPI has none for S3; Glue's and EMR's have.
+        ConfigurationError: Spark has no file system for one of them, as Spark from PyPI has none for S3; Glue's and EMR's have one.
     """
-    hadoop = spark._jvm.org.apache.hadoop.fs.FileSystem  # type: ignore[union-attr] # noqa: SLF001 - PySpark has no word for it
+    hadoop = spark._jvm.org.apache.hadoop.fs.FileSystem  # type: ignore[union-attr] # noqa: SLF001 - PySpark has no API for it
     for scheme in sorted({place.partition("://")[0] for place in places if "://" in place}):
         try:
             hadoop.getFileSystemClass(scheme, spark._jsc.hadoopConfiguration())  # noqa: SLF001
         except Py4JJavaError as error:
-            way = "run the job on Glue or EMR, or copy the landed files to a folder of this machine and take them in from there"
+            way = "run the job on Glue or EMR, or copy the landed files to a folder of this machine and build from there"
             raise ConfigurationError(f"this Spark has no file system for {scheme}:// addresses; {way}") from error

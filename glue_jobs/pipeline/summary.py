@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from glue_jobs.pipeline.latency import latency
 from glue_jobs.pipeline.throughput import widened
 
-#: A person reads a curve, not every second of it.
+#: The most intervals of the curve: people do not read every second.
 MOST_INTERVALS = 120
 
 
@@ -36,7 +36,7 @@ def summary(tables: Mapping[str, DataFrame]) -> dict[str, Any]:
 
 
 def disagreement(differing: DataFrame) -> dict[str, int]:
-    """Return how many tasks differ between ledger and events, and how many the events do not know (`compare`)."""
+    """Return how many tasks differ between ledger and events, and how many have no events (`compare`)."""
     missing = F.col("events").isNull()
     row = differing.agg(F.count(F.when(~missing, True)).alias("mismatches"), F.count(F.when(missing, True)).alias("missing"))
     return _first(row)

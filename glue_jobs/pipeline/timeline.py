@@ -3,14 +3,15 @@
 `registers` keeps of a task's events the last of each class and the last on each subject, every one the maximum of a
 struct that begins with the total order, so Spark compares them as `Stamp` compares; and the time of the first event.
 Registers of parts of the history are joined by `merged`, in any grouping and with any overlap; `finalise` reads
-state, fields and latencies off. Precedence, classes and subjects come from `sedano.model.states`; tests hold this
+state, fields and latencies from them. Precedence, classes and subjects come from `sedano.model.states`; tests hold this
 module to the pure registers, row for row.
 
-Why a groupBy with filtered maxima and no window: a window sorts whole rows of every event and holds a task's rows, this one row.
+It is a groupBy with filtered maxima, not a window: a window sorts whole rows of every event and holds all rows of a task, this holds one
+row.
 
 Two things make it cheap. Spark copies every register of a task at every event of it, and copies a struct field by field when an expression
-of the aggregate made it, but as one run of bytes when it arrived as a column: so the structs are made first. And an event is shuffled as it
-is, not as registers: those of one task are about as many bytes as its events, and making them before the shuffle costs a sort more.
+of the aggregate made it, but as one run of bytes when it arrived as a column: so the structs are made first. And events are shuffled, not
+registers: the registers of a task have about as many bytes as its events, and making them before the shuffle costs another sort.
 """
 
 from collections.abc import Mapping
@@ -40,7 +41,7 @@ _TYPES = [type_of(event_class) for event_class in STATE_OF_CLASS]
 
 
 def registers(events: DataFrame) -> DataFrame:
-    """Return the registers of every task in *events* (`schema.LINE`), passing over what is not about tasks."""
+    """Return the registers of every task in *events* (`schema.LINE`), ignoring events that are not about tasks."""
     kind = F.col("type")
     custom = F.when(~kind.isin(_TYPES), F.struct(*_STAMP)).alias(CUSTOM)
     said = [F.when(F.col(fields[0]).isNotNull(), F.struct(*_STAMP, *fields)).alias(s) for s, fields in SUBJECTS.items()]
@@ -56,7 +57,7 @@ def merged(*parts: DataFrame) -> DataFrame:
 
 
 def finalise(known: DataFrame, *more: str) -> DataFrame:
-    """Read one row a task (`schema.TASKS`) off the registers *known*, with *more* of their columns."""
+    """Return one row per task (`schema.TASKS`) from the registers *known*, with *more* of their columns."""
     held = F.coalesce(F.col(CUSTOM)["type"] == HOLDING, F.lit(False))
     orders = [(held, HELD_PRECEDENCE), (~held, PRECEDENCE)]
     rivals = [F.when(which & _of_last_attempt(c), F.lit(c)) for which, order in orders for c in order if c != RESET]
@@ -69,7 +70,7 @@ def finalise(known: DataFrame, *more: str) -> DataFrame:
 
 
 def timelines(events: DataFrame) -> DataFrame:
-    """Return one row a task (`schema.TASKS`) from *events* (`schema.LINE`) in any order, with any duplicates."""
+    """Return one row per task (`schema.TASKS`) from *events* (`schema.LINE`) in any order, with any duplicates."""
     return events.transform(registers).transform(finalise)
 
 
@@ -90,7 +91,7 @@ def _mark(event_class: str) -> Column:
 
 
 def _of_last_attempt(event_class: str) -> Column:
-    """Say whether the register of *event_class* is later than the retry that opened the last attempt, if any.
+    """Return whether the register of *event_class* is later than the retry that opened the last attempt, if any.
 
     Two events of one process at one time differ in the type alone, so their types decide.
     """

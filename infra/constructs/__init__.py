@@ -1,1 +1,1 @@
-"""The parts that the stacks are composed of, one subject a file; none of them knows another."""
+"""The constructs that the stacks are composed of, one file for each subject."""

@@ -1,7 +1,7 @@
-"""Alarms: each says in its description what it means and where to look first.
+"""Alarms: the description of each says what it means and what to check first.
 
-Where there is nothing to count, nothing is wrong, because a stage without work emits nothing. A metric that is also emitted without work is
-watched the other way round: its absence raises the alarm.
+Missing data is good, because a stage without work emits nothing. A metric that is also emitted without work is watched the other way round:
+its absence raises the alarm.
 """
 
 from collections.abc import Iterator
@@ -12,24 +12,24 @@ from constructs import Construct
 
 from .metrics import Watched, of_function, of_queue, of_stream, of_table, of_timers
 
-#: How old, in seconds, a message may get before somebody is told.
+#: The age of a message, in seconds, at which an alarm fires.
 OLDEST_MESSAGE_S = 900
-#: How many tasks in five minutes may be taken over from workers that died: a few are Lambda's own coming and going.
+#: How many tasks in five minutes may be taken over from workers that died: a few happen when Lambda replaces environments.
 STEALS = 10
-#: The functions that are invoked by the minute, whether there is work or not.
+#: The functions that are invoked every minute, with or without work.
 ROUNDS = frozenset({"scheduler", "controller"})
-#: How many requests in five minutes may be refused before somebody is told: an address of the internet is knocked at now and then.
+#: How many requests in five minutes may be refused before an alarm fires: a public address gets stray requests now and then.
 REFUSED = 20
-#: The reason with which a request is refused that bears no signature at all: as a rule a stranger's, while any other is a sender's.
+#: The reason of the refusal of a request without any signature: as a rule it is a stranger's, while any other is a sender's.
 UNSIGNED = "no-signature"
-#: How old, in seconds, a record of a stream may get before somebody is told: DynamoDB forgets it after 24 hours.
+#: The age of a record of a stream, in seconds, at which an alarm fires: DynamoDB deletes it after 24 hours.
 OLDEST_RECORD_S = 3_600
 
 
 class Rule(NamedTuple):
     """The condition and the text of an alarm: `metric` at or above `threshold` in each of `periods` periods.
 
-    With `absent` it is one that is emitted for as long as all is well: then it alarms below `threshold`, or when it is missing.
+    With `absent`, the metric is emitted for as long as all is well: the alarm fires below `threshold`, or when data is missing.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Alarms(Construct):
         rules += [_of_failures(watched, most_failures), *_of_tasks(watched)]
         rules += _of_rounds(watched)
         rules += _of_webhooks(watched) if "webhook" in watched.functions else []
-        rules += _of_streams(watched) if "stream" in watched.functions else []
+        rules += [*_of_streams(watched), *_of_foreign_queues(watched)]
         #: In the order in which a dashboard shows them.
         self.alarms = [self._alarm(rule) for rule in rules]
 
@@ -70,15 +70,15 @@ class Alarms(Construct):
 def _of_queues(watched: Watched) -> Iterator[Rule]:
     visible = "ApproximateNumberOfMessagesVisible"
     for name, queue in watched.dead.items():
-        words = f"{name}: a message was handed out too often and never finished. Read it in the dead-letter queue, mend the cause, redrive."
+        words = f"{name}: a message was received too often and never finished. Read it in the dead-letter queue, fix the cause, redrive it."
         yield Rule(f"Dead-{name}", of_queue(queue, visible), 1, 1, words)
     words = (
-        "A function parked a message that it cannot read or does not know. Its attributes say why; send it again when that is fixed."
+        "A function parked a message that it cannot read or does not know. Its attributes give the reason; redrive it when that is fixed."
     )
     yield Rule("Parked", of_queue(watched.parked, visible), 1, 1, words)
     for name, queue in watched.queues.items():
         words = (
-            f"{name}: the oldest message waits for more than {OLDEST_MESSAGE_S // 60} minutes: too little concurrency, a paused queue, "
+            f"{name}: the oldest message has waited for more than {OLDEST_MESSAGE_S // 60} minutes: low concurrency, a paused queue, "
             "or a mapping that is off. Messages received three times are no longer counted: see dead letters and poisoned tasks."
         )
         yield Rule(f"Old-{name}", of_queue(queue, "ApproximateAgeOfOldestMessage"), OLDEST_MESSAGE_S, 2, words)
@@ -88,77 +88,77 @@ def _of_functions(watched: Watched) -> Iterator[Rule]:
     for name, function in watched.functions.items():
         words = f"{name}: invocations fail as a whole: the code does not import, or runs out of memory or time. Its log says which."
         yield Rule(f"Failing-{name}", of_function(function, "Errors"), 1, 1, words)
-        if name == "webhook":  # nothing waits in a queue until there is room again
+        if name == "webhook":  # its requests do not wait in a queue
             words = (
                 "webhook: senders got 429, because more requests arrived at once than webhook_concurrency allows, or the account's "
-                "concurrency is used up. Some send again and some, as GitHub, never do: raise it, or find out who posts."
+                "concurrency is used up. Some senders retry, others such as GitHub do not: raise that setting, or find out who posts."
             )
             yield Rule(f"Throttled-{name}", of_function(function, "Throttles"), 1, 1, words)
             continue
-        words = f"{name}: invocations are refused for a quarter of an hour: the account's concurrency is used up."
+        words = f"{name}: invocations have been refused for a quarter of an hour: the account's concurrency is used up."
         yield Rule(f"Throttled-{name}", of_function(function, "Throttles"), 1, 3, words)
 
 
 def _of_tables(watched: Watched) -> Iterator[Rule]:
     for name, table in watched.tables.items():
         for kind in ("Read", "Write"):
-            words = f"{name}: DynamoDB refuses requests above the table's ceiling; messages wait. A runaway or growth: look at the calls."
+            words = f"{name}: DynamoDB refuses requests above the table's ceiling, and messages wait. Check for a runaway or for growth."
             yield Rule(f"{kind}s-{name}", of_table(table, f"{kind}ThrottleEvents"), 1, 3, words)
 
 
 def _of_timers(watched: Watched) -> Iterator[Rule]:
     words = "Scheduler gave up sending the message of a timer. The undelivered messages are in the parked queue."
     yield Rule("TimersDropped", of_timers(watched.timers, "InvocationDroppedCount"), 1, 1, words)
-    words = "Scheduler cannot send for a timer and tries again: look at the timers' role and at the queue that it names."
+    words = "Scheduler cannot send the message of a timer and tries again: check the timers' role and the queue that the timer names."
     yield Rule("TimersFailing", of_timers(watched.timers, "TargetErrorCount"), 1, 3, words)
 
 
 def _of_failures(watched: Watched, most: int) -> Rule:
     words = (
         "Tasks ended as FAILURE, their retries included. `sedano failures` groups them by cause, `sedano show ID` has the traceback and "
-        "the arguments, and `sedano retry ID` runs a task again when the cause is mended."
+        "the arguments, and `sedano retry ID` runs a task again when the cause is fixed."
     )
     return Rule("TasksFailed", watched.own("TasksFailed"), most + 1, 1, words)
 
 
 def _of_tasks(watched: Watched) -> Iterator[Rule]:
-    words = "A task killed worker after worker and was ended as poison: its result says so, its memory or time limit may say why."
+    words = "A task killed several workers and was ended as poison, as its result says. Check its memory and its time limit."
     yield Rule("Poisoned", watched.own("TasksPoisoned"), 1, 1, words)
     words = "Workers returned after others had taken their tasks over, and their outcomes were refused: time limits are too short."
     yield Rule("FencedOff", watched.own("WritesFencedOff"), STEALS, 1, words)
-    words = "Tasks are taken over from workers that died before they finished: look for memory and time limits in the worker's log."
+    words = "Tasks are taken over from workers that died before they finished: check memory and time limits in the worker's log."
     yield Rule("Stolen", watched.own("ClaimsStolen"), STEALS, 1, words)
-    words = "Worker events could not be sent for so long that some were dropped: the history has a gap, the tasks have none."
+    words = "Worker events could not be sent for so long that some were dropped: the history has a gap, but no task is lost."
     yield Rule("RecordsLost", watched.own("RecordsLost"), 1, 1, words)
     words = (
-        "Tasks ended and their follow-ups could not be sent: their messages are delivered again until they can. Look at the worker's log: "
+        "Tasks ended and their follow-ups could not be sent: their messages are delivered again until they can. Check the worker's log for "
         "a queue or a table that does not answer, or a grant that its role lacks."
     )
     yield Rule("FollowUpsDelayed", watched.own("FollowUpsDelayed"), 1, 1, words)
     words = (
-        "A step raised an exception that no rule foresaw: a defect of sedano, a function of the app that a step calls, or an answer of a "
-        "service that is not an answer. The message that caused it is in the parked queue with the reason `unexpected`, the type and the "
+        "A step raised an exception that no rule covers: a defect of sedano, a function of the app that a step calls, or an invalid "
+        "response of a service. The message that caused it is in the parked queue with the reason `unexpected`, the type and the "
         "place. Report or fix the cause, then send the message again with `sedano parked redrive`."
     )
     yield Rule("Unexpected", watched.own("UnexpectedErrors"), 1, 1, words)
     words = (
-        "The control record holds a rate, concurrency or time limit that workers cannot read; the last one that they could read holds. "
-        "The log names the task: give its limits again with `app.control`."
+        "The control record holds a rate, concurrency or time limit that workers cannot read; the last one that they could read applies. "
+        "The log names the task: set its limits again with `app.control`."
     )
     yield Rule("LimitsRefused", watched.own("LimitsRefused"), 1, 1, words)
     words = (
-        "A worker's clock is wrong: DynamoDB's decides what has expired, and five minutes behind the queue's, it sends messages on to "
-        "others. On Lambda: report it to AWS. On a host of your own: start its time synchronisation, then start the worker again."
+        "A worker's clock is wrong. DynamoDB's clock decides what has expired, and a worker that is five minutes behind the queue's clock "
+        "passes messages on. On Lambda: report it to AWS. On a host of your own: start time synchronisation, then restart the worker."
     )
     yield Rule("ClocksWrong", watched.own("ClocksWrong"), 1, 1, words)
 
 
 def _of_rounds(watched: Watched) -> Iterator[Rule]:
-    """A function that is not invoked by the minute has no error to count."""
+    """Yield the rules of the functions that are invoked every minute; one that is not invoked has no error to count."""
     for name in sorted(ROUNDS & watched.functions.keys()):
         words = (
-            f"{name}: it was not invoked for a quarter of an hour: EventBridge Scheduler's schedule that does so by the minute is off "
-            "or gone, its role may not invoke it any more, or the account's concurrency is used up. Nothing is lost: the next round does "
+            f"{name}: it was not invoked for a quarter of an hour: its schedule in EventBridge Scheduler is disabled or deleted, the "
+            "schedule's role may no longer invoke it, or the account's concurrency is used up. Nothing is lost: the next round does "
             "the work of the missed ones, late."
         )
         yield Rule(f"Missed-{name}", of_function(watched.functions[name], "Invocations"), 1, 3, words, absent=True)
@@ -166,7 +166,7 @@ def _of_rounds(watched: Watched) -> Iterator[Rule]:
 
 def _of_webhooks(watched: Watched) -> Iterator[Rule]:
     words = (
-        "Webhooks could not be answered and their senders were asked to send again, which they do not do forever: a missing secret, "
+        "Webhooks could not be answered and their senders were asked to retry, which they do only for a limited time: a missing secret, "
         "or a queue that does not answer. The webhook function's log says which."
     )
     yield Rule("WebhooksUnanswered", watched.own("WebhooksUnanswered"), 1, 1, words)
@@ -183,20 +183,32 @@ def _of_webhooks(watched: Watched) -> Iterator[Rule]:
     yield Rule("WebhooksRefused", watched.own("WebhooksRefused"), REFUSED, 1, words)
 
 
+def _of_foreign_queues(watched: Watched) -> Iterator[Rule]:
+    for name, queue in watched.foreign.items():
+        words = (
+            f"{name}: the oldest message of this queue has waited for an hour: a command queue that does not answer, code that does not "
+            "import, a mapping that is disabled, or a stream function's role that may no longer read the queue. The stream function's log "
+            "says which. After its retention period the queue deletes the oldest messages."
+        )
+        yield Rule(f"QueueBehind-{name}", of_queue(queue, "ApproximateAgeOfOldestMessage"), OLDEST_RECORD_S, 1, words)
+
+
 def _of_streams(watched: Watched) -> Iterator[Rule]:
+    if not watched.streams:
+        return
     # AWS Lambda, "Event source mapping metrics", PolledEventCount: "If Lambda polls for events but receives an empty poll (no new records),
     # Lambda emits a 0 value for this metric." So a stream that is idle and read has data, and one that is not read has none.
     words = (
-        "Records of a stream are not yet sent on after an hour: a queue that does not answer, code that does not import, or more records "
-        "than one invocation a shard can send. The stream function's log says which. Nothing is lost for 23 hours more; after that "
-        "DynamoDB forgets the oldest records."
+        "Records of a stream have waited for an hour: a queue that does not answer, code that does not import, or more records "
+        "than one invocation per shard can send. The stream function's log says which. Nothing is lost for 23 hours more; after that "
+        "DynamoDB deletes the oldest records."
     )
     age = of_function(watched.functions["stream"], "IteratorAge", statistic="Maximum")
     yield Rule("StreamsBehind", age, OLDEST_RECORD_S * 1000, 1, words)
     for name, mapping in watched.streams.items():
         words = (
-            f"{name}: this stream is not read: its mapping is off, the stream function's role may not read it any more, the stream is "
-            "gone, or the function makes no progress with its records. `aws lambda get-event-source-mapping --uuid` and this alarm's UUID "
-            "show its State and LastProcessingResult. Records wait for 24 hours from their arrival, in Kinesis for its retention time."
+            f"{name}: this stream is not read: its mapping is disabled, the stream function's role may no longer read it, the stream was "
+            "deleted, or the function makes no progress with its records. `aws lambda get-event-source-mapping --uuid` and this alarm's "
+            "UUID show its State and LastProcessingResult. Records wait for 24 hours from their arrival, in Kinesis for its retention time."
         )
         yield Rule(f"Unread-{name}", of_stream(mapping, "PolledEventCount", statistic="SampleCount"), 1, 3, words, absent=True)

@@ -25,7 +25,8 @@ class Bucket(Construct):
         days: int | None = None,
         aged: str = "",
     ) -> None:
-        """`emptied`: a function that the CDK adds to the stack empties it when the stack is deleted; else that has to be done before."""
+        """`emptied`: a function that the CDK adds to the stack empties it when the stack is deleted; otherwise you have to empty it
+        first."""
         super().__init__(scope, name)
         self.bucket = s3.Bucket(
             self,

@@ -3,7 +3,7 @@
 from aws_cdk import aws_budgets as budgets
 from constructs import Construct
 
-#: At how many percent of the budget somebody is told, of what was spent and of what the month will come to.
+#: The percentages of the budget at which a notification is sent, of the actual and of the forecast cost.
 TOLD_AT = (("ACTUAL", 100), ("FORECASTED", 100))
 
 

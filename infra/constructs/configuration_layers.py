@@ -8,17 +8,17 @@ from aws_cdk import Stack
 from ..config import require
 from .grants import Grants
 
-#: What a profile of AppConfig is read by.
+#: The actions that read a profile of AppConfig.
 PROFILES = ["appconfig:StartConfigurationSession", "appconfig:GetLatestConfiguration"]
 #: The form of the ids that the ARN of a profile has.
 _ID = re.compile(r"[a-z0-9]{4,7}")
 
 
 def allow_layers(grants: Grants, stack: Stack, layers: Sequence[str], *, local: bool) -> None:
-    """Grant the reading of what *layers* name, and of nothing else; an endpoint on this machine takes names for ids.
+    """Grant reading the sources that *layers* name, and nothing else; an endpoint on this machine accepts names in place of ids.
 
     Raises:
-        ConfigError: a profile is named by names.
+        ConfigError: a profile is given by names instead of ids.
     """
     for layer in layers:
         kind, _, where = layer.partition(":")

@@ -1,4 +1,4 @@
-"""The dashboard: what a person on call looks at, from what is wrong now to what it costs."""
+"""The dashboard: for the person on call, from current problems to the cost."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,11 +16,11 @@ _OUTCOMES = ("TasksSucceeded", "TasksFailed", "TasksRetried", "TasksRevoked", "T
 _TROUBLE = ("TasksPoisoned", "WritesFencedOff", "ClaimsStolen", "Duplicates", "WorkersLost")
 _WAITING = ("MessagesParked", "MessagesHeld", "StreamsStopped", "MessagesPaused", "FollowUpsDelayed", "RecordsDelayed", "RecordsLost")
 
-_AGE = """**The age of the oldest message lies.** SQS moves a message that was received three times to the back of the queue and no longer
-counts it, so a message that keeps failing lets this line fall while it is still there. Read it with the poisoned tasks, the parked messages
-and the dead letters: together they miss nothing."""
-_COST = """**Cost** is worked out from what AWS counts, at list prices of us-east-1: invocations and memory, messages sent, received and
-deleted (one request each: batches make it less), DynamoDB's units, log bytes. Storage, S3 and what other stacks cost are not in it."""
+_AGE = """**The age of the oldest message can be too low.** SQS moves a message that was received three times to the back of the queue and
+no longer counts it, so this line falls while a message that keeps failing is still there. Read it with the poisoned tasks, the parked
+messages and the dead letters, which show every such message."""
+_COST = """**Cost** is computed from AWS's counts, at list prices of us-east-1: invocations and memory, messages sent, received and
+deleted (one request each: batches make it less), DynamoDB's units, log bytes. Storage, S3 and the cost of other stacks are not included."""
 
 
 class Dashboard(Construct):
@@ -34,7 +34,7 @@ class Dashboard(Construct):
         page = cloudwatch.Dashboard(self, "Page", dashboard_name=called, default_interval=Duration.hours(3))
         page.add_widgets(cloudwatch.AlarmStatusWidget(title="Alarms", alarms=list(alarms), width=_WIDE, height=4))
         page.add_widgets(self._age(), self._depth(), cloudwatch.TextWidget(markdown=_AGE, width=_THIRD, height=6))
-        page.add_widgets(self._own("How tasks end", _OUTCOMES), self._own("Trouble", _TROUBLE), self._own("Waiting or set aside", _WAITING))
+        page.add_widgets(self._own("How tasks end", _OUTCOMES), self._own("Trouble", _TROUBLE), self._own("Waiting or parked", _WAITING))
         page.add_widgets(self._functions("Errors"), self._functions("Throttles"), self._functions("Duration", "p99"))
         page.add_widgets(self._tables(), self._timers())
         from_outside = {"webhook": self._webhooks, "stream": self._streams}
@@ -50,7 +50,7 @@ class Dashboard(Construct):
         resting = {**{f"dead: {name}": queue for name, queue in self._watched.dead.items()}, "parked": self._watched.parked}
         shown = {**self._watched.queues, **resting}
         return _graph(
-            "Messages that wait or rest", [of_queue(q, "ApproximateNumberOfMessagesVisible", label=name) for name, q in shown.items()]
+            "Waiting, dead and parked", [of_queue(q, "ApproximateNumberOfMessagesVisible", label=name) for name, q in shown.items()]
         )
 
     def _own(self, title: str, metrics: Sequence[str], width: int = _THIRD) -> cloudwatch.GraphWidget:
@@ -79,15 +79,18 @@ class Dashboard(Construct):
 
     def _webhooks(self) -> list[cloudwatch.GraphWidget]:
         counted = ("WebhooksRefused", "WebhooksUnanswered")
-        return [self._own("Webhooks: requests that were not taken, by webhook and reason", counted, _HALF)]
+        return [self._own("Webhooks: requests that were not accepted, by webhook and reason", counted, _HALF)]
 
     def _streams(self) -> list[cloudwatch.GraphWidget]:
         age = of_function(self._watched.functions["stream"], "IteratorAge", statistic="Maximum", label="all streams")
         read = [of_stream(mapping, "PolledEventCount", label=name) for name, mapping in self._watched.streams.items()]
-        return [
-            _graph("Streams: age of the record that is handed over, milliseconds", [age], width=_HALF),
-            _graph("Streams: records read; where a line breaks off, reading stopped", read, width=_HALF),
+        waits = [of_queue(queue, "ApproximateAgeOfOldestMessage", label=name) for name, queue in self._watched.foreign.items()]
+        drawn = [
+            (_graph("Streams: age of the delivered record, milliseconds", [age], width=_HALF), read),
+            (_graph("Streams: records read; where a line breaks off, reading stopped", read, width=_HALF), read),
+            (_graph("Foreign queues: age of the oldest message, seconds", waits, width=_HALF), waits),
         ]
+        return [graph for graph, shown in drawn if shown]
 
     def _cost(self) -> cloudwatch.GraphWidget:
         priced = {**self._priced_compute(), **self._priced_storage()}

@@ -1,10 +1,10 @@
 """A service of ECS on Fargate that runs `sedano worker` for one queue, and follows its backlog.
 
-The number of tasks follows the messages for each task, those that wait and those in work: the target is how many bodies one task runs at
-once. That is the CEP's budget, which grows by the number of waiting tasks, with a cool-down after each change; its exponential growth and
-its growing cool-down have no counterpart in Application Auto Scaling. Messages in work count, so a task whose bodies run is not idle.
+The number of tasks follows the messages per task, waiting and in progress: the target is how many bodies one task runs at once. That is the
+CEP's budget, which grows by the number of waiting tasks, with a cool-down after each change; its exponential growth and its growing
+cool-down have no counterpart in Application Auto Scaling. Messages in progress count, so a task whose bodies run is not idle.
 
-Where no task runs the quotient has no value, and target tracking does nothing: an alarm starts the first one when a message waits.
+If no task runs, the quotient has no value and target tracking does nothing: an alarm starts the first task when a message waits.
 """
 
 import re
@@ -33,6 +33,9 @@ TASKS = "ecs-tasks.amazonaws.com"
 #: Seconds without a change after more tasks were started, and after fewer: the first and the longest cool-down of the budget.
 COOLDOWN_OUT, COOLDOWN_IN = 60, 600
 SPARE, ON_DEMAND = "FARGATE_SPOT", "FARGATE"
+#: The port on which a worker answers probes inside its container, and how ECS asks: every so many seconds, with so many for the answer.
+#: After so many failures in a row the task is replaced; in the first seconds, in which boot steps run, failures do not count.
+HEALTH_PORT, PROBE_EVERY_S, PROBE_TIMEOUT_S, PROBE_RETRIES, PROBE_START_S = 8080, 30, 5, 3, 120
 _MINUTE = Duration.minutes(1)
 _VISIBLE, _HIDDEN = "ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible"
 _ECR = re.compile(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9][a-z0-9._/-]*?)(?:[:@].+)?")
@@ -55,7 +58,7 @@ class Cluster(Construct):
     def __init__(self, scope: Construct, name: str) -> None:
         super().__init__(scope, name)
         counted = ecs.CfnCluster.ClusterSettingsProperty(name="containerInsights", value="enabled")
-        #: The name of it.
+        #: The name of the cluster.
         self.name = ecs.CfnCluster(self, "Cluster", cluster_settings=[counted], capacity_providers=[ON_DEMAND, SPARE]).ref
 
 
@@ -68,7 +71,7 @@ class FargateWorker(Construct):
         super().__init__(scope, name)
         self._fleet, self._serving, self._cluster = fleet, serving, cluster
         role = role_for(self, "Role", TASKS)
-        #: What tasks may do.
+        #: The grants of the tasks.
         self.grants = Grants(role, role.add_to_policy, local=config.local)
         self.logs = logs.LogGroup(self, "Logs", retention=RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY)
         starting = self._starting()
@@ -95,10 +98,21 @@ class FargateWorker(Construct):
         return kind.ContainerDefinitionProperty(
             name="worker", image=self._fleet.image, essential=True, command=self.command(),
             environment=[kind.KeyValuePairProperty(name=name, value=value) for name, value in given.items()],
-            # The init process takes in what boxed tasks leave, and passes signals on.
+            # The init process reaps the processes that boxed tasks leave, and passes signals on.
             linux_parameters=kind.LinuxParametersProperty(init_process_enabled=True),
             log_configuration=kind.LogConfigurationProperty(log_driver="awslogs", options=written),
-            stop_timeout=self._fleet.stop_timeout,
+            stop_timeout=self._fleet.stop_timeout, health_check=self._health_check(),
+        )  # fmt: skip
+
+    def _health_check(self) -> ecs.CfnTaskDefinition.HealthCheckProperty:
+        """Ask the worker whether its loops move. The image has Python but perhaps no curl, and http.client ignores proxies."""
+        ask = (
+            f"import http.client as h; c = h.HTTPConnection('127.0.0.1', {HEALTH_PORT}, timeout={PROBE_TIMEOUT_S - 1}); "
+            "c.request('GET', '/live'); raise SystemExit(c.getresponse().status != 200)"
+        )
+        return ecs.CfnTaskDefinition.HealthCheckProperty(
+            command=["CMD", "python3", "-I", "-S", "-c", ask], interval=PROBE_EVERY_S, timeout=PROBE_TIMEOUT_S, retries=PROBE_RETRIES,
+            start_period=PROBE_START_S,
         )  # fmt: skip
 
     def command(self) -> list[str]:
@@ -106,7 +120,8 @@ class FargateWorker(Construct):
         fleet = self._fleet
         numbers = {"concurrency": fleet.concurrency, "processes": fleet.processes, "drain": fleet.drain, "timeout": fleet.timeout}
         options = [f"--{name}={number}" for name, number in numbers.items()]
-        return ["sedano", "worker", self._serving.app, f"--queues={self._serving.called}", *options, "--log=json"]
+        options += [f"--health={HEALTH_PORT}", "--log=json"]
+        return ["sedano", "worker", self._serving.app, f"--queues={self._serving.called}", *options]
 
     def _starting(self) -> iam.Role:
         """The role by which ECS itself fetches the image and writes the log."""

@@ -1,4 +1,4 @@
-"""A function: its code, a role of its own that can do nothing yet, a log group of its own, and its limits stated."""
+"""A function: its code, a role of its own without permissions at first, its own log group, and explicit limits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ from constructs import Construct
 
 from ..config import StageConfig
 from ..nag import acknowledge
+from ..stream_arns import SQS
 from .grants import CONSUME, Grants
 from .release import Release
-from .streams import READS, StreamMapping
+from .streams import READS, QueueMapping, StreamMapping
 
 _NOT_CODE = ["README.md", "__pycache__", "*.pyc"]
 #: The days of a setting as the CDK calls them.
@@ -30,9 +31,9 @@ RETENTION = {
     365: logs.RetentionDays.ONE_YEAR,
 }
 _PYTHON = "Python 3.13 is what Glue 6 runs, and one library serves the functions and the Glue jobs."
-#: Why what a function fails at is not lost without dead letters of the function's own, where queues feed it.
+#: Why a function that queues feed loses no failure without a dead-letter queue of its own.
 FED_BY_QUEUES = "It is not invoked asynchronously: a failed message stays in the queue that fed it, which has a dead-letter queue."
-#: What else cdk-nag finds about every function, and why it stays.
+#: The other findings of cdk-nag about every function, and why they are accepted.
 _ACCEPTED = {
     "AwsSolutions-L1": _PYTHON,
     "Serverless-LambdaLatestVersion": _PYTHON,
@@ -65,21 +66,21 @@ class Function(Construct):
     ) -> None:
         """`may_loop`: the function's messages may return to it, and `hops` in each bounds how often.
 
-        `at_once`: so many invocations are kept for it, and it gets no more. `loses_nothing`: why its failures lose nothing.
+        `at_once`: its reserved concurrency, which is also its limit. `loses_nothing`: why its failures lose nothing.
         """
         super().__init__(scope, name)
         self._config, self._at_once = config, at_once
         self._role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        #: What its role may do.
+        #: The grants of its role.
         self.grants = Grants(self._role, self._role.add_to_policy, local=config.local)
-        #: What it writes.
+        #: Its log group.
         self.logs = logs.LogGroup(self, "Logs", retention=RETENTION[config.retention], removal_policy=RemovalPolicy.DESTROY)
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], self.logs.log_group_arn)
         loops = lambda_.RecursiveLoop.ALLOW if may_loop else lambda_.RecursiveLoop.TERMINATE
         #: The function itself, whatever its version.
         self.function = self._make(content, self.logs, loops)
         released = config.permanent and not config.local
-        #: What events go to: in production an alias that new code reaches step by step, else the function itself.
+        #: The target of events: in production an alias to which new code is deployed step by step, else the function itself.
         self.target: lambda_.IFunction = (
             Release(self, "Release", function=self.function, way=config.release).alias if released else self.function
         )
@@ -121,7 +122,7 @@ class Function(Construct):
         self.grants.allow(actions, *resources, where=where)
 
     def may_pass(self, role: str, to: str) -> None:
-        """Lets the function's role hand the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""
+        """Lets the function's role pass the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""
         self.grants.may_pass(role, to)
 
     def allow_objects(self, actions: Sequence[str], objects: str, reason: str) -> None:
@@ -129,7 +130,7 @@ class Function(Construct):
         self.grants.allow_objects(actions, objects, reason)
 
     def consume(self, name: str, queue: sqs.IQueue, *, concurrency: int, batch: int | None = None, window: int = 0) -> str:
-        """Feeds batches of `queue` to the function, at most `concurrency` at once; it answers which messages failed.
+        """Feeds batches of `queue` to the function, at most `concurrency` at once; it returns the failed messages.
 
         Returns the UUID of the mapping.
 
@@ -146,7 +147,7 @@ class Function(Construct):
             max_concurrency=concurrency,
             report_batch_item_failures=True,
         )
-        reason = "Lambda takes no destination for a queue's mapping: failed messages go to the queue's own dead-letter queue."
+        reason = "Lambda supports no destination for a queue's mapping: failed messages go to the queue's own dead-letter queue."
         acknowledge(mapping, "Serverless-LambdaEventSourceMappingDestination", reason)
         return mapping.event_source_mapping_id
 
@@ -158,9 +159,16 @@ class Function(Construct):
         `key`: the ARN of your own key that encrypts it.
 
         The function returns the record from which reading must begin again, but never because of a record's contents: such a record would
-        be repeated until the stream forgets it.
+        be repeated until the stream deletes it.
         """
         self.allow(READS[service], arn)
         if key is not None:
             self.allow(["kms:Decrypt"], key)
         return StreamMapping(self, f"From-{name}", function=self.target, arn=arn).uuid
+
+    def read_queue(self, name: str, arn: str, *, key: str | None) -> None:
+        """Feeds the function the messages of the foreign queue of the stream called `name`, whose ARN this is; `key`: as in `follow`."""
+        self.allow(READS[SQS], arn)
+        if key is not None:
+            self.allow(["kms:Decrypt"], key)
+        QueueMapping(self, f"From-{name}", function=self.target, arn=arn, concurrency=max(2, self._config.concurrency))

@@ -1,4 +1,4 @@
-"""The grants of a role, or of a policy that you attach to a role of yours: single actions on named resources."""
+"""The grants of a role, or of a policy that you attach to your own role: single actions on named resources."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from constructs import IConstruct
 from ..nag import acknowledge_wildcard
 from .role import statements
 
-#: What receiving from a queue takes.
+#: The actions that receiving from a queue needs.
 CONSUME = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes")
-#: What the local endpoint authorises by another name than AWS: a batch, which is the single call there, and a look at a mapping.
+#: The actions that the local endpoint authorises under another name than AWS: a batch, which is a single call there, and reading a mapping.
 _LOCALLY = {
     "sqs:SendMessage": "sqs:SendMessageBatch",
     "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
@@ -33,7 +33,7 @@ class Grants:
             self._add(statement)
 
     def may_pass(self, role: str, to: str) -> None:
-        """Lets the holder hand the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""
+        """Lets the holder pass the role of this ARN to the service *to*, such as `scheduler.amazonaws.com`, and to no other."""
         only = {"StringEquals": {"iam:PassedToService": to}}
         self._add(iam.PolicyStatement(actions=["iam:PassRole"], resources=[role], conditions=only))
 

@@ -1,19 +1,19 @@
-"""A key of the stage's own: its administrator can see each use of the stage's data, and end all of them at once."""
+"""A KMS key of the stage: its administrator can see each use of the stage's data, and end all of them at once."""
 
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-#: The services that keep what the key encrypts.
+#: The services that store data encrypted with the key.
 KEEPERS = ("dynamodb", "s3", "sqs")
 
 
 class Key(Construct):
-    """One key for all tables, buckets and queues of a stage, renewed each year, and never deleted with its stack.
+    """One key for all tables, buckets and queues of a stage, rotated each year, and never deleted with its stack.
 
-    Its users are those of AWS's own managed keys: every principal of the account, through a service that keeps data with it and permits
-    this. So no role needs a grant of its own for it, nor does a publisher; no principal can decrypt with it directly. Outside the partition
+    It can be used like AWS's own managed keys: by every principal of the account, through a service that stores data with it and permits
+    this. So neither a role nor a publisher needs a grant for it; no principal can decrypt with it directly. Outside the partition
     `aws` the names of services end as the partition's addresses do, such as `amazonaws.com.cn`; both endings are named, because AWS
     documents the first one for all partitions.
     """

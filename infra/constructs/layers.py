@@ -1,8 +1,8 @@
-"""The layers of every function: the library with what it needs, the packages that the user pins, and the user's modules.
+"""The layers of every function: the library with its packages, the packages that the user pins, and the user's modules.
 
-The user's packages are a layer apart from the modules, so that a changed module publishes no package again. The library's bytecode
-is a layer apart from its sources, which are the same from every machine; Lambda lays both over one another. *python* is always the
-version that runs the functions, such as `3.13`.
+The user's packages are a separate layer, so that a changed module does not publish the packages again. The library's bytecode is a separate
+layer from its sources, which are the same from every machine; Lambda merges the two. *python* is always the version that runs the
+functions, such as `3.13`.
 """
 
 import tempfile
@@ -21,13 +21,13 @@ from ..packages import MODULES, library_packages
 from ..places import LAYER_PINS, PACKAGES, library, library_version
 
 NO_COMPILER = (
-    "the layers bring no bytecode, because this machine has no python{python}: each cold start compiles what it imports, which takes "
-    "about 0.1 s of a full core for the library alone. With python{python} on the path (uv python install {python} is one way) it is "
-    "made here once"
+    "the layers contain no bytecode, because this machine has no python{python}: each cold start compiles its imports, which takes "
+    "about 0.1 s of a full core for the library alone. With python{python} on the path (uv python install {python} is one way) the "
+    "bytecode is made once"
 )
-#: What Lambda takes, unzipped, for a function and all its layers together (AWS Lambda, "Lambda quotas").
+#: The limit of Lambda, unzipped, for a function and all its layers together (AWS Lambda, "Lambda quotas").
 MOST_BYTES = 250 * 1024 * 1024
-#: Of that, what the function's own code may take; it is a few lines.
+#: The part of it for the function's own code, which is a few lines.
 FOR_THE_FUNCTION = 64 * 1024
 
 
@@ -49,7 +49,7 @@ def require_that_they_fit(layers: Sequence[Layer], most: int = MOST_BYTES - FOR_
     if total > most:
         each = ", ".join(f"{layer.name} {layer.size / (1 << 20):.1f}" for layer in layers)
         raise assets.AssetError(
-            f"code: the layers of a function hold {total / (1 << 20):.1f} MB together, and Lambda takes {most / (1 << 20):.1f} ({each}): "
+            f"code: the layers of a function have {total / (1 << 20):.1f} MB together, and Lambda allows {most / (1 << 20):.1f} ({each}): "
             "pin fewer packages, leave data out of the code, or deploy two applications"
         )
 
@@ -90,7 +90,7 @@ def application_layers(scope: Construct, name: str, application: Application, py
 def _layer(scope: Construct, name: str, fill: Callable[[Path], None], content_hash: str, description: str | None = None) -> Layer:
     with tempfile.TemporaryDirectory() as scratch:
         fill(Path(scratch) / MODULES)
-        # The construct copies what it is given while it is made, so the scratch directory may go.
+        # The construct copies the directory while it is made, so the scratch directory can be deleted.
         return _version(scope, name, Path(scratch), content_hash, description)
 
 

@@ -1,8 +1,8 @@
-"""The figures by which a stage is watched: the metrics of AWS for each resource, and those of the library.
+"""The metrics by which a stage is monitored: those of AWS for each resource, and those of the library.
 
 The library's metrics (`sedano.aws.telemetry`) are in a namespace of the stage, by function and where it matters by reason; by task only
-with `task_metrics=true`. An alarm over them asks for the sum over all of them; CloudWatch charges such an alarm by the metrics that it
-looks at, and only those that occurred exist.
+with `task_metrics=true`. An alarm over them queries the sum over all of them; CloudWatch charges such an alarm by the metrics that it
+reads, and only metrics that occurred exist.
 """
 
 from collections.abc import Mapping
@@ -30,6 +30,8 @@ class Watched:
     logs: Mapping[str, logs.ILogGroup]
     #: The UUID of the mapping that reads each.
     streams: Mapping[str, str]
+    #: The queues of other programs that the stream function reads, by the name of the stream.
+    foreign: Mapping[str, sqs.IQueue]
     tables: Mapping[str, dynamodb.ITable]
     timers: str
     memory: int

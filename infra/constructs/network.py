@@ -1,6 +1,6 @@
-"""A small VPC for the processes of a stage, where no VPC of yours is named: two public subnets, no NAT gateway, which costs by the hour.
+"""A small VPC for the processes of a stage, if you name no VPC of your own: two public subnets, no NAT gateway, which costs by the hour.
 
-A task has a public address, by which it reaches AWS; no address reaches the task, for its security group lets nothing in. The tables and
+A task has a public address, by which it reaches AWS; nothing reaches the task, because its security group lets nothing in. The tables and
 buckets are reached through gateway endpoints, which cost nothing.
 """
 
@@ -14,7 +14,7 @@ from ..nag import acknowledge
 
 _RANGE = "10.77.0.0/23"
 _SUBNETS = ("10.77.0.0/24", "10.77.1.0/24")
-_NO_FLOW = "Its security group lets nothing in, and what goes out are calls to AWS, which CloudTrail has."
+_NO_FLOW = "Its security group lets nothing in, and the outgoing traffic is calls to AWS, which CloudTrail records."
 
 
 class Network(NamedTuple):

@@ -1,4 +1,4 @@
-"""The rights of people on a stage: look at it, operate it, administer it. One table of actions, by the kind of resource.
+"""The rights of people on a stage: view it, operate it, administer it. One table of actions, by the kind of resource.
 
 The library calls these from `sedano web`, `sedano top` and the verbs of the command line. A test makes every call and compares
 (`tests/infra/test_operators.py`).
@@ -27,11 +27,11 @@ OPERATOR: Actions = MappingProxyType({
     "parked": ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"), "timers": ("scheduler:DeleteSchedule",),
     "keys": ("ssm:GetParameter",),
 })  # fmt: skip
-"""Besides: retry, revoke, pause, resume, limit, redrive, trigger; each is a record for the history."""
+"""Also: retry, revoke, pause, resume, limit, redrive, trigger; each is a record for the history."""
 ADMIN: Actions = MappingProxyType({
     "control": ("dynamodb:UpdateItem",), "commands": ("sqs:ReceiveMessage", "sqs:DeleteMessage"),
 })  # fmt: skip
-"""Besides: release a lock in place of its holder, and purge a queue."""
+"""Also: release a lock in place of its holder, and purge a queue."""
 SETTINGS_KEYS = ("CONTROL", "AGENDA#*", "MEMO#*")
 """The keys of the control table that an operator writes: pauses and limits, schedules, and circuits. Leases have others."""
 

@@ -1,4 +1,4 @@
-"""The parts of queues that processes serve: a service of ECS where Fargate serves them, a policy to attach where your hosts do."""
+"""The resources of queues that processes serve: an ECS service for Fargate, a policy to attach for your own hosts."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,12 +12,13 @@ from ..fleet import FARGATE, Fleet
 from .fargate import Cluster, FargateWorker, Serving
 from .grants import CONSUME, Grants
 from .network import Network, SmallVpc
+from .role import in_policies
 
 
 class Processes(Construct):
     """The processes of a stage, by queue. *queues*, *app* and *variables*: see `Serving`.
 
-    *grant* gives the permissions that running tasks takes: those of the worker function.
+    *grant* gives the permissions that running tasks needs: those of the worker function.
     """
 
     def __init__(
@@ -49,15 +50,24 @@ class Processes(Construct):
             network = made.network if made else own
             worker = FargateWorker(self, f"Serve-{queue}", config=self._config, fleet=fleet, serving=one, cluster=cluster, network=network)
             if made:
-                worker.node.add_dependency(made)  # the way to AWS is there before the first task
+                worker.node.add_dependency(made)  # the network exists before the first task
             worker.grants.allow(CONSUME, one.queue.queue_arn)
             self._grant(worker.grants)
 
     def _add_policy(self, queue: str, one: Serving) -> None:
-        """The rights of a host of yours: attach the policy to the role, or the user, that its `sedano worker` has."""
-        policy = iam.ManagedPolicy(self, f"Policy-{queue}", description=f"sedano worker on {queue} of the stage {self._config.stage}")
-        grants = Grants(policy, policy.add_statements, local=self._config.local)
+        """Add the policy for your own host: attach it to the role, or the user, of its `sedano worker`.
+
+        An app with many queues needs more statements than one policy may hold: the rest are in further ones, each with its own output.
+        """
+        called = f"sedano worker on {queue} of the stage {self._config.stage}"
+        first = iam.ManagedPolicy(self, f"Policy-{queue}", description=called)
+        allowed: list[iam.PolicyStatement] = []
+        grants = Grants(first, allowed.append, local=self._config.local)
         grants.allow(CONSUME, one.queue.queue_arn)
         self._grant(grants)
         word = "".join(part.title() for part in queue.replace(".", "-").replace("_", "-").split("-"))
-        CfnOutput(self, f"Attach-{queue}", key=f"WorkerPolicyArn{word}", value=policy.managed_policy_arn)
+        for number, statements in enumerate(in_policies(self, allowed), 1):
+            part = "" if number == 1 else f"Part{number}"
+            policy = iam.ManagedPolicy(first, part, description=f"{called}, part {number}") if part else first
+            policy.add_statements(*statements)
+            CfnOutput(self, f"Attach-{queue}{part}", key=f"WorkerPolicyArn{word}{part}", value=policy.managed_policy_arn)

@@ -1,11 +1,11 @@
 """Queues: encrypted, reached over TLS only, and never losing a message that cannot be handled.
 
-*key* is always what they are encrypted with; None: SQS's own. *permanent*: in production a queue that leaves its template, because its
+*key*: the key that encrypts them; None: SQS's own. *permanent*: in production a queue that leaves its template, because its
 stack is deleted or because the application no longer names it, is kept with the messages that wait in it.
 
-A command queue has a name of its own, `sedano-STAGE-ID-QUEUE`, whose last part functions and clients get only: Lambda takes
-4 KB of environment variables, in which 18 whole addresses had room. The ID is that of the stack, and new with each new stack, so a stage
-that was destroyed can be deployed again at once. All other queues have the names that CloudFormation gives them.
+A command queue has a fixed name, `sedano-STAGE-ID-QUEUE`. Functions and clients get only its last part, because Lambda allows 4 KB of
+environment variables, enough for only 18 whole addresses. The ID is that of the stack, and new with each new stack, so a stage that was
+destroyed can be deployed again at once. All other queues have the names that CloudFormation gives them.
 """
 
 from typing import Any
@@ -17,18 +17,18 @@ from constructs import Construct
 
 from ..nag import acknowledge
 
-#: How often SQS hands a message out before it is set aside. The worker counts crashes itself and stops far earlier;
-#: this bounds what it cannot count, such as an invocation that never reached it. It stays above the worker's own limit
-#: of executions (`sedano.model.retry.MAX_EXECUTIONS`), so that the worker comes first and the reason is kept.
+#: How often SQS delivers a message before it becomes a dead letter. The worker counts crashes itself and stops far earlier;
+#: this limits receipts that it cannot count, such as an invocation that never reached it. It is above the worker's own limit
+#: of executions (`sedano.model.retry.MAX_EXECUTIONS`), so that the worker acts first and keeps the reason.
 MAX_RECEIVES = 25
-#: The same for a queue that keeps order, the most that SQS takes: what waits there for its turn, for its next try or for the end of a
-#: pause is handed out again and again, because it cannot be sent anew without losing its place.
+#: The same for a queue that keeps order, the maximum of SQS: a message that waits there for its turn, for its next try or for the end of a
+#: pause is delivered again and again, because it cannot be sent again without losing its place.
 MAX_RECEIVES_IN_ORDER = 1000
-#: How the name of a queue ends that keeps order.
+#: The suffix of the name of a queue that keeps order.
 FIFO = ".fifo"
 RETENTION = Duration.days(14)
 _REDRIVE = "Serverless-SQSRedrivePolicy"
-#: Within each key: copies are told apart by their bodies, which bear an id, and keys do not share a limit of calls.
+#: Per key: copies are recognised by their bodies, which have an id, and keys do not share a limit of calls.
 _ORDER: dict[str, Any] = {
     "fifo": True,
     "content_based_deduplication": True,
@@ -43,17 +43,17 @@ def names_begin(stage: str) -> str:
 
 
 class WorkQueue(Construct):
-    """A queue that a function consumes, with the dead-letter queue for what it could not; it keeps order when its name says so."""
+    """A queue that a function consumes, with its dead-letter queue; it keeps order if its name has the suffix."""
 
     def __init__(
         self, scope: Construct, name: str, *, visibility: int, permanent: bool, key: kms.IKey | None = None, called: str | None = None
     ) -> None:
-        """`called`: the name on SQS, which CloudFormation makes otherwise."""
+        """`called`: the name on SQS; by default CloudFormation makes one."""
         super().__init__(scope, name)
         in_order = name.endswith(FIFO)
-        #: Where a message rests that was handed out too often.
+        #: The dead-letter queue, for messages that were received too often.
         self.dead = _queue(self, "Dead", key, permanent=permanent, in_order=in_order)
-        acknowledge(self.dead, _REDRIVE, "It is itself where messages rest that were handed out too often.")
+        acknowledge(self.dead, _REDRIVE, "It is itself the dead-letter queue.")
         most = MAX_RECEIVES_IN_ORDER if in_order else MAX_RECEIVES
         dead_letters = sqs.DeadLetterQueue(queue=self.dead, max_receive_count=most)
         hidden = Duration.seconds(visibility)
@@ -70,12 +70,12 @@ class ParkedQueue(Construct):
         self.queue = _queue(self, "Queue", key, permanent=permanent)
         for finding in ("AwsSolutions-SQS3", _REDRIVE):
             acknowledge(
-                self.queue, finding, "No function consumes this queue, so nothing can fail here: it is itself where failed messages rest."
+                self.queue, finding, "No function consumes this queue, so nothing can fail here: it is itself the place of failed messages."
             )
 
 
 def _removal(permanent: bool, called: str | None) -> RemovalPolicy:
-    """One that has a name goes when its creation is rolled back: it is empty, and would be in the way of the next attempt."""
+    """Return the policy: a queue with a fixed name is deleted when its creation is rolled back, because it would block the next attempt."""
     kept = RemovalPolicy.RETAIN if called is None else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
     return kept if permanent else RemovalPolicy.DESTROY
 

@@ -1,11 +1,12 @@
-"""How new code of a function is let in: a tenth of the work for five minutes, then all of it, and back if it does worse.
+"""How new code of a function is deployed: with a tenth of the work for five minutes, then with all of it, and rolled back if it fails more
+often.
 
-The comparison is of the share of invocations that fail, of the new version and of the one before it, minute by minute. So a fix is let in
-while the old version fails, and one invocation that ran out of memory in a busy minute takes nothing back.
+Minute by minute, the share of failed invocations of the new version is compared with that of the version before it. So a fix is deployed
+while the old version fails, and one invocation that ran out of memory in a busy minute causes no rollback.
 
 The metrics are those of AWS's own example of a gradual deployment (AWS SAM, "Deploying serverless applications gradually"): the dimension
-`ExecutedVersion` beside the alias distinguishes the two versions. The alarm is one of its own for each version: CodeDeploy refuses to begin
-while an alarm is on, and one that fired for the last release would block the next.
+`ExecutedVersion` beside the alias distinguishes the two versions. Each version has an alarm of its own: CodeDeploy does not start while an
+alarm is on, and an alarm that fired for the last release would block the next one.
 """
 
 from typing import Any
@@ -21,11 +22,11 @@ from ..config import RELEASES
 from ..nag import acknowledge_wildcard
 from .role import role_for
 
-#: How many percentage points larger than the old version's the share of failing invocations of the new one may not be.
+#: The alarm fires if the new version's share of failed invocations is so many percentage points above that of the old version.
 WORSE_BY = 10
 _ALIAS = "live"
 CANARY = RELEASES[0]
-#: Of the new version and of both, how much larger a share of the new one's invocations fails than of the old one's; 0 before it is invoked.
+#: From the metrics of the new version and of both: how much larger the share of failed invocations is for the new one; 0 before its first.
 _WORSE = (
     "IF(FILL(newCalls, 0) > 0, 100 * FILL(newErrors, 0) / newCalls - IF(FILL(calls, 0) - newCalls > 0, "
     "100 * (FILL(errors, 0) - FILL(newErrors, 0)) / (calls - newCalls), 0), 0)"
@@ -43,12 +44,12 @@ class Release(Construct):
         """`way`: one of `RELEASES`."""
         super().__init__(scope, name)
         self._function = function
-        #: What event source mappings and callers aim at.
+        #: The target of event source mappings and callers.
         self.alias = lambda_.Alias(self, "Live", alias_name=_ALIAS, version=function.current_version)
         role = self._role(function.function_arn)
         moved = self._step_by_step() if way == CANARY else {"deployment_config": codedeploy.LambdaDeploymentConfig.ALL_AT_ONCE}
         group = codedeploy.LambdaDeploymentGroup(self, "Group", alias=self.alias, role=role.without_policy_updates(), **moved)
-        group.node.add_dependency(role)  # a release is begun in its name as soon as it stands
+        group.node.add_dependency(role)  # a release starts under this role as soon as the group exists
 
     def _step_by_step(self) -> dict[str, Any]:
         return {
@@ -58,7 +59,7 @@ class Release(Construct):
         }
 
     def _role(self, function: str) -> iam.Role:
-        """The rights of AWS's own policy for CodeDeploy and Lambda, on this one function alone; none of its hooks and buckets."""
+        """The rights of AWS's own policy for CodeDeploy and Lambda, for this one function only, without its hooks and buckets."""
         role = role_for(self, "Role", "codedeploy.amazonaws.com")
         colon = ArnFormat.COLON_RESOURCE_NAME
         alarms = Stack.of(self).format_arn(service="cloudwatch", resource="alarm", resource_name="*", arn_format=colon)
@@ -90,8 +91,8 @@ class Release(Construct):
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
             alarm_description=(
-                f"The share of the new version's invocations that fail is {WORSE_BY} percentage points larger than that of the version "
-                "before it: a release that is under way goes back to that version."
+                f"The new version's share of failed invocations is {WORSE_BY} percentage points above that of the version before it: a "
+                "release in progress is rolled back to that version."
             ),
         )
         _called_after(alarm, version)

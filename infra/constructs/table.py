@@ -1,4 +1,4 @@
-"""Tables: one item a key, paid by the request, restorable to any second of the last weeks."""
+"""Tables: one item per key, billed per request, restorable to any second of the last weeks."""
 
 from typing import NamedTuple
 
@@ -19,8 +19,8 @@ FAILURES_ENTRY = ("tid", "st", "nm", "try", "ek", "wh")
 
 
 class Ceiling(NamedTuple):
-    """How many request units a second a table gives at most, *reads* and *writes*: the ceiling of cost of a runaway. Requests beyond are
-    throttled and reported: messages wait, an alarm fires.
+    """The most request units per second of a table, *reads* and *writes*: the ceiling of cost of a runaway. Requests above it are
+    throttled and reported: messages wait, and an alarm fires.
     """
 
     reads: int

@@ -1,4 +1,4 @@
-"""Timers: one group of one-time schedules, and the role in whose name EventBridge Scheduler sends their messages."""
+"""Timers: one group of one-time schedules, and the role with which EventBridge Scheduler sends their messages."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from .role import role_for, statements
 
 
 class TimersGroup(Construct):
-    """The group of the schedules that the worker and clients make at run time: each of them is a call that was promised for later."""
+    """The group of the schedules that the worker and clients make at run time: each of them is a call for later."""
 
     def __init__(self, scope: Construct, name: str, *, permanent: bool) -> None:
         """`permanent`: the group is kept with its schedules when its stack is deleted."""
@@ -36,7 +36,7 @@ class Timers(Construct):
         self.group = group
         #: The schedules of the group, as a policy names them.
         self.schedules = stack.format_arn(service="scheduler", resource="schedule", resource_name=f"{'default' if local else group}/*")
-        #: What sends.
+        #: The role that sends.
         self.role = role_for(self, "Role", "scheduler.amazonaws.com", local=local)
         queues = [queue.queue_arn for queue in (*targets, undelivered)]
         for statement in statements(["sqs:SendMessage"], queues):

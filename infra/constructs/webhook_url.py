@@ -1,4 +1,4 @@
-"""The one address of a stage that is open to the world: a function URL, where each sender is known by his signature.
+"""The only public address of a stage: a function URL, at which each sender is identified by its signature.
 
 AWS identifies no caller there (`AuthType: NONE`), because no sender of webhooks can sign as AWS requires. Only this one function can be
 called, and only this way.
@@ -11,10 +11,10 @@ from .function import Function
 
 
 class WebhookUrl(Construct):
-    """An address that anybody may post to, in front of a function that looks at signatures."""
+    """A public address, in front of a function that verifies signatures."""
 
     def __init__(self, scope: Construct, name: str, *, function: Function) -> None:
         super().__init__(scope, name)
         made = function.target.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
-        #: Where senders post to, with the webhook's name behind it.
+        #: The URL to which senders post; the webhook's name follows it.
         self.url = made.url

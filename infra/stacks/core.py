@@ -8,8 +8,8 @@
     each minute    -> scheduler -> command queues
                    -> controller -> limits of command queues, events (where the application needs one)
 
-All three keep in the blobs bucket what is too large for a message. Every permission is written here,
-where the two things that it joins are both known.
+The first three keep in the blobs bucket what is too large for a message. Every permission is written here,
+where both things that it joins are known.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from ..application import Application, Declared
-from ..config import DEFAULT_BUDGET, StageConfig, require
+from ..config import DEFAULT_BUDGET, StageConfig
 from ..constructs.configuration_layers import allow_layers
 from ..constructs.function import FED_BY_QUEUES, Content, Function
 from ..constructs.grants import Grants
@@ -35,27 +35,27 @@ from ..constructs.minute import Minute
 from ..constructs.operators import Actions, allowed
 from ..constructs.queue import FIFO, WorkQueue, names_begin
 from ..constructs.role import statements
-from ..constructs.streams import StreamTable, service_of
+from ..constructs.sinks import allow_sinks
+from ..constructs.stream_sources import StreamSources, arns_of, feed
 from ..constructs.table import FAILURES, MEMBERS, ROLLUPS
 from ..constructs.timers import Timers
 from ..constructs.webhook_url import WebhookUrl
 from ..places import FUNCTIONS, HISTORY_PREFIX
-from ..stream_arns import DYNAMODB
 from .stage_stack import StageStack
 from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, PARKED, PARKED_ARN, PARKED_NAME, SETTINGS, TIMERS, StateStack
 
-#: The records of so many invocations become one object of the history, which may be so many seconds late: an object costs as much as
-#: twelve messages.
+#: How many invocations' records become one object of the history, and how many seconds it may be late: an object costs as much as twelve
+#: messages.
 RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
-#: Why what a function fails at that comes round is not lost.
+#: Why a function that is invoked every minute loses nothing when it fails.
 NEXT_ROUND = "The next round does the work that a round missed: nothing is lost."
-#: What effects in the transaction of a record need on a table of the user's own; a body may read what its conditions name.
+#: The actions that effects in the transaction of a record need on a table of the user; a body may read the items of its conditions.
 EFFECTS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
 #: The recorder writes roll-ups into the control table and nothing else. `ForAllValues` suffices, because each PutItem has a key.
 ROLLUPS_ALONE = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["ROLLUP#*"]}}
-#: The construct of what serves queues in place of the worker function.
+#: The id of the construct for processes that serve queues in place of the worker function.
 PROCESSES = "Processes"
-#: To whom the timers' role may be handed.
+#: The service to which the timers' role may be passed.
 SCHEDULER = "scheduler.amazonaws.com"
 
 
@@ -63,7 +63,7 @@ class CoreStack(StageStack):
     """The queues and functions of one stage."""
 
     def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
-        super().__init__(scope, "core", config=config, about="what runs", protected=config.permanent)
+        super().__init__(scope, "core", config=config, about="queues and functions", protected=config.permanent)
         self._config, self._app, self._begin = config, application.reference, names_begin(config.stage)
         self._connect, self._layers_read = application.declared.connect, application.declared.layers
         self._scheduled = config.schedules or bool(application.declared.schedules)
@@ -75,7 +75,7 @@ class CoreStack(StageStack):
         self._work_queues: dict[str, WorkQueue] = {}
         self._functions: dict[str, Function] = {}
         self._mappings: dict[str, str] = {}
-        self._followed: dict[str, str] = {}
+        self._sources = StreamSources()
         self._commands = {name: self._work_queue(f"Commands-{name}", called=f"{self._begin}{name}") for name in application.declared.queues}
         self._events = self._work_queue("Events")
         self._records = self._work_queue("Records", wait=0 if config.local else RECORDS_WAIT)
@@ -103,7 +103,7 @@ class CoreStack(StageStack):
         return Timers(self, "Timers", group=group, targets=self._unordered(), undelivered=self._parked, local=local)
 
     def _parked_of(self, state: StateStack) -> sqs.IQueue:
-        """The queue of parked messages, which outlives what runs."""
+        """The queue of parked messages, which outlives this stack."""
         arn, url, name = map(state.output, (PARKED_ARN, PARKED, PARKED_NAME))
         return sqs.Queue.from_queue_attributes(self, "Parked", queue_arn=arn, queue_url=url, queue_name=name)
 
@@ -164,7 +164,7 @@ class CoreStack(StageStack):
         return made
 
     def _add_what_is_declared(self, environment: Mapping[str, str], declared: Declared) -> None:
-        """The functions that an application has only if it declares what they are for."""
+        """Add the functions that an application needs only because of its declarations."""
         if self._scheduled:
             self._add_scheduler(environment)
         if declared.tended:
@@ -175,7 +175,7 @@ class CoreStack(StageStack):
             self._add_stream(environment, declared)
 
     def _add_worker(self, environment: Mapping[str, str]) -> None:
-        given = {"SEDANO_TABLES": self._config.tables, "SEDANO_FUNCTIONS": self._config.functions}
+        given = {"SEDANO_TABLES": self._config.tables, "SEDANO_FUNCTIONS": self._config.functions, "SEDANO_SINKS": self._config.sinks}
         named = {variable: self.to_json_string(dict(arns)) for variable, arns in given.items() if arns}
         mine = {name: queue for name, queue in self._commands.items() if name not in self._config.processes_serve}
         worker = self._function("worker", {**environment, **named}, may_loop=bool(mine))
@@ -189,11 +189,13 @@ class CoreStack(StageStack):
             Processes(self, PROCESSES, config=self._config, queues=processes, app=self._app, variables=variables, grant=self._grant_work)
 
     def _grant_work(self, worker: Grants) -> None:
-        """Grant all that running tasks takes, wherever they run, beside receiving them."""
+        """Grant all permissions for running tasks, wherever they run, except for receiving them."""
         if self._config.tables:
             worker.allow(EFFECTS, *self._config.tables.values())
         if self._config.functions:
             worker.allow(["lambda:InvokeFunction"], *self._config.functions.values())
+        if self._config.sinks:
+            allow_sinks(worker, self, self._config)
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
         read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
@@ -274,33 +276,20 @@ class CoreStack(StageStack):
         CfnOutput(self, "SedanoWebhookUrl", value=WebhookUrl(self, "WebhookUrl", function=made).url)
 
     def _add_stream(self, environment: Mapping[str, str], declared: Declared) -> None:
-        arns = {**self._tables_for(declared), **self._config.streams}
-        followed = "A stream feeds it: what could not be sent, Lambda reads from there once more."
+        arns = arns_of(self, declared, self._config)
+        followed = "A stream feeds it: Lambda reads records that could not be sent from there again."
         made = self._function("stream", {**environment, "SEDANO_STREAMS": self.to_json_string(arns)}, loses_nothing=followed)
-        for name, arn in arns.items():
-            service = service_of(name, arn)
-            narrowed = [task for task, operations in declared.streams[name].items() if operations]
-            expected = f"the stream of a table, because {', '.join(narrowed)} asks for operations= of one"
-            require(service == DYNAMODB or not narrowed, f"streams[{name}]", arn, expected)
-            self._followed[name] = made.follow(name, arn, service=service, key=self._config.stream_keys.get(name))
+        self._sources = feed(self, made, declared, self._config, arns)
         queues = [self._commands[queue].queue_arn for queue in declared.queues_of_streams()]
         made.allow(["sqs:SendMessage"], *queues, self._parked.queue_arn)
         self._allow_blobs(made, "s3:PutObject")
         self._allow_keys(made)
 
-    def _tables_for(self, declared: Declared) -> dict[str, str]:
-        """On this machine, the stream of a table for each that is declared and has no ARN."""
-        missing = [name for name in declared.streams if name not in self._config.streams]
-        made = {name: StreamTable(self, f"Stream-{name}") for name in missing}
-        if made:
-            CfnOutput(self, "SedanoStreamTables", value=self.to_json_string({name: one.table.table_name for name, one in made.items()}))
-        return {name: one.stream for name, one in made.items()}
-
     def _allow_keys(self, function: Function | Grants) -> None:
-        """The keys by which functions mark what they park and whose slot is when: the first that needs them creates them.
+        """Allow the keys with which functions mark parked messages and moments of slots: the first that needs the keys creates them.
 
-        CloudFormation makes no SecureString. A role that reads them could sign anyway, so creating them adds nothing to what it may do;
-        none may overwrite or delete them.
+        CloudFormation cannot make a SecureString. A role that reads them could sign anyway, so creating them adds nothing to what it may
+        do; none may overwrite or delete them.
         """
         keys = self.format_arn(service="ssm", resource="parameter", resource_name=f"sedano/{self._config.stage}/keys")
         function.allow(["ssm:GetParameter"], keys)
@@ -313,7 +302,7 @@ class CoreStack(StageStack):
             reason="The key of a large value is the hash of its content, so the keys cannot be listed beforehand.",
         )
         if "s3:GetObject" in actions:
-            # Without it S3 answers "access denied" for an object that is not there.
+            # Without it S3 answers "access denied" for a missing object.
             function.allow(["s3:ListBucket"], self._blobs.bucket_arn)
 
     def grant_publish(self, grantee: iam.IGrantable) -> None:
@@ -327,13 +316,13 @@ class CoreStack(StageStack):
         self._grant(grantee, ["iam:PassRole"], self._timers.role.role_arn, conditions=timed)
 
     def grant_results(self, grantee: iam.IGrantable) -> None:
-        """Let *grantee* read what became of tasks, and their results."""
+        """Let *grantee* read the states of tasks, and their results."""
         self._grant(grantee, ["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
         self._grant(grantee, ["s3:GetObject"], self._blobs.arn_for_objects("*"))
-        self._grant(grantee, ["s3:ListBucket"], self._blobs.bucket_arn)  # without it S3 answers "access denied" for what is not there
+        self._grant(grantee, ["s3:ListBucket"], self._blobs.bucket_arn)  # without it S3 answers "access denied" for a missing object
 
     def grant_people(self, grantee: iam.IGrantable, *roles: Actions) -> None:
-        """Let *grantee*, whom a person works as, do what *roles* of `constructs.operators` allow."""
+        """Let *grantee*, the identity of a person, do what *roles* of `constructs.operators` allow."""
         arns = {
             "ledger": [self._ledger.table_arn], "control": [self._control.table_arn], "settings": [self._control.table_arn],
             "members": [f"{self._control.table_arn}/index/{MEMBERS}"], "rollups": [f"{self._control.table_arn}/index/{ROLLUPS}"],
@@ -348,7 +337,7 @@ class CoreStack(StageStack):
             grantee.grant_principal.add_to_principal_policy(statement)
 
     def _described(self) -> list[str]:
-        """The stacks whose outputs lead a program to the stage, whatever their ids."""
+        """The stacks with the outputs by which a program finds the stage, whatever their ids."""
         return [f"sedano-{self._config.stage}-{part}/*" for part in ("state", "core")]
 
     def _grant(self, grantee: iam.IGrantable, actions: list[str], *arns: str, conditions: Mapping[str, Any] | None = None) -> None:
@@ -357,7 +346,7 @@ class CoreStack(StageStack):
 
     @property
     def worker(self) -> iam.IRole:
-        """The role in whose name tasks run."""
+        """The role under which tasks run."""
         role = self._functions["worker"].function.role
         if role is None:
             raise ValueError("the worker is a function of this stack, and those have roles")
@@ -372,7 +361,8 @@ class CoreStack(StageStack):
             parked=self._parked,
             functions={name: made.function for name, made in self._functions.items()},
             logs={name: made.logs for name, made in self._functions.items()},
-            streams=self._followed,
+            streams=self._sources.streams,
+            foreign=self._sources.queues,
             tables={"ledger": self._ledger, "control": self._control},
             timers=self._timers.group,
             memory=self._config.memory,

@@ -1,6 +1,6 @@
 """The alarms and the dashboard of one stage, for the person on call.
 
-A stack of its own, so that a changed threshold touches nothing that runs. It watches; nothing depends on it.
+It is a separate stack, so that a changed threshold touches nothing that runs. No other stack depends on it.
 """
 
 from constructs import Construct
@@ -17,7 +17,7 @@ class ObservabilityStack(StageStack):
     """The alarms and the dashboard of one stage."""
 
     def __init__(self, scope: Construct, *, config: StageConfig, core: CoreStack) -> None:
-        super().__init__(scope, "observability", config=config, about="what a person on call looks at")
+        super().__init__(scope, "observability", config=config, about="alarms and dashboard")
         watched = core.watched()
         alarms = Alarms(self, "Alarms", watched=watched, most_failures=config.most_failures)
         Dashboard(self, "Dashboard", watched=watched, alarms=alarms.alarms)

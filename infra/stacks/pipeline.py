@@ -1,10 +1,10 @@
-"""The job that turns a stage's history into tables: one Spark job on Glue, off until it is started or scheduled; EMR Serverless if asked
-for.
+"""The job that turns a stage's history into tables: one Spark job on Glue, off until it is started or scheduled; or on EMR Serverless, if
+the setting says so.
 
     history bucket events/  ->  job (build, then compact)  ->  history bucket history/
 
-Glue's own queue of runs cannot be had with spare capacity ("must be set to false for flex jobs"), which costs a third less; so a run that
-meets another one fails at once, and the lease in the control table keeps two from doing the same work wherever they were started.
+Glue's own queue of runs is not available with spare capacity ("must be set to false for flex jobs"), which costs a third less. So a run
+that meets another one fails at once, and the lease in the control table keeps two from doing the same work, wherever they were started.
 """
 
 import tempfile
@@ -32,14 +32,14 @@ from ..places import HISTORY_PREFIX, JOBS, library
 from .stage_stack import StageStack
 from .state import CONTROL, HISTORY, KEY, StateStack
 
-#: Where the tables stand in the history bucket.
+#: The prefix of the tables in the history bucket.
 TABLES_PREFIX = "history/"
 #: The one item of the control table that a run may touch: its lease.
 LEASE = "LEASE#history"
 WORKERS = 2
 #: EMR Serverless, "Release versions": the first with Spark 4. The job needs Python 3.11 or later.
 EMR_RELEASE = "emr-spark-8.0.0"
-#: What `sedano.spark.spark_task` calls of Glue.
+#: The actions of Glue that `sedano.spark.spark_task` calls.
 STARTS = ("glue:StartJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun")
 
 
@@ -49,7 +49,7 @@ class PipelineStack(StageStack):
     def __init__(self, scope: Construct, *, config: StageConfig, state: StateStack, worker: iam.IRole) -> None:
         """`worker`: the role under which tasks run; with `pipeline_by_task` a task may start the job, wait for it and stop it.
 
-        The arguments of a run can name code, which then runs under the job's role: a task may start it only where that is asked for.
+        The arguments of a run can name code, which then runs under the job's role: a task may start it only if the setting allows it.
         """
         super().__init__(scope, "pipeline", config=config, about="the history as tables")
         self._config, self._state = config, state
@@ -69,18 +69,18 @@ class PipelineStack(StageStack):
             self._add_emr(self._role("emr-serverless.amazonaws.com"))
 
     def _add_library(self) -> s3_assets.Asset:
-        """The library and the jobs as one archive, as Spark's Python takes it."""
+        """The library and the jobs as one archive, in the form that Spark's Python loads."""
         with tempfile.TemporaryDirectory() as scratch:
             assets.copy(library(), Path(scratch))
             assets.copy(JOBS, Path(scratch) / "glue_jobs")
             return s3_assets.Asset(self, "Library", path=scratch)
 
     def _role(self, service: str, *logs: str) -> iam.Role:
-        """A role that reads its own code and what landed, writes tables, takes the lease, and keeps *logs*; nothing else."""
+        """Return a role that may only read its own code and the landed events, write tables, take the lease, and write *logs*."""
         role = role_for(self, "Role", service)
         table = self.format_arn(service="dynamodb", resource="table", resource_name=self._state.output(CONTROL))
         events, tables = (self._bucket.arn_for_objects(f"{prefix}*") for prefix in (HISTORY_PREFIX, TABLES_PREFIX))
-        # Not the CDK's `grant_read`, which opens all that was ever deployed from this account.
+        # Not the CDK's `grant_read`, which allows reading all files that were ever deployed from this account.
         for code in (self._library, self._script):
             self._allow(role, ["s3:GetObject"], code.bucket.arn_for_objects(code.s3_object_key))
         self._allow(role, ["s3:ListBucket"], self._bucket.bucket_arn)
@@ -99,7 +99,8 @@ class PipelineStack(StageStack):
         role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource], conditions=conditions))
 
     def _add_logs(self) -> str:
-        """The job's own log groups, which expire, as a policy names them; Glue's usual ones are the account's and are kept for ever.
+        """The job's own log groups, which expire, as a policy names them; Glue's default groups belong to the account and are kept for
+        ever.
 
         Source: AWS Glue, "Logging for AWS Glue jobs": with a prefix of one's own the groups are called PREFIX/error and PREFIX/output.
         """
@@ -117,8 +118,8 @@ class PipelineStack(StageStack):
     def _add_security(self) -> glue.SecurityConfiguration:
         """The encryption of the job's objects: a job's own setting overrides that of its bucket.
 
-        It cannot be changed under one name, so each has its own. The CDK retains it by default, and then the name is taken when the stage
-        is deployed again after it was destroyed. It holds no data: it is deleted with its stack.
+        It cannot be changed under one name, so each version has its own. The CDK retains it by default, and then the name would be taken
+        when the stage is deployed again after it was destroyed. It holds no data, so it is deleted with its stack.
         """
         if self._config.own_key:
             key = kms.Key.from_key_arn(self, "Key", self._state.output(KEY))
@@ -136,7 +137,7 @@ class PipelineStack(StageStack):
             role=role.without_policy_updates(),
             script=glue.Code.from_bucket(self._script.bucket, self._script.s3_object_key),
             extra_python_files=[glue.Code.from_bucket(self._library.bucket, self._library.s3_object_key)],
-            # No person looks at them, and the role would have to write any metric of the account.
+            # They are not used, and the role would need the right to write any metric of the account.
             enable_metrics=False,
             enable_observability_metrics=False,
             glue_version=glue.GlueVersion.V6_0,
@@ -153,23 +154,23 @@ class PipelineStack(StageStack):
             },
         )  # fmt: skip
         acknowledge(job, "AwsSolutions-GL1", "CloudWatch always encrypts; a key of one's own costs a dollar a month while nothing runs.")
-        acknowledge(job, "AwsSolutions-GL3", "The job has no bookmarks: the history's own manifests list the files taken in.")
+        acknowledge(job, "AwsSolutions-GL3", "The job has no bookmarks: the history's own manifests list the processed files.")
         return job
 
     def _add_alarms(self, failed: cloudwatch.Metric, succeeded: cloudwatch.Metric) -> None:
-        """A run that failed, and a history that falls behind: no run has ended well for as long as was promised."""
+        """Add the alarms for a run that failed, and for a history that is behind: no run has succeeded for the hours of the setting."""
         compare, missing = cloudwatch.ComparisonOperator, cloudwatch.TreatMissingData
         cloudwatch.Alarm(
             self, "Failed", metric=failed, threshold=1, evaluation_periods=1,
             comparison_operator=compare.GREATER_THAN_OR_EQUAL_TO_THRESHOLD, treat_missing_data=missing.NOT_BREACHING,
-            alarm_description="A run of the history job failed; its log says why, and the next run takes in what this one did not.",
+            alarm_description="A run of the history job failed; its log says why, and the next run processes what this one did not.",
         )  # fmt: skip
         if self._config.pipeline_schedule is not None:
             cloudwatch.Alarm(
                 self, "Behind", metric=succeeded, threshold=1,
                 evaluation_periods=self._config.pipeline_lag, datapoints_to_alarm=self._config.pipeline_lag,
                 comparison_operator=compare.LESS_THAN_THRESHOLD, treat_missing_data=missing.BREACHING,
-                alarm_description=f"No run of the history job has ended well for {self._config.pipeline_lag} h: the tables are behind.",
+                alarm_description=f"No run of the history job has succeeded for {self._config.pipeline_lag} h: the tables are behind.",
             )  # fmt: skip
 
     def _acknowledge_rules(self, job: glue.PySparkFlexEtlJob) -> None:
@@ -185,7 +186,7 @@ class PipelineStack(StageStack):
             )
 
     def _add_emr(self, role: iam.Role) -> None:
-        """An application that costs nothing while no job runs; the outputs are what `aws emr-serverless start-job-run` asks for.
+        """An application that costs nothing while no job runs; the outputs are the arguments of `aws emr-serverless start-job-run`.
 
         EMR Serverless keeps the logs of a run in its own storage for 30 days, without a charge.
         """
@@ -238,7 +239,7 @@ class PipelineStack(StageStack):
         )
 
     def _run(self, application: str, job: iam.Role) -> dict[str, object]:
-        """A run of the job, as StartJobRun of EMR Serverless takes it."""
+        """A run of the job, in the form of StartJobRun of EMR Serverless."""
         bucket = self._bucket.bucket_name
         arguments = ["update", "--source", f"s3://{bucket}/{HISTORY_PREFIX}", "--target", f"s3://{bucket}/{TABLES_PREFIX}"]
         submit = {

@@ -1,7 +1,7 @@
 """The durable state of a stage: the ledger, the control table, large values, the history, parked messages, timers; and their key.
 
-This stack changes rarely and is deployed first. In production nothing in it is deleted with it. Its outputs are all
-that other stacks know of it.
+This stack changes rarely and is deployed first. In production none of its resources is deleted with it. Other stacks use only its
+outputs.
 """
 
 from collections.abc import Mapping
@@ -27,10 +27,10 @@ PARKED = "SedanoParkedQueue"
 TIMERS = "SedanoTimersGroup"
 #: How other stacks name the parked queue in policies and metrics.
 PARKED_ARN, PARKED_NAME = "ParkedQueueArn", "ParkedQueueName"
-#: No setting of the library: who reads and writes need not know by which key.
+#: Not a setting of the library: readers and writers do not need the key's ARN.
 KEY = "KeyArn"
 
-#: Which setting of the library each output is the value of.
+#: The output with the value of each setting of the library.
 SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "SEDANO_LEDGER_TABLE": LEDGER,
@@ -48,7 +48,7 @@ class StateStack(StageStack):
 
     def __init__(self, scope: Construct, *, config: StageConfig) -> None:
         permanent = config.permanent
-        super().__init__(scope, "state", config=config, about="what is remembered", protected=permanent)
+        super().__init__(scope, "state", config=config, about="data", protected=permanent)
         ceiling = Ceiling(config.most_reads, config.most_writes)
         key = Key(self, "Key", stage=config.stage).key if config.own_key else None
         ledger = Table(self, "Ledger", permanent=permanent, ceiling=ceiling, key=key)

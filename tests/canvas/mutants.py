@@ -19,7 +19,7 @@ from sedano.engine.drafts import Addressed, CommandDraft
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.pipeline import Worker
 from sedano.errors import SedanoError
-from sedano.model.canvas.continuation import Spot
+from sedano.model.canvas.continuation import PlaceContents
 from sedano.model.canvas.page_reader import Item
 from sedano.model.canvas.tree import TaskNode
 from sedano.model.ledger.records import ErrorRecord, TaskRecord
@@ -97,7 +97,7 @@ class LosesAMember(Conducting):
 class ForgetsWhomItReplaces(Conducting):
     """Does not know that a task stands in for another one when it fails."""
 
-    def _spots(self, place: Place) -> Iterator[tuple[Place, Spot]]:
+    def _spots(self, place: Place) -> Iterator[tuple[Place, PlaceContents]]:
         yield from list(super()._spots(place))[:1]
 
 

@@ -20,8 +20,8 @@ from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.host import functions
+from sedano.model.history.run_rows import Host
 from sedano.model.ledger.records import TaskRecord, copied_from
 from sedano.ports import PARKED, Ports
 from tests.canvas.judge import complaints, complaints_when_revoked, unowned

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sedano.aws.called_functions import LambdaFunctions
+from sedano.aws.functions import LambdaFunctions
 from sedano.errors import BoxMissing, BoxTimeout
 from sedano.memory.functions import MemoryFunctions
 from sedano.model.boxes import read_payload
@@ -94,7 +94,7 @@ def test_a_function_that_the_role_may_not_invoke_is_a_missing_box_that_names_the
     with pytest.raises(BoxMissing) as missing:
         LambdaFunctions(lambda seconds: client, {"resize": ARN}).call("resize", request(), 30)
     assert str(missing.value) == (
-        f"function 'resize': the worker may not call {ARN}: lambda:InvokeFunction is missing; name it in functions="
+        f"function 'resize': the worker may not call {ARN}: lambda:InvokeFunction is missing; list it in functions="
     )  # fmt: skip
 
 

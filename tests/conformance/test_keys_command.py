@@ -177,7 +177,7 @@ def test_what_is_still_needed_is_not_revoked_by_mistake(run: Run, ports: Ports, 
     run("init")
     for at_once in ([], ["--at-once"]):
         status, _, err = run("revoke", "k1", *at_once)
-        assert (status, "k1: this key signs; let another one sign first: `sedano keys rotate`" in err) == (1, True)
+        assert (status, "k1: this is the signing key; rotate first: `sedano keys rotate`" in err) == (1, True)
     run("rotate")
     text = store.read()
     status, _, err = run("revoke", "k1")
@@ -204,9 +204,9 @@ def test_a_key_of_unknown_age_is_revoked_at_once_or_not_at_all(run: Run, store: 
 
 def test_a_key_that_is_not_there_is_named_among_those_that_are(run: Run) -> None:
     run("init")
-    assert run("revoke", "k9") == (1, "", "sedano keys: k9: no key of this stage; it has k1\n")
+    assert run("revoke", "k9") == (1, "", "sedano keys: k9: not a key of this stage; it has k1\n")
     status, _, err = run("revoke", ESCAPES)
-    assert (status, "no key of this stage" in err) == (1, True)
+    assert (status, "not a key of this stage" in err) == (1, True)
 
 
 def test_four_keys_are_the_most(run: Run) -> None:
@@ -214,7 +214,7 @@ def test_four_keys_are_the_most(run: Run) -> None:
     for _ in range(3):
         assert run("rotate", "--at-once")[0] == 0
     status, _, err = run("rotate", "--at-once")
-    assert (status, "4 hold already (k1, k2, k3, k4); drop one with `sedano keys revoke`" in err) == (1, True)
+    assert (status, "the stage already has 4 (k1, k2, k3, k4); revoke one with `sedano keys revoke`" in err) == (1, True)
 
 
 @pytest.mark.parametrize("verb", [["init", "--replace"], ["rotate", "--at-once"], ["rotate"], ["rotate", "--no-wait"], ["list"]])

@@ -9,7 +9,7 @@ from sedano import memory
 from sedano.cli import main
 from sedano.engine.batch import Batch
 from sedano.engine.parked.parking import ATTRIBUTES_BYTES, ParkingLot
-from sedano.engine.worker_events import Chronicle, Host
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command

@@ -61,7 +61,7 @@ def test_a_batch_is_received_whole_and_never_more(any_world: World) -> None:
 def test_a_key_is_taken_by_queues_that_keep_order_and_refused_by_others(any_world: World) -> None:
     (answer,) = any_world.queues.send(ORDERS, [Outgoing("{}", serial_key="a")])
     assert (answer is None) == any_world.queues.bounds.ordered
-    assert answer is None or ("keep none" in str(answer) and isinstance(answer, OptionError))
+    assert answer is None or ("do not keep order" in str(answer) and isinstance(answer, OptionError))
 
 
 def test_bounds_leave_room_for_what_the_engine_sends(any_world: World) -> None:

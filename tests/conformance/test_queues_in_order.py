@@ -118,7 +118,7 @@ def test_what_has_no_place_in_an_order_answers_for_itself_and_spares_its_neighbo
 def test_a_queue_without_order_takes_no_key_and_tells_none(world: World) -> None:
     (refused, taken) = world.queues.send(COMMANDS, [Outgoing("keyed", serial_key="a"), Outgoing("tenant", tenant="north")])
     assert taken is None
-    with pytest.raises(OptionError, match=r"keeps no order; the name of a queue that does ends in \.fifo"):
+    with pytest.raises(OptionError, match=r"does not keep order; use a queue whose name ends in \.fifo"):
         raise refused or AssertionError("it was taken")
     (delivery,) = world.queues.receive(COMMANDS)
     assert (delivery.body, delivery.serial_key) == ("tenant", None)

@@ -196,7 +196,7 @@ def test_a_database_of_another_program_stays_as_it_is(path: Path, own_mark: int)
 def test_a_file_system_without_shared_memory_is_refused(path: Path) -> None:
     path.parent.mkdir(mode=0o700)
     without = sqlite3.connect(f"file:{path}?vfs=unix-dotfile", uri=True)
-    with pytest.raises(ConfigurationError, match="cannot have a write-ahead log where it is; name a file on a local disk"):
+    with pytest.raises(ConfigurationError, match="does not support a write-ahead log; name a file on a local disk"):
         Store(path)._write_ahead(without)
     without.close()
 

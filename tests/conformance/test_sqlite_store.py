@@ -102,7 +102,7 @@ def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
     used(path)
     with sqlite3.connect(path) as database:
         database.execute(f"PRAGMA user_version = {VERSION + 1}")
-    refused(path, f"has the layout {VERSION + 1}, and this version of sedano knows {VERSION}")
+    refused(path, f"has the layout {VERSION + 1}, and this version of sedano supports {VERSION}")
 
 
 def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Pat
             database.execute(f"ALTER TABLE task DROP COLUMN {column}")
         for column in ("answers", "report"):
             database.execute(f"ALTER TABLE member DROP COLUMN {column}")
-        for table in ("effect", "rollup"):
+        for table in ("effect", "rollup", "document"):
             database.execute(f"DROP TABLE {table}")
         database.execute("PRAGMA user_version = 1")
         assert layout(database) != before
@@ -136,6 +136,7 @@ def test_a_file_of_the_layout_in_which_effects_made_their_own_table_is_changed_a
     with sqlite3.connect(path) as database:
         before = layout(database)
         database.execute("DROP TABLE rollup")
+        database.execute("DROP TABLE document")
         if not had_effects:
             database.execute("DROP TABLE effect")
         database.execute("ALTER TABLE member DROP COLUMN report")
@@ -148,7 +149,7 @@ def test_a_file_of_the_layout_in_which_effects_made_their_own_table_is_changed_a
 
 def layout(database: sqlite3.Connection) -> list[object]:
     """The columns and indexes of the tables that have changed."""
-    changed = ("task", "member", "effect", "rollup")
+    changed = ("task", "member", "effect", "rollup", "document")
     return [database.execute(f"PRAGMA {one}({table})").fetchall() for one in ("table_info", "index_list") for table in changed]
 
 
@@ -334,7 +335,7 @@ def test_limits_of_consumers_are_kept_for_whoever_runs_workers(path: Path) -> No
 
 def test_secrets_of_webhooks_are_kept_a_line_each(path: Path) -> None:
     secrets = SqliteSecretTexts(Store(path))
-    with pytest.raises(ConfigurationError, match=r"webhook github: no secret was put into .*SqliteSecretTexts\.put"):
+    with pytest.raises(ConfigurationError, match=r"webhook github: .* has no secret; store it with .SqliteSecretTexts\.put"):
         secrets.read("github")
     secrets.put("github", "old")
     secrets.put("github", "new\nold\n")

@@ -14,8 +14,8 @@ from sedano import Breaker, Sedano, current, every, memory
 from sedano.changes.plan import note, person
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.model import circuits as breaker
+from sedano.model.history.run_rows import Host
 from sedano.model.history.stage_changes import StageChange
 from sedano.model.leases import LeaseRecord
 from sedano.model.limits.concurrency import Permit

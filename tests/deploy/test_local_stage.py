@@ -82,7 +82,7 @@ def test_the_log_of_the_endpoint_says_when_a_function_is_ended_at_its_time_limit
         )  # fmt: skip
         assert b"Task timed out" in functions.invoke(FunctionName="late")["Payload"].read()
         (notice,) = notices(tail.lines())
-    assert notice.startswith("late was ended at its time limit of 1 s: the tasks that it ran begin again in up to 6 s.")
+    assert notice.startswith("late was ended at its time limit of 1 s: its tasks run again within 6 s.")
 
 
 def test_a_tests_own_resources_have_the_shape_of_the_stage_but_not_its_consumers(

@@ -1,4 +1,5 @@
-"""Streams of a deployed stage, under a role of its own: what is written to a table, or put into a Kinesis stream, runs the tasks on it."""
+"""Streams of a deployed stage, under a role of its own: what is written to a table, or put into a Kinesis stream,
+a bucket or a queue of another program, runs the tasks on it."""
 
 import json
 from collections.abc import Iterator
@@ -7,20 +8,25 @@ from typing import Any
 
 import pytest
 
+from examples.census.watching import scan
 from sedano.local import LocalStage, local_stage
 from sedano.model.sources.streams import call_id
 from tests.deploy.kept import result
+from tests.waiting import until
 
 CODE = Path(__file__).parent / "follows"
 CLICKS = "arn:aws:kinesis:us-east-1:000000000000:stream/clicks"
+LEGACY = "arn:aws:sqs:us-east-1:000000000000:legacy"
+UPLOADS = "uploads-of-the-stage"
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
     """A stage of the application with streams, where each function may do what its role allows: a table of its own, a Kinesis stream."""
     asked = {"app": "follows:app", "code": CODE, "directory": tmp_path_factory.mktemp("follows")}
-    with local_stage(**asked, enforce_iam=True, streams=f"clicks={CLICKS}") as stage:
+    with local_stage(**asked, enforce_iam=True, streams=f"clicks={CLICKS},legacy={LEGACY}") as stage:
         _client(stage, "kinesis").create_stream(StreamName="clicks", ShardCount=1)
+        _client(stage, "sqs").create_queue(QueueName="legacy")
         yield stage
 
 
@@ -69,6 +75,40 @@ def test_what_is_written_while_the_mapping_is_off_is_told_when_it_is_on_again(st
 def test_what_is_put_into_kinesis_runs_the_task_that_stands_on_it(stage: LocalStage) -> None:
     put = _client(stage, "kinesis").put_record(StreamName="clicks", PartitionKey="someone", Data=b"tea")
     assert _result(stage, "clicks", "follows.clicked", f"{put['ShardId']}:{put['SequenceNumber']}") == '"tea"'
+
+
+def _notifies(stage: LocalStage) -> None:
+    """Let the bucket of uploads notify the queue of its stream, which the stage made."""
+    sqs, s3 = _client(stage, "sqs"), _client(stage, "s3")
+    queue = json.loads(stage.environment["SEDANO_STREAM_QUEUES"])["uploads"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    allowed = {"Effect": "Allow", "Principal": {"Service": "s3.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": arn}
+    sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": json.dumps({"Version": "2012-10-17", "Statement": [allowed]})})
+    s3.create_bucket(Bucket=UPLOADS)
+    told = {"QueueConfigurations": [{"QueueArn": arn, "Events": ["s3:ObjectCreated:*"]}]}
+    s3.put_bucket_notification_configuration(Bucket=UPLOADS, NotificationConfiguration=told)
+
+
+def test_what_is_put_into_a_bucket_runs_the_task_that_reads_its_notifications(stage: LocalStage) -> None:
+    _notifies(stage)
+    _client(stage, "s3").put_object(Bucket=UPLOADS, Key="in/a b+é.csv", Body=b"tea")
+    table, found = stage.environment["SEDANO_LEDGER_TABLE"], list[str]()
+
+    def called() -> bool:
+        found[:] = [task for task, (name, _) in scan(_client(stage, "dynamodb"), table).items() if name == "follows.stored"]
+        return bool(found)
+
+    until(called)
+    assert [json.loads(str(result(stage, task))) for task in found] == [f"ObjectCreated {UPLOADS}/in/a b+é.csv 3"]
+
+
+def test_what_another_program_sends_runs_the_task_and_leaves_its_queue(stage: LocalStage) -> None:
+    sqs = _client(stage, "sqs")
+    queue = sqs.get_queue_url(QueueName="legacy")["QueueUrl"]
+    sent = sqs.send_message(QueueUrl=queue, MessageBody="tea")
+    assert _result(stage, "legacy", "follows.heard", sent["MessageId"]) == '"tea"'
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    until(lambda: {*sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"].values()} == {"0"})
 
 
 def test_nothing_was_denied_on_the_way(stage: LocalStage) -> None:

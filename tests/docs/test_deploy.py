@@ -16,7 +16,7 @@ from infra.context import from_context
 from sedano import webhooks
 from sedano.aws.webhook_secrets import parameter
 from sedano.model.ledger.records import RECORD_LIFETIME_S
-from sedano.streams import StreamRecord, TableChange
+from sedano.streams import BusEvent, ObjectChange, QueueMessage, StreamRecord, TableChange, TopicMessage
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -73,6 +73,18 @@ def test_the_task_that_is_shown_on_a_stream_is_called_once_with_a_record(tmp_pat
     assert _run(tmp_path, "-c", BLOCKS["test_stream.py"]) == "order 4711 is paid\n"
 
 
+def test_the_tasks_that_are_shown_on_queues_of_other_programs_are_called(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(BLOCKS["shop.py"] + BLOCKS["shop.py+++"])
+    assert _run(tmp_path, "-c", BLOCKS["test_queues.py"]) == "june.csv has 7 bytes\ntea {'kind': 'order'}\n"
+
+
+def test_the_fields_that_the_page_lists_of_a_message_are_those_that_it_has() -> None:
+    rows = [row.strip("| ").split(" | ") for row in PAGE.splitlines() if re.match(r"\| (`\"(s3|sns|eventbridge)\"`|left out) \|", row)]
+    for row, kind in zip(rows, (ObjectChange, TopicMessage, BusEvent, QueueMessage), strict=True):
+        name, *listed = re.findall(r"`(\w+)`", row[1])
+        assert (name, {*listed, "stream", "id", "at"}) == (kind.__name__, set(kind.__annotations__))
+
+
 def test_what_the_page_says_a_record_has_is_what_it_has() -> None:
     (table,) = re.findall(r"\| a task gets .*?\n\n", PAGE, re.DOTALL)
     rows = [row.strip("| ").split(" | ") for row in table.strip().splitlines()[2:]]
@@ -112,7 +124,7 @@ def test_every_command_is_one() -> None:
 
 def test_every_setting_that_is_given_is_understood() -> None:
     given = re.findall(r'SET="([^"]+)"', PAGE)
-    assert len(given) == 9
+    assert len(given) == 10
     plain = from_context({"app": "shop:app", "code": "demo"})
     for words in given:
         settings = dict(word.split("=", 1) for word in shlex.split(words.replace("\\\n", " ")))

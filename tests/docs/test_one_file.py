@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.errors import ConfigurationError
 from sedano.host import one_file
+from sedano.model.history.run_rows import Host
 from sedano.ports import RECORDS, command_queue
 from tests.docs.pages import page
 

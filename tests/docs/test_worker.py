@@ -12,7 +12,7 @@ import click
 import pytest
 
 from sedano.cli.verbs.worker import command
-from sedano.host.health_door import DoorAddress, HealthDoor
+from sedano.host.health_server import HealthServer, ServerAddress
 from sedano.host.worker_supervisor import GRACE_S
 from sedano.model.beats import health
 from tests.docs.pages import page
@@ -48,12 +48,12 @@ def test_the_probes_of_the_page_are_answered() -> None:
     (probes,) = re.findall(r"```yaml\n(.*?)```", PAGE.text, re.DOTALL)
     assert {re.findall(r"--health (\S+)", words)[0].rpartition(":")[2] for words in COMMANDS if "--health" in words} == {"8080"}
     assert {*re.findall(r"port: (\d+)", probes)} == {"8080"}
-    door = HealthDoor(DoorAddress("127.0.0.1", 0), lambda: health(begun=True, draining=True, stuck=(), looked=0.0))
+    server = HealthServer(ServerAddress("127.0.0.1", 0), lambda: health(begun=True, draining=True, stuck=(), looked=0.0))
     try:
         paths = re.findall(r"(\w+)Probe: {httpGet: {path: (/\w+),", probes)
-        found = {kind: probe(door.port, path) for kind, path in paths}
+        found = {kind: probe(server.port, path) for kind, path in paths}
     finally:
-        door.close()
+        server.close()
     assert found == {"liveness": (200, "draining"), "readiness": (503, "draining")}
 
 

@@ -23,7 +23,7 @@ from sedano.aws.settings import DeploymentSettings
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, command_queue
 from sedano.testing.strict_aws.dynamodb_values import item_size
 

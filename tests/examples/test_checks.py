@@ -98,8 +98,8 @@ def test_the_checks_catch(planted: str) -> None:
 @pytest.mark.parametrize(
     ("plant", "complaint"),
     [
-        (lambda good: replace(good, spark_mismatches=2), "Spark tells another story of 2 tasks"),
-        (lambda good: replace(good, spark_tasks=10), "Spark knows 10 tasks of 11"),
+        (lambda good: replace(good, spark_mismatches=2), "Spark reports another end of 2 tasks"),
+        (lambda good: replace(good, spark_tasks=10), "Spark found 10 tasks of 11"),
         (lambda good: replace(good, totals=replace(good.totals, lines=1)), "the census says"),
         (lambda good: replace(good, totals=None), "the census says None"),
         (recorded(None, states.FAILURE), "1 tasks did not succeed"),

@@ -10,4 +10,4 @@ def test_the_circuit_trips_recovers_and_loses_no_order(capsys: pytest.CaptureFix
     told = capsys.readouterr().out
     assert "circuit tripped: 3 × failure within 60 s; open for 30 s" in told
     assert "open for 60 s" in told
-    assert told.index("circuit tripped") < told.index("the carrier is back") < told.index("order 4 is on its way")
+    assert told.index("circuit tripped") < told.index("the carrier has recovered") < told.index("order 4 is on its way")

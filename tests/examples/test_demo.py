@@ -64,7 +64,7 @@ def pages_of(running: subprocess.Popen[str]) -> tuple[str, str]:
     raise AssertionError(f"no address was printed:\n{shown}")
 
 
-@pytest.mark.parametrize(("arguments", "complaint"), [(("--sources", "nowhere"), "no such directory"), (("--files", "0"), "at least 1")])
+@pytest.mark.parametrize(("arguments", "complaint"), [(("--sources", "nowhere"), "does not exist"), (("--files", "0"), "at least 1")])
 def test_bad_input_ends_with_status_one_and_words(arguments: tuple[str, str], complaint: str) -> None:
     done = demo(*arguments)
     assert done.returncode == 1

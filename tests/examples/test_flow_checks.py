@@ -53,7 +53,7 @@ PLANTED: dict[str, tuple[Plant, str]] = {
         lambda good: replace(good, lines=[line for line in good.lines if line["type"] != TRIPPED]), "did not trip",
     ),
     "a call while it was open": (called(Call(BEGAN + 5, ARCHIVE, "0", False)), "called 1 times while its circuit was open"),
-    "a thing that was lost": (lambda good: replace(good, stores=5), "1 things never arrived"),
+    "a thing that was lost": (lambda good: replace(good, stores=5), "1 items never arrived at the archive"),
 }  # fmt: skip
 
 

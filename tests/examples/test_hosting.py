@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sedano.cli.verbs.worker import command
-from sedano.host.health_door import address
+from sedano.host.health_server import address
 from tests.examples import hosting
 from tests.examples.hosting import FILES, Manifest
 

@@ -100,7 +100,7 @@ def test_time_and_flow_are_told_on_the_page_and_in_words() -> None:
     assert [picture.count(f'width="1.5" height="14" fill="var(--{colour})"') for colour in ("a", "c", "bad")] == [3, 6 + 4, 3]
     assert picture.count("<title>3 × failure within 60 s</title>") == 1
     assert "ran 3 times, once for each moment; 1 runs published ahead were withdrawn" in said
-    assert "at most 5 came in one, 100% used; 5 of 6 tasks waited" in said
+    assert "at most 5 in one, 100% used; 5 of 6 tasks waited" in said
     assert "3 failures tripped its circuit (1 ×), 4 tasks waited, 4 of 4 arrived" in said
 
 

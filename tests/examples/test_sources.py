@@ -47,7 +47,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "complaint"), [(0, "--files 0: expected at least 1"), (3, r"2 Python files .* and 3 are wanted; name a larger directory")]
+    ("count", "complaint"), [(0, "--files 0: expected at least 1"), (3, r"2 Python files .*, but 3 are needed; name a larger directory")]
 )
 def test_too_few_files_are_an_error_that_says_what_to_do(tmp_path: Path, count: int, complaint: str) -> None:
     fill(tmp_path, [1, 1])
@@ -56,5 +56,5 @@ def test_too_few_files_are_an_error_that_says_what_to_do(tmp_path: Path, count: 
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SourcesError, match=r"--sources .*nowhere: there is no such directory"):
+    with pytest.raises(SourcesError, match=r"--sources .*nowhere: the directory does not exist"):
         choose(tmp_path / "nowhere", 1)

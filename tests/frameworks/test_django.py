@@ -98,7 +98,7 @@ PROBE = """
 import asyncio
 from asgiref.sync import sync_to_async
 from django.db import connections
-from sedano.engine.registry import TaskSpec
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.model.tasks.parameters import Parameters
 
 connections["file"].settings_dict["NAME"] = {path!r}

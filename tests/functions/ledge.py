@@ -1,7 +1,7 @@
 """An app whose tasks stand on streams."""
 
 from sedano import Sedano
-from sedano.streams import StreamRecord, TableChange
+from sedano.streams import ObjectChange, StreamRecord, TableChange
 
 app = Sedano("ledge", queues=("default", "orders.fifo"))
 
@@ -22,6 +22,12 @@ def trail(record: TableChange) -> None:
 @app.task
 def count(record: StreamRecord) -> None:
     """Somebody clicked."""
+
+
+@app.stream("uploads", reads="s3")
+@app.task
+def store(change: ObjectChange) -> None:
+    """An object was put into a bucket."""
 
 
 @app.stream("removed", operations=["REMOVE"])

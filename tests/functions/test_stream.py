@@ -8,6 +8,7 @@ import pytest
 
 from sedano.aws.settings import command_addresses
 from sedano.errors import ConfigurationError
+from sedano.memory.stream_records import queue_record, s3_notification
 from tests.functions.conftest import Remaining, environment, handler_of
 from tests.functions.test_cold_start import start
 from tests.plugins.resources import Resources
@@ -15,7 +16,8 @@ from tests.plugins.resources import Resources
 APP = "tests.functions.ledge:app"
 ORDERS = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders/stream/2026-11-22T10:00:00.000"
 CLICKS = "arn:aws:kinesis:eu-central-1:123456789012:stream/clicks"
-STREAMS = {"orders": ORDERS, "clicks": CLICKS}
+UPLOADS = "arn:aws:sqs:eu-central-1:123456789012:uploads"
+STREAMS = {"orders": ORDERS, "clicks": CLICKS, "uploads": UPLOADS}
 Take = Callable[..., list[str]]
 
 
@@ -46,6 +48,12 @@ def clicked(number: int, data: str) -> dict[str, Any]:
         "eventName": "aws:kinesis:record", "invokeIdentityArn": "arn:aws:iam::123456789012:role/lambda-role", "awsRegion": "eu-central-1",
         "eventSourceARN": CLICKS,
     }  # fmt: skip
+
+
+def uploaded(number: int, body: str | None = None) -> dict[str, Any]:
+    """A message of the queue of a bucket as Lambda delivers it; *body*: by default the notification of an object."""
+    notified = s3_notification(number, 1.8e9, "incoming", f"{number}.csv", "ObjectCreated:Put", 3)
+    return queue_record(number, 1.8e9, notified if body is None else body, {}) | {"eventSourceARN": UPLOADS}
 
 
 @pytest.fixture
@@ -92,6 +100,25 @@ def test_a_record_of_kinesis_is_one_too(take: Take, resources: Resources, known:
     assert take(clicked(1, "SGVsbG8="), clicked(2, "/wA=")) == []
     found = [one["data"]["args"][0] for one in commands(resources, known)]
     assert sorted((one["data"] or "", one["data_base64"] or "") for one in found) == [("", "/wA="), ("Hello", "")]
+
+
+def test_a_message_of_a_buckets_queue_is_a_call_with_the_objects_place(take: Take, resources: Resources, known: dict[str, str]) -> None:
+    assert take(uploaded(1), uploaded(2, "not JSON"), uploaded(3)) == []
+    found = [one["data"]["args"][0] for one in commands(resources, known)]
+    assert sorted((one["bucket"], one["key"], one["event"]) for one in found) == [
+        ("incoming", "1.csv", "ObjectCreated"), ("incoming", "3.csv", "ObjectCreated"),
+    ]  # fmt: skip
+    url = known["SEDANO_PARKED_QUEUE"]
+    (aside,) = resources.session.client("sqs").receive_message(QueueUrl=url, MessageAttributeNames=["All"])["Messages"]
+    assert aside["MessageAttributes"]["field"]["StringValue"] == "body"
+
+
+def test_each_message_of_a_queue_that_was_not_sent_is_named_to_lambda(known: dict[str, str], resources: Resources) -> None:
+    nowhere = known["SEDANO_PARKED_QUEUE"] + "-gone"
+    records = [uploaded(1), uploaded(2, "{}"), uploaded(3)]
+    with environment({**known, "SEDANO_PARKED_QUEUE": nowhere}):
+        answer = handler_of("stream")({"Records": records}, Remaining(60))
+    assert answer == {"batchItemFailures": [{"itemIdentifier": one["messageId"]} for one in records[1:]]}
 
 
 def test_of_each_key_the_calls_stand_in_the_queue_as_in_the_shard(take: Take, resources: Resources, known: dict[str, str]) -> None:
@@ -160,8 +187,8 @@ def test_a_record_of_a_stream_that_the_stage_does_not_know_is_not_passed_over(ta
     ("streams", "why"),
     [
         ("{", "SEDANO_STREAMS is not JSON such as"), ("[]", "SEDANO_STREAMS must map names to texts"),
-        (json.dumps({**STREAMS, "more": ORDERS}), "no task of the app reads the stream more, but on clicks, orders, removed"),
-        (json.dumps({"removed": CLICKS}), "stream removed: operations are those of a table, and arn:aws:kinesis"),
+        (json.dumps({**STREAMS, "more": ORDERS}), "no task of the app reads the stream more; it declares clicks, orders, removed"),
+        (json.dumps({"removed": CLICKS}), "stream removed: only a table has operations, and arn:aws:kinesis"),
     ],
 )  # fmt: skip
 def test_the_function_does_not_start_with_streams_that_are_not_the_apps(known: dict[str, str], streams: str, why: str) -> None:

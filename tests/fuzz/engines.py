@@ -18,7 +18,7 @@ from sedano.host.sources import answering, reading
 from sedano.memory import MemorySecretTexts
 from sedano.model import refusals
 from sedano.model.messages import codec
-from sedano.model.messages.message import TIMER_OPENING, Command, Event
+from sedano.model.messages.message import TIMER_OPENING, Command, Document, Event
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, agenda_or_refusal
 from sedano.model.sources.webhooks import ReceivedRequest
 from sedano.model.timers import opened
@@ -85,7 +85,7 @@ def route(data: bytes) -> None:
     given_back = {delivery.message_id for delivery in back}
     parked_ids = {message.attributes.get("message_id") for message in world.queues.peek(PARKED)}
     for delivery in found.hostile:
-        if delivery.message_id not in given_back | parked_ids and not isinstance(_message(delivery.body), Event):
+        if delivery.message_id not in given_back | parked_ids and not isinstance(_message(delivery.body), Event | Document):
             raise Broken(f"dropped without a trace: {delivery.body:.100}")
     for _ in range(ROUNDS):
         world.step()

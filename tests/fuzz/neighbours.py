@@ -28,7 +28,7 @@ MOST_HOSTILE = 4
 DEADLINE_S = 900.0
 DIMENSIONS = frozenset({
     *refusals.ALL, *signed.REFUSALS, *stall.app.registry.tasks, *stall.app.registry.subscriptions, *stall.app.webhooks, *stall.app.streams,
-    *seeds.travelled().messages,
+    *stall.app.registry.documents, *seeds.travelled().messages,
     SLOT, QUIET, "unknown", "", "sedano.launch", "sedano.map", "sedano.elect", "packed.batch", "default", "orders.fifo",
 })  # fmt: skip
 """All that may be the dimension of a metric: names that the app declares, and codes."""

@@ -9,7 +9,7 @@ from sedano.errors import BoxReplyInvalid
 from sedano.model.boxes import LONGEST_REPLY, RS, OutputLines, read_answer
 from sedano.model.cluster import inbox
 from tests.fuzz.loop import Target
-from tests.fuzz.readers import NOW, reader, text_of
+from tests.fuzz.readers import FILE_S, NOW, reader, text_of
 from tests.fuzz.referee import Broken
 
 _REPLIES = (
@@ -23,10 +23,11 @@ _MEMO = inbox.text_of([inbox.InboxEntry("workers", "", inbox.body_of(_ASKED)), i
 def every() -> list[Target]:
     """Return a target for each."""
     return [
-        reader("box-output", _output, _REPLIES, words=("id", "ok", "error", "type", "message", "traceback", "retry", "c1", "\x1e")),
+        reader("box-output", _output, _REPLIES, words=("id", "ok", "error", "type", "message", "traceback", "retry", "c1", "\x1e"),
+            most_cpu=FILE_S),
         reader("inbox", _inbox, [_MEMO, b"[]", inbox.body_of(_ASKED).encode()], words=(*inbox.InboxCommand._fields, *inbox.VERBS)),
         reader("answers", _answers, [inbox.answers_text({"m-1": "pong"}).encode(), b"{}"]),
-    ]
+    ]  # fmt: skip
 
 
 def _output(data: bytes) -> None:

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sedano.engine import worker_events
 from sedano.engine.cluster.explanation import explain
 from sedano.errors import MessageRefused, SedanoError
 from sedano.memory import ports
+from sedano.memory.stream_records import queue_record
 from sedano.model import (
     budgets as budget,
 )
@@ -41,6 +41,7 @@ from sedano.model.canvas import (
 )
 from sedano.model.history import (
     manifests,
+    run_rows,
 )
 from sedano.model.limits import (
     rate as rates,
@@ -72,6 +73,7 @@ from sedano.model.sources import (
 from sedano.model.sources import (
     webhooks as webhook,
 )
+from sedano.model.sources.queue_messages import FORMATS
 from sedano.model.workflow.definition import plain
 from sedano.model.workflow.definition_reader import read as read_workflow
 from sedano.ports import EVENTS, RECORDS
@@ -148,10 +150,11 @@ def _of_messages() -> list[Target]:
         reader("value", lambda d: codec.decode_value(text_of(d)), values, lambda v: codec.encode_value(v).encode()),
         reader("data", codec.decode_data, data, lambda v: codec.encode_data(*v)),
         reader("event-data", codec.decode_event_data, [b'{"item":"tea","amount":2}'], codec.encode_event_data),
+        reader("document-data", codec.decode_document_data, [b'{"value":{"sku":"tea","rate":0.5}}'], codec.encode_document_data),
         reader("blob", _blob, [json.dumps([seeds.digest(b"x"), 1, "x"]).encode(), b'["00",5,""]']),
         reader("timer", lambda d: timer.opened(text_of(d)), timers, lambda t: timer.sealed(t).encode(), words=words.TIMERS),
         reader("page", _page, pages, words=words.PLANS),
-        reader("record", lambda d: worker_events.unpack(text_of(d)), [*packed, words.RECORD], words=words.RECORDS, weight=2),
+        reader("record", lambda d: run_rows.unpack(text_of(d)), [*packed, words.RECORD], words=words.RECORDS, weight=2),
     ]  # fmt: skip
 
 
@@ -181,6 +184,7 @@ def _of_sources() -> list[Target]:
             words=words.HEADERS),
         reader("signature", _signature, words.SIGNED, words=words.HEADERS),
         reader("stream", _stream, words.STREAMED, words=words.STREAMS, weight=2),
+        *(reader(f"stream-{form}", _message(form), words.MESSAGES, words=words.NOTIFICATIONS) for form in FORMATS[1:]),
     ]
 
 
@@ -209,8 +213,17 @@ _SCHEMES = (
 def _stream(data: bytes) -> Any:
     record = stream.read_back(text_of(data))
     stream.sequence(record)
-    found = stream.read("orders", record, NOW)
+    found = [stream.read_all("orders", record, NOW, form) for form in (FORMATS if stream.is_of_queue(record) else FORMATS[:1])]
     return json.dumps(found, allow_nan=False)
+
+
+def _message(form: str) -> Callable[[bytes], Any]:
+    """Read a body of a queue's message by its format."""
+
+    def read(data: bytes) -> Any:
+        return json.dumps(stream.read_all("orders", queue_record(1, NOW, text_of(data), {}), NOW, form), allow_nan=False)
+
+    return read
 
 
 def _of_texts() -> list[Target]:

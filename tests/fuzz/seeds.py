@@ -59,6 +59,8 @@ def travelled() -> Travelled:
 def _more(world: Any) -> None:
     """Publish what is no form: events, elections, a workflow, serial calls, timers, and what is set aside."""
     stall.Sold.delay(item="tea", amount=2, tags=["hot"])
+    stall.price.publish({"sku": "tea", "cents": 199, "rate": 0.5}, id="tea")
+    stall.price.publish(["x" * 70_000])
     stall.add.s(1, 2).election().get()
     stall.app.control.election("lead/1", "lead", {"age": 3}).get()
     stall.serial.delay("a")

@@ -12,11 +12,12 @@ from typing import Any
 from sedano import Breaker, Retry, Sedano, current, poisonous, retry
 from sedano.canvas import chain, chord, fork, group
 from sedano.event import DomainEvent
-from sedano.streams import StreamRecord, TableChange
+from sedano.streams import QueueMessage, StreamRecord, TableChange
 from sedano.webhooks import WebhookRequest, hmac_sha256, secret_token, slack, standard_webhooks, stripe, unsigned
 from sedano.workflow import Input, Step, Workflow, each, own
 
 app = Sedano("stall", queues=("default", "orders.fifo"), retry=Retry(max_retries=2, interval_start=1, jitter=False))
+price = app.document("price", sinks=[app.sink("bi"), app.sink("lake")])
 EFFECTS: Counter[str] = Counter()
 RAN: Counter[str] = Counter()
 
@@ -48,7 +49,7 @@ def add(a: int, b: int = 1) -> int:
     return a + b
 
 
-@app.task(name="total")
+@app.task(name="total", sinks="bi")
 def total(parts: list[Any]) -> int:
     """Sum what is a number."""
     RAN["total"] += 1
@@ -210,7 +211,7 @@ def on_sold_too(item: str, **more: Any) -> None:
 @app.stream("orders")
 @app.stream("clicks")
 @app.task(name="changed")
-def changed(record: TableChange | StreamRecord) -> None:
+def changed(record: TableChange | StreamRecord | QueueMessage) -> None:
     """A record of a stream."""
     RAN["changed"] += 1
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.fuzz import engines, given, outside, readers
+from tests.fuzz import configured, engines, given, outside, readers
 from tests.fuzz.loop import Target
 
 
 def every() -> list[Target]:
     """Return every target."""
-    return [*readers.every(), *given.every(), *outside.every(), *engines.every()]
+    return [*readers.every(), *given.every(), *configured.every(), *outside.every(), *engines.every()]

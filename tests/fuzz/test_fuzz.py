@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fuzz.faults import FAULTS
+from tests.fuzz.targets import every
 
 ROOT = Path(__file__).resolve().parents[2]
 EXECUTIONS = 60_000
@@ -34,6 +35,10 @@ def names() -> tuple[str, ...]:
     """Return the names of all targets."""
     listed = subprocess.run([sys.executable, "-m", "tests.fuzz", "--list"], cwd=ROOT, capture_output=True, text=True, check=True)
     return tuple(listed.stdout.split())
+
+
+def test_each_target_has_a_name_of_its_own() -> None:
+    assert len(names()) == len({target.name for target in every()}) == len(every()), "of two with one name only the later one is fuzzed"
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sedano.memory.stream_records import queue_record, s3_notification
 from sedano.model.history.manifests import Part, Pointer, Snapshot, write_pointer, write_snapshot
 from sedano.model.messages import attributes as wire
 from sedano.model.schedules.agenda import Agenda, Periodic, ScheduledCall, write_agenda
@@ -65,6 +66,7 @@ STREAMS = (
     "NS", "BS", "1E+125", "1E-130", "-0", "0.1", "1E400", "ApproximateCreationDateTime", "SequenceNumber", "sequenceNumber", "data",
     "partitionKey",
     "approximateArrivalTimestamp", "userIdentity", "principalId", "dynamodb.amazonaws.com",
+    "aws:sqs", "eventSource", "messageId", "body", "attributes", "SentTimestamp", "messageAttributes", "stringValue",
 )  # fmt: skip
 STREAMED = tuple(
     json.dumps(record).encode()
@@ -80,6 +82,7 @@ STREAMED = tuple(
             "approximateArrivalTimestamp": 1767225600.5}},
         {"eventID": "shardId-0:2", "kinesis": {"partitionKey": "p", "sequenceNumber": "2", "data": "//8=",
             "approximateArrivalTimestamp": 1}},
+        queue_record(1, 1.8e9, "tea", {"kind": "order"}),
     )
 )  # fmt: skip
 CRON = (
@@ -141,3 +144,25 @@ def agendas() -> tuple[bytes, ...]:
     made = {f"p{n}": Periodic(Schedule(f"p{n}", table), ScheduledCall("add", "default"), State(1767225600, (1767225660,)), "d" * n) for n,
         table in enumerate(tables)}
     return (write_agenda(Agenda(3, made)).encode(), b"{}")
+NOTIFICATIONS = (
+    "Records", "s3", "bucket", "object", "name", "key", "size", "eTag", "versionId", "sequencer", "eventName", "eventTime", "Type",
+    "Notification", "MessageId", "TopicArn", "Subject", "Message", "Timestamp", "MessageAttributes", "Value", "detail-type", "detail",
+    "source", "aws.s3", "time", "resources", "Event", "s3:TestEvent", "ObjectCreated:Put", "Object Deleted", "%2F", "+",
+)  # fmt: skip
+MESSAGES = tuple(
+    json.dumps(message).encode()
+    for message in (
+        json.loads(s3_notification(1, 1.8e9, "b", "a b/é", "ObjectCreated:Put", 7)),
+        {
+            "Type": "Notification", "MessageId": "m", "TopicArn": "t",
+            "Message": s3_notification(2, 1.8e9, "b", "k", "ObjectRemoved:Delete", None), "Timestamp": "2026-11-27T10:00:00.000Z",
+            "MessageAttributes": {"a": {"Type": "String", "Value": "v"}},
+        },
+        {
+            "id": "e", "detail-type": "Object Created", "source": "aws.s3", "account": "1", "time": "2026-11-27T10:00:00Z", "region": "r",
+            "resources": ["a"], "detail": {"bucket": {"name": "b"}, "object": {"key": "k", "size": 1, "etag": "e", "sequencer": "0A"}},
+        },
+        {"Event": "s3:TestEvent"},
+    )
+)  # fmt: skip
+"""Messages of the formats of a foreign queue."""

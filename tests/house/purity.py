@@ -15,7 +15,7 @@ PURE = frozenset(
     {
         "__future__", "abc", "array", "base64", "binascii", "bisect", "collections", "collections.abc", "contextlib",
         "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "graphlib", "gzip", "hashlib",
-        "heapq", "hmac", "inspect", "itertools", "json", "json.decoder", "json.encoder", "json.scanner", "keyword",
+        "heapq", "hmac", "inspect", "ipaddress", "itertools", "json", "json.decoder", "json.encoder", "json.scanner", "keyword",
         "math", "numbers", "operator", "re", "statistics", "string", "struct", "textwrap", "types", "typing",
         "unicodedata", "urllib.parse", "zlib", "zoneinfo",
     }

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tests.infra.template import Properties, Templates, aliased, listed, of_a_stream, target
+from tests.infra.template import Properties, Templates, aliased, listed, of_a_stream, of_the_stage, target
 
 Rule = Callable[[Templates, str], str | None]
 SERVICES = [f"{one}.amazonaws.com" for one in ("lambda", "scheduler", "glue", "emr-serverless", "codedeploy", "ecs-tasks")]
@@ -79,7 +79,8 @@ def is_let_in_step_by_step(templates: Templates, name: str) -> str | None:
 
 def loses_no_failure(templates: Templates, name: str) -> str | None:
     """What a function fails at is done all the same: its queues have dead letters, its asynchronous invocations a destination, its next
-    round does what the one before did not, whoever asks at its URL waits for the answer, or it follows a stream, which gives nothing up."""
+    round does what the one before did not, whoever asks at its URL waits for the answer, or it reads a stream or
+    a queue of another program, where what was not sent stays."""
     queues = [queue for queue, function in templates.sources() if function == named(name)]
     asynchronous = [
         config["DestinationConfig"]["OnFailure"]
@@ -88,7 +89,7 @@ def loses_no_failure(templates: Templates, name: str) -> str | None:
     ]
     rounds = [schedule["Target"]["Arn"] for schedule in templates.of_type("Scheduler::Schedule").values()]
     told = [url["TargetFunctionArn"] for url in templates.of_type("Lambda::Url").values()]
-    followed = named(name) in [function for _, function in templates.followers()]
+    followed = named(name) in [function for _, function in (*templates.followers(), *templates.foreign())]
     if not (queues or asynchronous or followed or name in map(templates.function_id, [*rounds, *told])):
         return "is fed by no queue, and what fails asynchronously has no destination"
     bare = [queue for queue in queues if "RedrivePolicy" not in _of(templates, queue)]
@@ -148,7 +149,7 @@ def tells_when_nobody_reads(templates: Templates, name: str) -> str | None:
 def hides_for_six_timeouts(templates: Templates, name: str) -> str | None:
     """A message that is worked on is not handed out again: six times the function's limit, and the time that a batch gathers."""
     mapping = _of(templates, name)
-    if of_a_stream(mapping):
+    if not of_the_stage(mapping):
         return None
     function = _of(templates, templates.function_id(mapping["FunctionName"]))
     least = 6 * function["Timeout"] + mapping.get("MaximumBatchingWindowInSeconds", 0)
@@ -201,7 +202,7 @@ def keeps_order_to_its_end(templates: Templates, name: str) -> str | None:
 def waits_for_nothing_in_order(templates: Templates, name: str) -> str | None:
     """A mapping of a queue that keeps order takes at most ten at once and gathers none: Lambda refuses more."""
     mapping = _of(templates, name)
-    if of_a_stream(mapping) or not _of(templates, target(mapping["EventSourceArn"])).get("FifoQueue"):
+    if not of_the_stage(mapping) or not _of(templates, target(mapping["EventSourceArn"])).get("FifoQueue"):
         return None
     return None if mapping["BatchSize"] <= 10 and not mapping.get("MaximumBatchingWindowInSeconds") else "gathers what is in order"
 

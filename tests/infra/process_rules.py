@@ -63,8 +63,10 @@ def may_do_what_the_worker_may(templates: Templates, name: str) -> str | None:
 
 
 def is_attached_with_what_the_worker_may(templates: Templates, name: str) -> str | None:
-    """A policy for hosts of the user's own has the same grants, and fits IAM."""
-    return _wrong_with(templates, _grants(iter(_of(templates, name)["PolicyDocument"]["Statement"])))
+    """A policy for hosts of the user's own has the same grants, with its further parts, and each fits IAM."""
+    whole = _of(templates, name)["Description"].partition(", part ")[0]
+    parts = [one for one in templates.of_type("IAM::ManagedPolicy").values() if one["Description"].partition(", part ")[0] == whole]
+    return _wrong_with(templates, _grants(one for part in parts for one in part["PolicyDocument"]["Statement"]))
 
 
 def starts_with_its_image_and_its_log_alone(templates: Templates, name: str) -> str | None:
@@ -82,6 +84,17 @@ def ends_in_the_time_that_it_has(templates: Templates, name: str) -> str | None:
     if not drain + 5 <= stop <= 120:
         return f"has {stop} s for a drain of {drain}"
     return None if container["Command"][:2] == ["sedano", "worker"] else "is started by another program, which may keep the signal"
+
+
+def is_replaced_when_it_hangs(templates: Templates, name: str) -> str | None:
+    """The health check of ECS requests /live at the worker's own port, without a shell, in time, and after the boot steps had time."""
+    (container,) = _of(templates, name)["ContainerDefinitions"]
+    said, port = container.get("HealthCheck") or {}, _options(_of(templates, name)).get("health", "")
+    program, *words = said.get("Command", ["none"])
+    if program != "CMD" or "/live" not in words[-1] or not port or f"'127.0.0.1', {port}," not in words[-1]:
+        return f"has no health check that requests /live at the worker's own port: {program}, port {port or 'none'}"
+    in_time = said.get("Timeout", 5) < said.get("Interval", 30) <= 60 and said.get("Retries", 3) <= 3 and said.get("StartPeriod", 0) >= 60
+    return None if in_time else "is replaced too late when it hangs, or before it could start"
 
 
 def keeps_its_log(templates: Templates, name: str) -> str | None:

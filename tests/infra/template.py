@@ -10,6 +10,9 @@ from sedano.deploy import assembly
 
 Properties = Mapping[str, Any]
 
+STREAM = "stream"
+"""The function that reads streams and queues of other programs."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -66,10 +69,18 @@ class Templates:
         return target(self.outputs[name]) if name in self.outputs else name
 
     def sources(self) -> Iterator[tuple[str, str]]:
-        """Every (queue, function) that an event source mapping joins."""
+        """Every (queue, function) that an event source mapping joins, without the queues of other programs."""
+        yield from ((queue, function) for queue, function in self._queues() if function != STREAM)
+
+    def foreign(self) -> Iterator[tuple[str, str]]:
+        """Every (queue of another program, function) that an event source mapping joins."""
+        yield from ((queue, function) for queue, function in self._queues() if function == STREAM)
+
+    def _queues(self) -> Iterator[tuple[str, str]]:
         for mapping in self.of_type("Lambda::EventSourceMapping").values():
             if not of_a_stream(mapping):
-                yield target(mapping["EventSourceArn"]), self.function_named(mapping["FunctionName"])
+                arn = mapping["EventSourceArn"]
+                yield arn if isinstance(arn, str) else target(arn), self.function_named(mapping["FunctionName"])
 
     def followers(self) -> Iterator[tuple[Any, str]]:
         """Every (stream, function) that an event source mapping joins, the stream as the template names it."""
@@ -91,6 +102,11 @@ def read(directory: Path) -> Templates:
 def of_a_stream(mapping: Properties) -> bool:
     """Whether a mapping reads a stream, which has a position to begin at, and not a queue."""
     return "StartingPosition" in mapping
+
+
+def of_the_stage(mapping: Properties) -> bool:
+    """Whether a mapping reads a queue of the stage, and not a stream, nor a queue of another program, whose ARN is a text."""
+    return not of_a_stream(mapping) and not isinstance(mapping["EventSourceArn"], str)
 
 
 def target(reference: Any) -> str:

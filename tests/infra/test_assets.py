@@ -48,7 +48,7 @@ def test_a_link_is_deployed_as_what_it_leads_to_and_followed_once(tree: Path, tm
 
 def test_a_link_that_leads_nowhere_is_refused_by_name(tree: Path) -> None:
     (tree / "shop" / "prices.py").symlink_to("gone.py")
-    with pytest.raises(assets.AssetError, match=r"^code: .*/tree/shop/prices\.py is a link that leads nowhere, or no file at all: take it"):
+    with pytest.raises(assets.AssetError, match=r"^code: .*/tree/shop/prices\.py is a broken link, or not a regular file: remove it"):
         list(assets.sources(tree))
 
 
@@ -68,7 +68,7 @@ def test_what_runs_on_desks_alone_is_not_in_a_layer() -> None:
 def test_more_than_lambda_takes_is_refused_with_the_place_and_the_size(tree: Path) -> None:
     with (tree / "shop" / "model.bin").open("wb") as sparse:
         sparse.truncate(assets.MOST_BYTES + 1)
-    with pytest.raises(assets.AssetError, match=r"^code: .*/tree holds 2\d\d MB, .*shop/model\.bin"):
+    with pytest.raises(assets.AssetError, match=r"^code: .*/tree has 2\d\d MB, .*shop/model\.bin"):
         assets.require_that_it_fits(tree)
 
 

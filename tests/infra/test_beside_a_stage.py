@@ -52,11 +52,11 @@ def test_buckets_are_emptied_with_their_stack_where_that_is_asked_for(tmp_path: 
 
 
 def test_in_production_no_bucket_is_emptied() -> None:
-    with pytest.raises(ConfigError, match=r"^empty_buckets: True cannot be used; expected production=False beside it"):
+    with pytest.raises(ConfigError, match=r"^empty_buckets: True cannot be used; expected production=False as well"):
         StageConfig(stage="prod", empty_buckets=True)
 
 
 def test_a_stage_says_how_many_tasks_it_bears() -> None:
-    said = StageConfig().bears()
-    assert said.startswith("its tables can take about 2000 claimed tasks a second (most_writes=4000), and a queue has at most 100 in work")
-    assert "about 50 claimed" in StageConfig(most_writes=100).bears()
+    said = StageConfig().capacity_sentence()
+    assert said.startswith("its tables can take about 2000 claimed tasks a second (most_writes=4000), and a queue has at most 100 in")
+    assert "about 50 claimed" in StageConfig(most_writes=100).capacity_sentence()

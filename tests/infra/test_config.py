@@ -158,7 +158,7 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
         "streams": f"clicks={CLICKS}", "stream_keys": f"clicks={KEY}", "own_key": "yes", "release": "all-at-once",
         "tables": "orders=arn:aws:dynamodb:eu-central-1:123456789012:table/orders",
         "served_by": "default=fargate,gpu=process", "fleet": "image=shop:7,drain=30",
-        "functions": "resize=arn:aws:lambda:eu-central-1:123456789012:function:resize",
+        "functions": "resize=arn:aws:lambda:eu-central-1:123456789012:function:resize", "sinks": "lake=arn:aws:s3:::lake/raw/",
     }  # fmt: skip
     numbers = {"memory": "200", "timeout": "9", "batch": "9", "concurrency": "10", "blob_days": "40", "most_reads": "9", "most_writes": "9",
                "most_budget": "9", "most_failures": "9", "pipeline_lag": "9", "webhook_concurrency": "9",

@@ -92,7 +92,7 @@ def test_without_batches_each_task_pays_its_own_calls() -> None:
     assert cost.total(cost.tasks(_stage(), "claimed", 1, 1, 10)) == alone
     page = cost.page(_stage())
     assert f"| claimed | {cost.total(cost.tasks(_stage(), 'claimed', 1, 1)):.2f} | 1.87 | 1.51 |" in page
-    assert "one at a time, beside their own time" in cost.summary(_stage())
+    assert "one at a time, plus their own run time" in cost.summary(_stage())
 
 
 def test_a_member_of_a_chord_pays_its_join_its_launch_and_its_reading() -> None:
@@ -106,7 +106,7 @@ def test_events_and_large_values_have_their_prices_on_the_page() -> None:
     page = cost.page(_stage())
     # alone 3 x 0.40 + 0.20 + 12 500 GB-s 0.1667; in tens 0.30 x 0.40 + 0.02 + 0.0167
     assert "A million events add 1.57 to the tasks that they call when each arrives alone, and 0.16 in tens." in page
-    assert "lie in S3: 5.40 a million." in page
+    assert "are in S3: 5.40 a million." in page
     assert "each KB after the first adds 0.625 a million" in page
 
 
@@ -153,9 +153,9 @@ def test_what_a_worker_logs_of_its_metrics_is_what_is_counted() -> None:
 def test_the_page_says_when_the_history_job_runs_and_what_each_minute_of_it_adds() -> None:
     # 2 workers at 0.29 an hour: 0.0097 a minute
     job, minute = _of("Glue::Job", NumberOfWorkers=2), "and each minute of a run, at least one, adds 0.010."
-    assert f"The history job is in none of this. It runs when a user starts it, {minute}" in cost.page(_stage(job))
+    assert f"The history job is not included. It runs when a user starts it, {minute}" in cost.page(_stage(job))
     hourly = cost.page(_stage(job, _of("Glue::Trigger", Schedule="cron(15 * * * ? *)")))
-    assert f"It runs by `cron(15 * * * ? *)`, whether there is something to take in or not, {minute}" in hourly
+    assert f"It runs by `cron(15 * * * ? *)`, with or without new events, {minute}" in hourly
     assert "history job" not in cost.page(_stage())
 
 

@@ -62,7 +62,7 @@ def test_a_changed_test_publishes_nothing_anew(code: Path) -> None:
 def test_what_the_application_imports_is_not_left_out_without_a_word(code: Path) -> None:
     (code / "shop" / "tasks.py").write_text(f"import tests.prices\n{SOURCE}")
     (code / "tests" / "prices.py").write_text("TEA = 3\n")
-    with pytest.raises(ConfigError, match=r"tests/prices\.py' cannot be used; .* deployed.*`!tests/` in \.sedanoignore takes"):
+    with pytest.raises(ConfigError, match=r"tests/prices\.py' cannot be used; .* deployed.*`!tests/` in \.sedanoignore includes it"):
         application("shop.tasks:app", code, StageConfig())
     (code / ".sedanoignore").write_text("!tests/\n")
     assert application("shop.tasks:app", code, StageConfig()).declared.queues == ("default",)

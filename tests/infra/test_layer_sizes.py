@@ -25,7 +25,7 @@ def test_lambda_takes_250_mib_for_a_function_and_its_layers() -> None:
     most = MOST_BYTES - FOR_THE_FUNCTION
     assert MOST_BYTES == 262_144_000
     require_that_they_fit(_layers(most - 1, 1))
-    with pytest.raises(AssetError, match=r"^code: the layers of a function hold 274\.0 MB together, and Lambda takes 249\.9 \(L0 137"):
+    with pytest.raises(AssetError, match=r"^code: the layers of a function have 274\.0 MB together, and Lambda allows 249\.9 \(L0 137"):
         require_that_they_fit(_layers(137 * MB, 137 * MB))
     with pytest.raises(AssetError):
         require_that_they_fit(_layers(most, 1))
@@ -45,7 +45,7 @@ def test_the_sum_is_refused_before_anything_is_deployed(tmp_path: Path) -> None:
         sparse.truncate(230 * MB)
     pins = shelf.pin(shelf.wheel("large", module=b"#" * (20 * MB)))
     context = {**stage_context("shop:app", code), "local": "false", "requirements": str(pins)}
-    with pytest.raises(LocalStageError, match=r"the layers of a function hold 2\d\d\.\d MB together"):
+    with pytest.raises(LocalStageError, match=r"the layers of a function have 2\d\d\.\d MB together"):
         synthesise(context, tmp_path / "cdk.out")
 
 

@@ -15,7 +15,7 @@ def _said(template: dict[str, Any], size: int = 1000) -> str:
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(500, ""), (501, "core: 501 resources, and CloudFormation takes 500 in a stack: declare fewer queues, or")]
+    ("count", "said"), [(500, ""), (501, "core: 501 resources, and CloudFormation allows 500 in a stack: declare fewer queues, or")]
 )
 def test_resources(count: int, said: str) -> None:
     found = _said({"Resources": {f"R{n}": {"Type": "AWS::SQS::Queue"} for n in range(count)}})

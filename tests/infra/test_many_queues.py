@@ -94,3 +94,21 @@ def test_production_with_many_queues_is_deployable_or_refused_in_words(assembly:
     assert bool(refused) != CASES[count, tended], refused
     assert refused or not beyond, "what AWS would refuse is refused beforehand"
     assert all("declare fewer queues, or deploy two applications" in problem for problem in refused)
+
+
+def test_the_rights_of_a_host_are_in_as_many_policies_as_iam_takes_of_that_length(tmp_path: Path) -> None:
+    app, own = _app(tmp_path), replace(PROD, served_by={"default": "process"})
+    asked = replace((found := application("tiny:app", CODE, PROD)), declared=replace(found.declared, queues=_names(60)))
+    scope = cdk.Stage(app, "processes")
+    CoreStack(scope, config=own, application=asked, state=StateStack(scope, config=own))
+    app.synth()  # raises for a finding that no reason accepts
+    text = next(text for text in templates(tmp_path).values() if "sedano worker on default" in text)
+    template = json.loads(text)
+    attached = {name: one["Properties"] for name, one in template["Resources"].items() if name.startswith("ProcessesPolicydefault")}
+    sizes = [len(json.dumps(one["PolicyDocument"])) for one in attached.values()]
+    assert len(attached) > 1, f"nothing had to be split, or this shows nothing: {sizes}"
+    assert [trip for trip in problems(text) if trip.limit == "iam.managed"] == []
+    outputs = {name for name in template["Outputs"] if name.startswith("WorkerPolicyArn")}
+    assert outputs == {"WorkerPolicyArnDefault", *(f"WorkerPolicyArnDefaultPart{number}" for number in range(2, len(attached) + 1))}
+    sent = [one for policy in attached.values() for one in policy["PolicyDocument"]["Statement"] if "sqs:SendMessage" in one["Action"]]
+    assert sum(len(one["Resource"]) for one in sent) == 60 + 3, "to each queue, to events, records and parked"

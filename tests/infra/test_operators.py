@@ -16,7 +16,7 @@ from sedano.cli.consent import Consent
 from sedano.cli.operations import purge
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.ports import RECORDS, Outgoing, Ports, command_queue
 from sedano.views.screens import SCREENS, ScreenQuery, screen
 from sedano.web.changes import Change, Changes

@@ -108,6 +108,6 @@ def test_it_costs_what_a_key_costs(keyed: Templates, production: Templates) -> N
 
 
 def test_where_data_goes_with_its_stack_there_is_none() -> None:
-    with pytest.raises(ConfigError, match=r"^own_key: True cannot be used; expected production=True beside it: the key has to outlive"):
+    with pytest.raises(ConfigError, match=r"^own_key: True cannot be used; expected production=True as well: the key has to outlive"):
         StageConfig(stage="dev", own_key=True)
     assert StageConfig(stage="dev", own_key=True, production=True).own_key

@@ -86,7 +86,7 @@ def test_what_the_layer_brings_is_not_brought_twice(shelf: Shelf) -> None:
     name, version = next(iter(packages.brought().items()))
     digest = "0" * 64
     assert packages_for(shelf.pin(f"{name}=={version} --hash=sha256:{digest}", "sedano==9.9"), LAMBDA, shelf.cache) is None
-    with pytest.raises(AssetError, match=rf"^requirements.txt: pins {name} 0.1, and the library's layer brings {version}: pin that"):
+    with pytest.raises(AssetError, match=rf"^requirements.txt: pins {name} 0.1, and the library's layer has {version}: pin that"):
         packages_for(shelf.pin(f"{name}==0.1 --hash=sha256:{digest}"), LAMBDA, shelf.cache)
 
 
@@ -138,12 +138,12 @@ def test_other_bytes_than_those_that_were_pinned_are_refused(shelf: Shelf) -> No
     shelf.wheel("one", module=b"changed")
     with pytest.raises(AssetError, match=r"(?s)installing requirements.txt for the layer failed:.*DO NOT MATCH THE HASHES") as refused:
         packages_for(shelf.pin(line), LAMBDA, shelf.cache)
-    assert str(refused.value).startswith("requirements.txt: pip does not install what is pinned, and says below why: correct that pin, or")
+    assert str(refused.value).startswith("requirements.txt: pip cannot install a pinned package, for the reason below: correct the pin, or")
 
 
 def test_a_package_that_is_pinned_twice_is_refused_unless_the_other_is_for_another_machine(shelf: Shelf) -> None:
     digest = f"--hash=sha256:{'0' * 64}"
-    with pytest.raises(AssetError, match=r"^requirements.txt: pins one twice, and not alike: leave one of the two\. `uv pip compile"):
+    with pytest.raises(AssetError, match=r"^requirements.txt: pins one twice, differently: keep one of the two\. `uv pip compile"):
         read(shelf.pin(f"one==1.0 {digest}", f"One==2.0 {digest}"), LAMBDA, {})
     apart = [f"one==1.0 ; sys_platform == 'darwin' {digest}", f"one==2.0 ; sys_platform != 'darwin' {digest}"]
     assert read(shelf.pin(*apart), LAMBDA, {}).packages == {"one": f"one==2.0 {digest}"}
@@ -153,7 +153,7 @@ def test_a_package_that_is_pinned_twice_is_refused_unless_the_other_is_for_anoth
 def test_a_file_that_is_no_text_in_utf8_is_refused_and_a_mark_at_its_beginning_is_none_of_it(shelf: Shelf) -> None:
     line = f"one==1.0 --hash=sha256:{'0' * 64}"
     shelf.file.write_text(line, encoding="utf-16")
-    with pytest.raises(AssetError, match=r"^requirements.txt: is not text in UTF-8, which a shell's `>` does not always write: save it so"):
+    with pytest.raises(AssetError, match=r"^requirements.txt: is not text in UTF-8, which some shells do not write with `>`: save"):
         read(shelf.file, LAMBDA, {})
     shelf.file.write_text(line, encoding="utf-8-sig")
     assert read(shelf.file, LAMBDA, {}).packages == {"one": line}

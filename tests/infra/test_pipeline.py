@@ -219,8 +219,8 @@ def test_the_local_endpoint_gets_none_of_it(assembly: Path) -> None:
     ({"pipeline": "flink"}, "pipeline: 'flink'"),
     ({"pipeline_schedule": "hourly"}, "pipeline_schedule: 'hourly' cannot be used; expected six fields"),
     ({"pipeline_schedule": "cron(0 0 30 2 ? *)"}, "pipeline_schedule: .* expected a day that exists; from 20.. on no such day does"),
-    ({"pipeline": "none", "pipeline_schedule": "cron(15 * * * ? *)"}, "pipeline_schedule: .*pipeline=glue or pipeline=emr beside it"),
-    ({"pipeline": "emr", "pipeline_by_task": "true"}, "pipeline_by_task: .*pipeline=glue beside it, which tasks can start"),
+    ({"pipeline": "none", "pipeline_schedule": "cron(15 * * * ? *)"}, "pipeline_schedule: .*pipeline=glue or pipeline=emr as well"),
+    ({"pipeline": "emr", "pipeline_by_task": "true"}, "pipeline_by_task: .*pipeline=glue as well, which tasks can start"),
     ({"pipeline_lag": "0"}, "pipeline_lag: 0"),
     ({"pipeline_lag": "soon"}, "pipeline_lag: 'soon'"),
 ])  # fmt: skip

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,10 @@ import pytest
 from infra.config import ConfigError, StageConfig
 from infra.context import from_context
 from infra.fleet import Fleet
+from sedano.host.health_server import HealthServer, address
 from sedano.local.stage import stage_context
 from sedano.local.synthesis import synthesise
+from sedano.model.beats import ProbeAnswer
 from tests.infra import process_rules as rules
 from tests.infra.invariants import Rule, broken
 from tests.infra.template import Templates, read, target
@@ -28,6 +32,7 @@ RULES: dict[Rule, tuple[str, ...]] = {
     rules.is_attached_with_what_the_worker_may: ("IAM::ManagedPolicy",),
     rules.starts_with_its_image_and_its_log_alone: TASK,
     rules.ends_in_the_time_that_it_has: TASK,
+    rules.is_replaced_when_it_hangs: TASK,
     rules.keeps_its_log: TASK,
     rules.runs_on_spare_capacity_and_goes_back_when_it_fails: SERVICE,
     rules.leaves_the_number_of_tasks_alone: SERVICE,
@@ -97,13 +102,29 @@ def test_the_command_of_a_task_is_the_one_that_the_settings_ask_for(served: Temp
     (task,) = served.of_type("ECS::TaskDefinition").values()
     (container,) = task["ContainerDefinitions"]
     assert container["Command"] == [
-        "sedano", "worker", "tiny:app", "--queues=bulk", "--concurrency=4", "--processes=2", "--drain=110", "--timeout=3600", "--log=json",
+        "sedano", "worker", "tiny:app", "--queues=bulk", "--concurrency=4", "--processes=2", "--drain=110", "--timeout=3600",
+        "--health=8080", "--log=json",
     ]  # fmt: skip
     assert (container["Image"], container["StopTimeout"], task["RuntimePlatform"]["CpuArchitecture"]) == (IMAGE, 120, "ARM64")
     given = {one["Name"]: one["Value"] for one in container["Environment"]}
     function = served.functions()["worker"]["Environment"]["Variables"]
     own = {name: value for name, value in given.items() if name.startswith("SEDANO_")}
     assert own == function, "it finds the stage as the function does"
+
+
+@pytest.mark.parametrize(("answer", "status"), [(ProbeAnswer(True, False, "starts"), 0), (ProbeAnswer(False, False, "stuck: lane 1"), 1)])
+def test_the_health_check_of_a_task_fails_only_when_a_loop_is_stuck(answer: ProbeAnswer, status: int, served: Templates) -> None:
+    (task,) = served.of_type("ECS::TaskDefinition").values()
+    program, *words = task["ContainerDefinitions"][0]["HealthCheck"]["Command"]
+    server = HealthServer(address("0"), lambda: answer)
+    try:
+        asked = [word.replace("8080", str(server.port)) for word in words]
+        proxied = {**os.environ, "http_proxy": "http://127.0.0.1:9"}
+        found = subprocess.run(asked, env=proxied, check=False, capture_output=True, timeout=60)
+    finally:
+        server.close()
+    assert (program, found.returncode) == ("CMD", status)
+    assert subprocess.run(asked, check=False, capture_output=True, timeout=60).returncode == 1, "a process that does not answer has hung"
 
 
 def test_a_policy_to_attach_is_an_output_by_the_name_of_its_queue(served: Templates) -> None:
@@ -148,6 +169,15 @@ def _container(**changes: Any) -> Callable[[dict[str, Any]], str]:
     def plant(resources: dict[str, Any]) -> str:
         name, task = _first(resources, "ECS::TaskDefinition")
         task["Properties"]["ContainerDefinitions"][0] |= changes
+        return name
+
+    return plant
+
+
+def _probe(**changes: Any) -> Callable[[dict[str, Any]], str]:
+    def plant(resources: dict[str, Any]) -> str:
+        name, task = _first(resources, "ECS::TaskDefinition")
+        task["Properties"]["ContainerDefinitions"][0]["HealthCheck"] |= changes
         return name
 
     return plant
@@ -212,6 +242,12 @@ PLANTED: list[tuple[Rule, Callable[[dict[str, Any]], str]]] = [
     (rules.ends_in_the_time_that_it_has, _container(StopTimeout=60)),
     (rules.ends_in_the_time_that_it_has, _container(StopTimeout=121)),
     (rules.ends_in_the_time_that_it_has, _container(Command=["sh", "-c", "sedano worker", "--drain=5"])),
+    (rules.is_replaced_when_it_hangs, _container(HealthCheck=None)),
+    (rules.is_replaced_when_it_hangs, _probe(Command=["CMD-SHELL", "curl -f http://127.0.0.1:8080/live"])),
+    (rules.is_replaced_when_it_hangs, _probe(Command=["CMD", "python3", "-c", "h.HTTPConnection('127.0.0.1', 8080, timeout=4) # /ready"])),
+    (rules.is_replaced_when_it_hangs, _probe(Command=["CMD", "python3", "-c", "h.HTTPConnection('127.0.0.1', 80, timeout=4) # /live"])),
+    (rules.is_replaced_when_it_hangs, _probe(Interval=300)),
+    (rules.is_replaced_when_it_hangs, _probe(StartPeriod=0)),
     (rules.keeps_its_log, _container(LogConfiguration={})),
     (rules.runs_on_spare_capacity_and_goes_back_when_it_fails, _change("ECS::Service", CapacityProviderStrategy=None)),
     (rules.runs_on_spare_capacity_and_goes_back_when_it_fails, _change("ECS::Service", DeploymentConfiguration={})),
@@ -246,7 +282,7 @@ def test_every_rule_of_processes_is_shown_a_violation() -> None:
     [
         ("mail=ecs", "", "served_by[mail]: 'ecs' cannot be used; expected one of lambda, fargate, process"),
         ("mail=fargate", "", "fleet: None cannot be used; expected Fleet(image=…) with the image of your code, because Fargate serves"),
-        ("mail=process", f"image={IMAGE}", "expected a queue in served_by with the server fargate beside it"),
+        ("mail=process", f"image={IMAGE}", "expected a queue in served_by with the server fargate as well"),
         ("mail=fargate", "drain=60", "fleet.image: '' cannot be used"),
         ("mail=fargate", "image=My Shop", "fleet.image: 'My Shop' cannot be used"),
         ("mail=fargate", f"image={IMAGE},drian=60", "fleet.drian: '60' cannot be used; expected drain, if that was meant"),
@@ -256,7 +292,7 @@ def test_every_rule_of_processes_is_shown_a_violation() -> None:
         ("mail=fargate", f"image={IMAGE},most=2,least=3", "fleet.least: 3 cannot be used; expected a whole number from 0 to 2"),
         ("mail=fargate", f"image={IMAGE},on_demand=11", "fleet.on_demand: 11 cannot be used; expected a whole number from 0 to 10"),
         ("mail=fargate", f"image={IMAGE},subnets=private", "fleet.subnets: ('private',) cannot be used; expected ids such as subnet-"),
-        ("mail=fargate", f"image={IMAGE},public_ip=true", "fleet.public_ip: True cannot be used; expected subnets= beside it"),
+        ("mail=fargate", f"image={IMAGE},public_ip=true", "fleet.public_ip: True cannot be used; expected subnets= as well"),
         ("mail=fargate", f"image={IMAGE},architecture=riscv", "fleet.architecture: 'riscv' cannot be used; expected one of arm64, x86_64"),
     ],
 )

@@ -95,11 +95,11 @@ def test_code_that_does_not_import_shows_its_own_traceback(tmp_path: Path) -> No
         ("import stripe\n", "shop needs the module stripe, which is neither in"),
         ("import sys\nsys.exit(1)\n", "importing shop ends the process; keep what runs a program below `if __name__"),
         ("import pytest\n", "shop needs the module pytest, which is neither in"),
-        ("import os\nos._exit(3)\n", "importing shop:app ended the process (exit code 3) before all was declared; look at what it runs"),
-        ("import os\nos.abort()\n", "importing shop:app ended the process (signal 6) before all was declared; look at what it runs"),
+        ("import os\nos._exit(3)\n", "importing shop:app ended the process (exit code 3) before all was declared; check what it runs"),
+        ("import os\nos.abort()\n", "importing shop:app ended the process (signal 6) before all was declared; check what it runs"),
         ("app = (\n", "shop cannot be imported: SyntaxError"),
         (f"{GOOD}{MORE}", "task shop.add: declared twice; give one of them another name"),
-        (f"{GOOD}from sedano import cron\n\nNEVER = cron('0 0 30 2 *')\n", "cron: '0 0 30 2 *' has no moment: no year has such a day"),
+        (f"{GOOD}from sedano import cron\n\nNEVER = cron('0 0 30 2 *')\n", "cron: '0 0 30 2 *' never occurs: no year has such a day"),
         (GOOD.replace("'shop'", "'shop', queues=('default', 'e mail')"), "has 'e mail', which is not a valid name; give the names of"),
         (GOOD.replace("'shop'", "'shop', queues=('default', 'e:mail')"), "queues: 'e:mail' cannot be used; expected a letter, then"),
         (GOOD.replace("'shop'", "'shop', queues=('default', 'Default')"), "expected names that differ by more than their case"),
@@ -135,7 +135,7 @@ def test_an_index_that_does_not_answer_is_not_taken_for_one_that_has_nothing(tmp
     (tmp_path / "requirements.txt").write_text(f"fastshop==1.0 --hash=sha256:{'0' * 64}\n")
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_CONFIG_FILE": os.devnull}
     told = _make(*_shop(tmp_path), environment={**NOBODY, **nowhere})
-    assert told.startswith("sedano: requirements.txt: the index of packages cannot be reached: look at the network, and at")
+    assert told.startswith("sedano: requirements.txt: the index of packages cannot be reached: check the network, and")
 
 
 def test_more_queues_than_one_template_takes(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_more_queues_than_one_template_takes(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(source)
     quick = {**NOBODY, "CDK_VALIDATION": "false"}
     told = _make("synth", "APP=shop:app", f"CODE={tmp_path}", "STAGE=prod", environment=quick)
-    assert "resources, and CloudFormation takes 500 in a stack: declare fewer queues, or deploy two applications" in told
+    assert "resources, and CloudFormation allows 500 in a stack: declare fewer queues, or deploy two applications" in told
     assert "Traceback" not in told
 
 
@@ -167,7 +167,7 @@ NOBODY_THERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1
     [
         ({"AWS_PROFILE": "shpo"}, "sedano: AWS_PROFILE: there is no profile 'shpo'; `aws configure list-profiles` lists the profiles"),
         ({**KEYS, "AWS_REGION": "eu central"}, "sedano: 'eu central' is not a Region: set AWS_REGION to one, such as eu-central-1"),
-        ({**KEYS, **NOBODY_THERE}, "; look at the network, and whether eu-central-1 is a Region"),
+        ({**KEYS, **NOBODY_THERE}, "; check the network, and that eu-central-1 is a Region"),
     ],
 )
 def test_a_shell_that_leads_to_no_account(tmp_path: Path, environment: dict[str, str], said: str) -> None:
@@ -208,8 +208,8 @@ def test_a_network_that_fails_on_the_way(tmp_path: Path, verb: str) -> None:
             told = _make(verb, *_shop(tmp_path)[1:], environment={**KEYS, **there})
         finally:
             server.shutdown()
-    assert told.splitlines()[-1].startswith("sedano: AWS did not do what it was asked: Connection was closed before")
-    assert told.endswith(f"; look at the network and at what the credentials may do, then `make {verb}` again")
+    assert told.splitlines()[-1].startswith("sedano: AWS refused a call or did not answer: Connection was closed before")
+    assert told.endswith(f"; check the network and the rights of the credentials, then run `make {verb}` again")
 
 
 @pytest.mark.ministack
@@ -238,18 +238,18 @@ def test_a_ceiling_for_webhooks_that_the_account_cannot_give(tmp_path: Path, pre
     webhook = "from sedano.webhooks import unsigned\n\napp.webhook('till', verify=unsigned())(lambda request: None)\n"
     told = _make(*_shop(tmp_path, f"{GOOD}{webhook}"), "SET=webhook_concurrency=1000", environment=prepared)
     said = told.splitlines()[-1]
-    assert said.startswith("sedano: webhook_concurrency: 1000 executions at once cannot be kept for the webhook: account 000000000000 has ")
-    assert "Lambda leaves 100 of them to all others; deploy with SET=" in said
+    assert said.startswith("sedano: webhook_concurrency: 1000 executions at once cannot be reserved for the webhook: account 000000000000 ")
+    assert "Lambda keeps 100 of them for all other functions; deploy with SET=" in said
 
 
 @pytest.mark.ministack
 def test_a_stage_of_which_nothing_is_there_is_not_said_to_be_gone(tmp_path: Path, prepared: dict[str, str]) -> None:
     told = _make("destroy", *_shop(tmp_path)[1:], "CDK=--force", environment=prepared).splitlines()[-1]
-    assert told.startswith("sedano: nothing of the stage dev is deployed in account 000000000000 in us-east-1: give STAGE= the name of")
+    assert told.startswith("sedano: the stage dev is not deployed in account 000000000000 in us-east-1: give STAGE= the name of")
 
 
 @pytest.mark.parametrize(
-    ("most", "room"), [(10, '0", which keeps none,'), (50, '0"'), (100, '0"'), (101, '1"'), (109, '9"'), (110, ""), (1000, "")]
+    ("most", "room"), [(10, '0", which reserves none,'), (50, '0"'), (100, '0"'), (101, '1"'), (109, '9"'), (110, ""), (1000, "")]
 )
 def test_what_an_account_has_room_for(most: int, room: str) -> None:
     said = no_room(Target("000000000000", "eu-central-1"), most, 10, MAKE)

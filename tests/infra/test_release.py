@@ -128,7 +128,7 @@ def test_a_tree_with_changes_is_refused_by_their_names(repository: Path, path: s
 
 
 def test_another_version_than_that_of_the_package_is_refused(repository: Path, path: str) -> None:
-    with pytest.raises(ReleaseError, match=r"VERSION=0\.2\.0, and pyproject\.toml says 0\.1\.0"):
+    with pytest.raises(ReleaseError, match=r"VERSION=0\.2\.0, but pyproject\.toml has 0\.1\.0"):
         release.release(repository, "0.2.0", TOOLS, DAY, path, Checks())
 
 
@@ -143,11 +143,11 @@ def test_without_a_version_a_missing_python_fails_the_check_after_all_others(
     absent = "Programming Language :: Python :: 3.8"
     commit(repository, pyproject_toml=PROJECT.replace("classifiers = [", f'classifiers = ["{absent}", '))
     before, checks = state(repository), Checks()
-    with pytest.raises(ReleaseError, match=r"what was checked is right, but .* no python3\.8 on PATH.*`uv python install 3\.8`"):
+    with pytest.raises(ReleaseError, match=r"but the check is not complete: no python3\.8 on PATH.*`uv python install 3\.8`"):
         release.release(repository, None, TOOLS, DAY, path, checks)
     assert (checks.seen, state(repository)) == ([(OURS, "0.1.0")], before)
     said = capsys.readouterr().out
-    assert "both packages are the same bytes again" in said
+    assert "both packages have the same bytes" in said
     assert "python3.8: not checked" in said
     with pytest.raises(ReleaseError, match=r"^no python3\.8 on PATH"):
         release.release(repository, "0.1.0", TOOLS, DAY, path, checks)
@@ -167,7 +167,7 @@ class Again(BuildHookInterface):
         "[tool.hatch.build]", '[tool.hatch.build.targets.wheel]\nexclude = ["again.txt"]\n[tool.hatch.build]'
     )
     commit(repository, pyproject_toml=only + hook, hook_py=code)
-    with pytest.raises(ReleaseError, match="the sdist that is built from the sdist has other bytes"):
+    with pytest.raises(ReleaseError, match="the sdist that is built from the sdist differs from that of the clone"):
         release.release(repository, "0.1.0", TOOLS, DAY, path, Checks())
 
 
@@ -206,7 +206,7 @@ class Where(BuildHookInterface):
             file.write(f"PLACE = {os.getcwd()!r}")
 """
     commit(repository, pyproject_toml=PROJECT.replace('["sedano"]', '["sedano", "hook.py"]') + hook, hook_py=code)
-    with pytest.raises(ReleaseError, match="from the sdist has other bytes"):
+    with pytest.raises(ReleaseError, match="from the sdist differs from that of the clone"):
         release.release(repository, "0.1.0", TOOLS, DAY, path, Checks())
 
 

@@ -69,7 +69,7 @@ def _ready(session: boto3.Session, code: Path, app: str, **settings: str) -> Non
 
 def test_a_deployment_looks_at_what_stands_there_before_it_begins(session: boto3.Session, tmp_path: Path) -> None:
     _ready(session, tmp_path, "shop:app")
-    with pytest.raises(AccountError, match=r"^app: the stage dev runs shop:app, and bank:app would take its place"):
+    with pytest.raises(AccountError, match=r"^app: the stage dev runs shop:app, and bank:app would replace it"):
         _ready(session, tmp_path, "bank:app")
     _ready(session, tmp_path, "bank:app", replace="true")
     sqs = session.client("sqs")
@@ -91,7 +91,7 @@ def test_a_queue_is_not_taken_away_with_what_waits_in_it(session: boto3.Session,
     for body in ("one", "two"):
         sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=where)["QueueUrl"], MessageBody=body)
     require_empty(session, WHERE, found, ["default", "mail"], MAKE)
-    with pytest.raises(AccountError, match=r"^queues: the application no longer names mail \(2\)\..*until it is empty, or say SET="):
+    with pytest.raises(AccountError, match=r"^queues: the application no longer names mail \(2\)\..*until it is empty, or add SET="):
         require_empty(session, WHERE, found, ["default"], MAKE)
 
 
@@ -113,7 +113,7 @@ def test_queues_that_an_earlier_version_named_are_not_replaced_with_what_waits_i
     assert found is not None
     require_empty(session, WHERE, found, ["mail"], MAKE)
     session.client("sqs").send_message(QueueUrl=url, MessageBody="one")
-    with pytest.raises(AccountError, match=r"^queues: this version of sedano replaces the queues mail \(1\) by others\..* SET="):
+    with pytest.raises(AccountError, match=r"^queues: this version of sedano replaces the queues mail \(1\) by new ones\..* SET="):
         require_empty(session, WHERE, found, ["mail"], MAKE)
     require_free(session, WHERE, found, ["mail", "bulk"])
 
@@ -125,7 +125,7 @@ def test_a_queue_that_production_kept_is_not_in_the_way_without_a_word(session: 
     url = _queue(session, f"{BEGIN}bulk")
     sqs.send_message(QueueUrl=url, MessageBody="one")
     require_free(session, WHERE, found, ["default", "mail"])
-    with pytest.raises(AccountError, match=rf"^queues: bulk \(1\) stayed when .* \(`aws sqs delete-queue --queue-url {url}`"):
+    with pytest.raises(AccountError, match=rf"^queues: bulk \(1\) was kept when .* \(`aws sqs delete-queue --queue-url {url}`"):
         require_free(session, WHERE, found, ["default", "mail", "bulk"])
 
 

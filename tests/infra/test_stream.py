@@ -19,7 +19,8 @@ from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION
 from tests.infra.test_stream_settings import ORDERS
 
 CODE = Path(__file__).parent / "streamed"
-STREAMS = {"streams": f"orders={ORDERS},clicks={CLICKS}", "stream_keys": f"clicks={KEY}"}
+UPLOADS = "arn:aws:sqs:eu-central-1:123456789012:uploads"
+STREAMS = {"streams": f"orders={ORDERS},clicks={CLICKS},uploads={UPLOADS}", "stream_keys": f"clicks={KEY}"}
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 IN_PROD = {**stage_context("streamed:app", CODE), "local": "false", "stage": "prod"}
 
@@ -44,15 +45,16 @@ def test_an_app_without_streams_has_nothing_that_follows_one(templates: Template
 def test_each_stream_feeds_the_function_which_knows_them_by_name(streamed: Templates) -> None:
     assert sorted(streamed.followers()) == [(ORDERS, "stream"), (CLICKS, "stream")]
     given = streamed.functions()["stream"]["Environment"]["Variables"]["SEDANO_STREAMS"]
-    assert json.loads(given) == {"orders": ORDERS, "clicks": CLICKS}
+    assert json.loads(given) == {"orders": ORDERS, "clicks": CLICKS, "uploads": UPLOADS}
 
 
 def test_it_may_read_its_streams_send_to_the_queues_of_their_tasks_park_and_keep_large_content(streamed: Templates) -> None:
     actions = {action for statement in streamed.allowed("stream") for action in statement.actions if not action.startswith("logs:")}
     keys = {"ssm:GetParameter", "ssm:PutParameter"}
-    assert actions == {*READS["dynamodb"], *READS["kinesis"], *keys, "kms:Decrypt", "sqs:SendMessage", "s3:PutObject"}
+    assert actions == {*READS["dynamodb"], *READS["kinesis"], *READS["sqs"], *keys, "kms:Decrypt", "sqs:SendMessage", "s3:PutObject"}
     assert all(streamed.may("stream", action) == {ORDERS} for action in READS["dynamodb"])
     assert all(streamed.may("stream", action) == {CLICKS} for action in READS["kinesis"])
+    assert all(streamed.may("stream", action) == {UPLOADS} for action in READS["sqs"])
     assert streamed.may("stream", "kms:Decrypt") == {KEY}
     sends = {name.split("Queue")[0] for name in streamed.may("stream", "sqs:SendMessage")}
     assert sends == {"Commandsdefault", "Commandsordersfifo", "Parked"}, "no task of the queue bulk stands on a stream"
@@ -67,7 +69,10 @@ def test_every_rule_that_holds_for_other_stages_holds_for_this_one(streamed: Tem
 
 def test_without_its_streams_it_would_have_nothing_that_feeds_it(streamed: Templates) -> None:
     (loses,) = (rule for rule in EVERYWHERE if rule.__name__ == "loses_no_failure")
-    without = {name: one for name, one in streamed.resources.items() if "StartingPosition" not in one.get("Properties", {})}
+    feeds = {"StartingPosition", "ScalingConfig"}
+    without = {
+        name: one for name, one in streamed.resources.items() if not (name.startswith("Stream") and feeds & set(one.get("Properties", {})))
+    }
     (complaint,) = broken(Templates(streamed.directory, without, streamed.outputs), loses, EVERYWHERE[loses])
     assert complaint.startswith("StreamFunction")
 
@@ -138,7 +143,7 @@ def test_the_cost_page_tells_what_records_cost_and_asks_for_nothing_of_an_idle_s
     assert "A million records of streams add 0.37 to the tasks that they call when each arrives alone, 0.00 in batches of 100" in page
     assert "| metrics by which a stream is seen to be read | 2 | 0.600 |" in page
     assert "| metrics of streams, at most | 10 | 3.000 |" in page
-    queues = len(list(streamed.sources()))
+    queues = len([*streamed.sources(), *streamed.foreign()])
     assert f"| Lambda asks the queues | {queues * 648_000:,} |" in page
 
 
@@ -162,8 +167,14 @@ def test_on_this_machine_a_table_stands_for_a_stream_that_nobody_gives(local: Te
             {"streams": f"clicks={CLICKS}"},
             "orders= and the ARN of the stream beside it, for streamed.ordered and streamed.seen of",
         ),
-        ({"streams": f"order={ORDERS}"}, "streams: 'order' cannot be used; expected one of the streams of streamed:app: clicks, orders"),
-        ({"streams": f"clicks={ORDERS},orders={CLICKS}"}, "the stream of a table, because streamed.ordered asks for operations= of one"),
+        (
+            {"streams": f"order={ORDERS}"},
+            "streams: 'order' cannot be used; expected one of the streams of streamed:app: clicks, orders, uploads",
+        ),
+        (
+            {"streams": f"clicks={ORDERS},orders={CLICKS},uploads={UPLOADS}"},
+            "the stream of a table, because streamed.ordered asks for operations= of one",
+        ),
     ],
 )
 def test_a_stream_without_an_address_or_an_address_without_a_stream_is_refused(given: dict[str, str], said: str, tmp_path: Path) -> None:
@@ -171,3 +182,46 @@ def test_a_stream_without_an_address_or_an_address_without_a_stream_is_refused(g
         synthesise({**IN_PROD, **given}, tmp_path / "cdk.out")
     assert said in str(refused.value)
     assert "Traceback" not in str(refused.value)
+
+
+def _reading(templates: Templates, arn: object) -> Mapping[str, Any]:
+    """The mapping that reads the source *arn*."""
+    mappings = templates.of_type("Lambda::EventSourceMapping").values()
+    return next(one for one in mappings if one["EventSourceArn"] == arn)
+
+
+def test_a_foreign_queue_is_read_in_batches_of_ten_and_only_what_was_not_sent_stays_in_it(streamed: Templates) -> None:
+    mapping = _reading(streamed, UPLOADS)
+    assert (mapping["BatchSize"], mapping["FunctionResponseTypes"]) == (10, ["ReportBatchItemFailures"])
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
+    assert "StartingPosition" not in mapping
+
+
+def test_somebody_is_told_when_a_foreign_queue_is_an_hour_behind_and_the_dashboard_shows_how_far(streamed: Templates) -> None:
+    named = [{"Name": "QueueName", "Value": "uploads"}]
+    found = [one for one in streamed.of_type("CloudWatch::Alarm").values() if one.get("Dimensions") == named]
+    ((age, threshold, words),) = ((one["MetricName"], one["Threshold"], one["AlarmDescription"]) for one in found)
+    assert (age, threshold) == ("ApproximateAgeOfOldestMessage", 3_600)
+    assert "the stream function's log says which" in words.lower()
+    assert "Foreign queues: age of the oldest message, seconds" in json.dumps(streamed.of_type("CloudWatch::Dashboard"))
+
+
+def test_on_this_machine_a_queue_replaces_one_that_nobody_names(local: Templates) -> None:
+    (output,) = (value for name, value in local.outputs.items() if name == "SedanoStreamQueues")
+    assert "uploads" in json.dumps(output)
+    queues = [one for name, one in local.of_type("SQS::Queue").items() if name.startswith("Streamuploads")]
+    assert [one["VisibilityTimeout"] for one in queues] == [36], "six times the function's time limit"
+
+
+@pytest.mark.parametrize(
+    ("streams", "complaint"),
+    [
+        (f"orders={ORDERS},clicks={CLICKS},uploads={CLICKS}x", "the ARN of a queue, because @app.stream('uploads') has reads=\"s3\""),
+        (f"orders={UPLOADS}x,clicks={CLICKS},uploads={UPLOADS}", "the stream of a table, because streamed.ordered asks for operations="),
+        (f"orders={ORDERS},clicks={CLICKS}", "uploads= and the ARN of the stream beside it"),
+    ],
+)
+def test_a_place_of_another_kind_is_refused_before_anything_is_deployed(streams: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(LocalStageError) as refused:
+        synthesise({**IN_PROD, "streams": streams}, tmp_path / "cdk.out")
+    assert complaint in str(refused.value)

@@ -39,7 +39,8 @@ def test_a_stream_of_this_account_or_of_another_can_be_connected(arn: str) -> No
         "orders",
         7,
         None,
-        f"arn:aws:sqs:{PLACE}:orders",
+        f"arn:aws:sns:{PLACE}:orders",
+        f"arn:aws:sqs:{PLACE}:orders.txt",
         f"arn:aws:dynamodb:{PLACE}:table/orders/stream/",
         f"arn:aws:kinesis:{PLACE}:clicks",
     ],
@@ -71,7 +72,7 @@ def test_one_stream_has_one_name() -> None:
 
 def test_a_stream_of_another_region_is_refused_as_soon_as_the_region_is_known() -> None:
     refusal = _refusal(streams={"orders": ORDERS}, account="123456789012", region="us-east-1")
-    assert refusal.endswith("expected a stream in us-east-1, where the stage is: Lambda reads none of another Region")
+    assert refusal.endswith("expected a stream in us-east-1, where the stage is: Lambda reads no stream or queue of another Region")
     config = StageConfig(streams={"orders": ORDERS})
     config.require_in("eu-central-1")
     with pytest.raises(ConfigError, match="a stream in eu-west-1"):

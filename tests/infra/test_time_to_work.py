@@ -22,8 +22,8 @@ def code(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("limit", "timeout", "said"),
     [
-        ("time_limit=300", 60, "timeout: 60 cannot be used; expected at least 305, for the task shop.crunch has a time limit of 300 s"),
-        ("soft_time_limit=300", 304, "timeout: 304 cannot be used; expected at least 305, for the task shop.crunch has a time limit"),
+        ("time_limit=300", 60, "timeout: 60 cannot be used; expected at least 305, as the task shop.crunch has a time limit of 300 s"),
+        ("soft_time_limit=300", 304, "timeout: 304 cannot be used; expected at least 305, as the task shop.crunch has a time limit"),
         ("time_limit=300", 305, ""),
         ("time_limit=55", 60, ""),
         ("", 1, ""),

@@ -6,6 +6,18 @@ from collections.abc import Mapping
 
 STEPS: Mapping[tuple[str, str, str, str], str] = {
     (
+        "sedano.engine.canvas.chord_results",
+        "Gathering._ends",
+        "added[:0] = [(derived_id(one.task_id, ADDED), one.added) for one in ends[first:] if one.added]",
+        "`for one in ends[first:] if one.added` → `for one in ends[first:]`",
+    ): "a short cut for most members: of a join without members nothing is read",
+    (
+        "sedano.engine.canvas.continuation",
+        "Conducting._context",
+        'room = spec.parameters.room(len(item.get("args", ())), item.get("kwargs", {})) if spec is not None else 1',
+        "`1` → `2`",
+    ): "an error callback is called with three values or with one, so it is called with one too where it has room for two",
+    (
         "sedano.engine.worker.claim_extension",
         "claim_length",
         "return visibility - 2 * GUARD_S",
@@ -33,12 +45,6 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
         "self._context.outbox.clear()",
         "`self._context.outbox.clear()` after `self._context.added.clear()`",
     ): "two lists that do not read one another",
-    (
-        "sedano.engine.publisher.sender",
-        "Publisher._drain",
-        "backlog.done(sent)",
-        "`backlog.done(sent)` after `backlog.give_back([one for one, error in zip( …  answers, strict=True) if error is not None])`",
-    ): "they are about different messages",
     **{
         (
             "sedano.engine.publisher.sender",
@@ -189,6 +195,30 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
         ),
         "a short cut for most runs: the verdict on one without an error reads neither attempts nor randomness",
     ),
+    (
+        "sedano.engine.worker.pipeline",
+        "Worker._defer",
+        "if batch.deferred:",
+        "`if batch.deferred` → `if True`",
+    ): "a short cut that loads no module: of no deferred messages none is sent again there too",
+    (
+        "sedano.engine.worker.pipeline",
+        "Worker._work",
+        'passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)',
+        "`passing(telemetry, 'tell', partial(self._tell, batch, len(deliveries)), None)` after `self._spared.add(batch.given_back)`",
+    ): "both read which messages were given back, and neither changes that",
+    (
+        "sedano.engine.worker.body_results",
+        "Endings.ended",
+        "if not context.added or run.error is not None or run.replaced:",
+        "`not context.added or run.error is not None or run.replaced` → `run.error is not None or run.replaced`",
+    ): "a short cut for most bodies: of no added members none is published, and their number is 0",
+    (
+        "sedano.engine.worker.body_results",
+        "called",
+        "CURRENT.set(context)",
+        "`CURRENT.set(context)` after `TELEMETRY.set(telemetry)`",
+    ): "two context variables that do not read one another, both set before the body",
     **dict.fromkeys(
         (
             (
@@ -205,17 +235,6 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
             ),
         ),
         "it stands in the words of a refusal alone, where a second makes no difference",
-    ),
-    **dict.fromkeys(
-        (
-            (
-                "sedano.engine.worker.pipeline",
-                "Worker._ended",
-                "if held.stillborn is not None:",
-                "`if held.stillborn is not None` → `if True`",
-            ),
-        ),
-        "a message that was given back has no body that runs, and where nothing is to be set aside a run is handed over all the same",
     ),
     **dict.fromkeys(
         (

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tests.mutants.equivalent_cluster import CLUSTER
+from tests.mutants.equivalent_processes import PROCESSES
 from tests.mutants.equivalent_steps import STEPS
 
 Key = tuple[str, str, str, str]
@@ -49,12 +51,6 @@ EQUIVALENT: Mapping[Key, str] = {
         "return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)",
         "`0.0` → `-1.0`",
     ): "a run without an error is not tried again after a pause, so the randomness of the pause is not used",
-    (
-        "sedano.engine.worker.pipeline",
-        "Worker._ended",
-        'elif held.record is None and held.job.mode == "at_least_once":',
-        "`held.record is None and held.job.mode == 'at_least_once'` → `held.record is None or held.job.mode == 'at_least_once'`",
-    ): "the same is written on another thread: a lane may be the caller's own anyway",
     (
         "sedano.engine.history.run_events",
         "tell",
@@ -113,7 +109,15 @@ EQUIVALENT: Mapping[Key, str] = {
         "self._tell_cut(job, cut, answer, batch)",
         "`self._tell_cut(job, cut, answer, batch)` after `due.add(job, cut.found)`",
     ): "what is told and what is sent do not read one another",
+    (
+        "sedano.aws.expressions.effects",
+        "_condition",
+        'return parts[0] if len(parts) == 1 else " AND ".join(f"({one})" if " OR " in one else one for one in parts)',
+        "`0` → `-1`",
+    ): "the list has one part there: the last one is the first",
     **STEPS,
+    **CLUSTER,
+    **PROCESSES,
     **_shut(
         "`attribute_not_exists(shut)` always holds",
         "`shut = :shut` always holds",

@@ -93,6 +93,8 @@ class Judges:
                 continue
             self._seconds[item.nodeid] = time.process_time() - began
             self._slept[item.nodeid] = time.monotonic() - slept
+        if items:  # only the session stays set up: the first test of a child may be in another folder than the last test here
+            items[0].session._setupstate.teardown_exact(items[0].session)
         gc.unfreeze()  # `tests/plugins/garbage.py` set the modules aside, and what is aside is not listed
         for one in gc.get_objects():
             if isinstance(one, functools._lru_cache_wrapper) and (one.__module__ or "").startswith(("sedano", "tests")):
@@ -134,6 +136,7 @@ class Judges:
         except KeyboardInterrupt:
             with suppress(Exception):
                 item.session._setupstate.teardown_exact(None)
+            _forget_fixtures(item)
             self.late.append(item)
             return False
         finally:
@@ -213,6 +216,14 @@ class Judges:
                 say(out, Verdict(KILLED, item.nodeid, str(crash)[-300:]))
                 return
         say(out, Verdict(SURVIVED))
+
+
+def _forget_fixtures(item: pytest.Item) -> None:
+    """Let the fixtures of *item* be made anew: one that was interrupted while it was made would fail in every later test."""
+    info: Any = getattr(item, "_fixtureinfo", None)
+    for one in [one for several in (info.name2fixturedefs if info else {}).values() for one in several]:
+        one._finalizers.clear()
+        one.cached_result = None
 
 
 def _too_long(_number: int, _frame: FrameType | None) -> None:

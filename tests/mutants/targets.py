@@ -30,10 +30,15 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "effects",
-        ("aws.expressions.effects", "model.effects", "memory.effects", "engine.effects"),
-        (*conformance("effects"), *stories("effects")),
+        ("aws.expressions.effects", "model.effects", "model.canonical_json", "memory.effects", "engine.effects"),
+        (*conformance("effects"), *stories("effects"), *unit("effect_rules", "effect_words")),
     ),
-    Target("hooks", ("engine.hooks",), stories("hooks")),
+    Target(
+        "sinks",
+        ("aws.expressions.sinks", *each("model.sinks", "content deliveries places"), "memory.sinks", "engine.sinks"),
+        (*conformance("sinks"), *stories("documents"), *unit("sinks", "webhook_sinks")),
+    ),
+    Target("hooks", ("engine.hooks",), (*stories("hooks"), *unit("engine/hook_calls"))),
     Target("memory-tasks", ("memory.ledger", "model.ledger.failures"), (*_LEDGER, *conformance("elections"), *unit("memory"))),
     Target("memory-leases", ("memory.leases",), (*_LEASES, *unit("memory"))),
     Target("memory-limits", ("memory.limits",), conformance("limits")),
@@ -125,8 +130,8 @@ TARGETS: Sequence[Target] = (
         ("engine.worker.pipeline", "engine.worker.body_results", "engine.worker.body_preparation"),
         (
             *stories("comes_again", "represented", "revocation", "failures_logged", "given_back", "unavailable", "crash_points"),
-            *stories("optional_ports", "bad_results", "hooks"),
-            *unit("engine/body_results", "engine/worker_steps", "engine/worker_faults", "engine/judging"),
+            *stories("optional_ports", "bad_results", "hooks", "documents"),
+            *unit("engine/body_results", "engine/worker_steps", "engine/worker_faults", "engine/worker_batches", "engine/judging"),
         ),
     ),
     Target(
@@ -207,8 +212,11 @@ TARGETS: Sequence[Target] = (
     Target("settings", ("model.settings",), (*unit("project_settings"), *stories("config_command"))),
     Target(
         "sources-rules",
-        each("model.sources", "streams webhooks"),
-        (*unit("stream", "webhook_request", "signed"), *stories("streams", "webhooks", "webhooks_attacked")),
+        each("model.sources", "streams webhooks queue_messages"),
+        (
+            *unit("stream", "webhook_request", "signed", "queue_messages"),
+            *stories("streams", "webhooks", "webhooks_attacked", "foreign_queues"),
+        ),
     ),
     Target(
         "declarations",
@@ -286,12 +294,13 @@ TARGETS: Sequence[Target] = (
         (
             *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages", "pause_causes"),
             *stories("inbox_lanes", "operations", "built_in_checks"),
-            *unit("engine/invocations", "engine/explaining", "engine/explaining_answers", "engine/membership"),
+            *unit("engine/invocations", "engine/explaining", "engine/explaining_answers", "engine/membership", "engine/controlling"),
+            *unit("engine/controller_steps", "engine/inbox_steps", "engine/health_steps"),
         ),
     ),
     Target(
         "history-steps",
-        (*each("engine.history", "commits invocation_costs run_events stage_changes"), "engine.worker_events"),
+        (*each("engine.history", "commits invocation_costs run_events stage_changes"), "model.history.run_rows"),
         (
             *unit("engine/invocations", "engine/recorder", "engine/chronicle", "engine/run_reports"),
             *stories("changes_recorded", "counts_survive", "ignored", "events_and_costs", "failures_found"),
@@ -319,7 +328,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "registry",
-        each("engine", "batch declaration_origins registry"),
+        (*each("engine", "batch built_in_tasks declaration_origins registry"), "engine.worker.settings", "model.tasks.task_spec"),
         (*unit("task_options", "declaration"), *stories("declared_again", "shared_tasks", "newcomers_mistakes", "duplicates")),
     ),
     Target(
@@ -343,7 +352,7 @@ TARGETS: Sequence[Target] = (
                 "engine.worker",
                 "blocked_loop_warning body_concurrency body_threads body_coroutines event_loop execution record_threads standing_loop",
             ),
-            *each("engine", "context body_sections task_log task_log_records"),
+            *each("engine", "task_context body_sections task_log task_log_records"),
         ),
         (
             *unit("engine/sections", "engine/lanes_of_the_worker"),
@@ -365,13 +374,26 @@ TARGETS: Sequence[Target] = (
         (*each("model.configuration", "casts fields layers snapshots stage_values"), "engine.configuration", "engine.configuration_layers"),
         (*unit("configuration"), *stories("configuration", "configuration_stores")),
     ),
-    Target("boot", ("model.boot", "engine.boot", "engine.services"), (*unit("boot", "engine/services"), *stories("boot"))),
+    Target(
+        "boot",
+        ("model.boot", "engine.boot", "engine.services"),
+        (*unit("boot", "engine/boot_steps", "engine/services"), *stories("boot")),
+    ),
     Target(
         "boxes",
         ("model.boxes", *each("engine.boxes", "calls child exchange functions pool watcher"), "memory.functions"),
-        (*unit("boxes"), *stories("boxes", "boxes_by_function", "boxes_of_the_dead"), *conformance("functions")),
+        (
+            *unit("boxes", "engine/box_calls", "engine/box_exchange", "engine/box_functions", "engine/box_pool", "engine/box_process"),
+            *unit("engine/box_watcher"),
+            *stories("boxes", "boxes_by_function", "boxes_of_the_dead"),
+            *conformance("functions"),
+        ),
     ),
-    Target("planted", ("tests.mutants.planted.till",), ("mutants/planted/judge_till.py",)),
+    Target(
+        "planted",
+        ("tests.mutants.planted.till",),
+        tuple(f"mutants/planted/{judge}.py" for judge in ("aside/judge_receipt", "judge_till", "aside/judge_larger")),
+    ),
 )
 BY_NAME = {target.name: target for target in TARGETS}
 PLANTED = "planted"

@@ -30,7 +30,7 @@ def test_what_spark_cannot_answer_is_said_in_one_sentence(spark, capfd, sql, sai
     "DROP TABLE tasks", "INSERT OVERWRITE DIRECTORY 'x' SELECT 1", "/* SELECT */ CREATE TABLE t (a int)", "-- SELECT\nSET a = 1", "", "17",
 ])  # fmt: skip
 def test_only_questions_are_asked(sql):
-    with pytest.raises(OptionError, match="a question begins with SELECT"):
+    with pytest.raises(OptionError, match="a query begins with SELECT"):
         must_be_question(sql)
 
 

@@ -71,7 +71,7 @@ def test_who_installed_the_wheel_builds_a_history_in_a_folder_that_has_requireme
     (["build", "--target", "h"], 2, "build needs --source"),
     (["query", "--target", "h"], 2, "query needs a SELECT"),
     (["build", "--source", ".", "--target", "h", "--day", "yesterday"], 2, "is not YYYY-MM-DD"),
-    (["build", "--source", ".", "--target", "gs://b/h"], 1, "a folder of this machine or s3://bucket/prefix can"),
+    (["build", "--source", ".", "--target", "gs://b/h"], 1, "a folder of this machine or s3://bucket/prefix"),
     (["dance", "--target", "h"], 2, "invalid choice: 'dance'"),
     (["build", "--source", "notes.txt", "--target", "h"], 1, "names end in .jsonl or .jsonl.gz"),
     (["build", "--source", ".", "--target", "notes.txt"], 1, "notes.txt is a file; a history needs a folder"),
@@ -80,7 +80,7 @@ def test_who_installed_the_wheel_builds_a_history_in_a_folder_that_has_requireme
     (["compact", "--target", "h", "--keep-days", "-1"], 2, "'-1' is not a number of days"),
     (["query", "SELECT 1", "--target", "h", "--limit", "0"], 2, "'0' is not a whole number from 1 on"),
     (["query", "DROP TABLE tasks", "--target", "h"], 1, "it begins with 'DROP'"),
-    (["report", "--target", "h", "--out", "no/such/place.html"], 1, "lies in no folder that is there"),
+    (["report", "--target", "h", "--out", "no/such/place.html"], 1, "is not in an existing folder"),
     (["report", "--target", "h", "--fail-on", "failed"], 1, "is not a comparison; write for example failed>1%"),
     (["report", "--target", "h", "--diff", "no/such.html"], 1, "--diff: no/such.html cannot be read"),
 ])  # fmt: skip
@@ -105,10 +105,10 @@ def test_nothing_that_landed_is_said_and_is_no_failure_for_a_schedule_may_run_be
     (tmp_path / "none").mkdir()
     history = open_history(words.target)
     job.look(history, words)
-    assert "no *.jsonl and no *.jsonl.gz file lies below" in capsys.readouterr().err
+    assert "no *.jsonl and no *.jsonl.gz file is below" in capsys.readouterr().err
     assert job.update(spark, history, words) == {"version": 0, "new_files": 0}
     job.look(history, options(verb="build", source=str(source), day="2031-01-01"))
-    assert "no landed file lies in a folder dt=2031-01-01/" in capsys.readouterr().err
+    assert "no landed file is in a folder dt=2031-01-01/" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["build", "update"])

@@ -70,5 +70,5 @@ def test_a_manifest_of_a_newer_format_is_refused_with_what_to_do(spark, history,
     name = json.loads((tmp_path / "history" / rule.POINTER).read_text())["manifest"]
     path = tmp_path / "history" / name
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": rule.FORMAT + 1, "zones": []}))
-    with pytest.raises(ConfigurationError, match="newer than 1; use the sedano that wrote it"):
+    with pytest.raises(ConfigurationError, match="newer than 1; use the version that wrote it"):
         job.tables(spark, history)

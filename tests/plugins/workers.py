@@ -15,7 +15,11 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 TOGETHER = {"tests/pipeline": "pipeline", "tests/infra": "infra", "tests/trust": "trust", "tests/deploy": "endpoint"}
-ENDPOINT = ("tests/infra/test_refusals.py", "tests/examples/test_demo.py", "tests/stories/test_worker_on_sqs.py")
+ENDPOINT = (
+    "tests/infra/test_refusals.py",
+    *(f"tests/examples/test_{name}.py" for name in ("demo", "orders_demo")),
+    "tests/stories/test_worker_on_sqs.py",
+)
 """Files that need the endpoint, and whose names do not say so."""
 
 

@@ -22,9 +22,9 @@ from sedano import Breaker, Retry, Sedano, memory
 from sedano.engine.cluster.explanation import explain
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.model import states
 from sedano.model.deferrals import LONGEST_S
+from sedano.model.history.run_rows import Host
 from sedano.ports import PARKED, RECORDS, Delivery, command_queue
 from tests.simulation.outages import Away, Broken
 

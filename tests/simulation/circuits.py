@@ -15,10 +15,10 @@ from random import Random
 from typing import Any
 
 from sedano.aws.memos import DynamoMemos
-from sedano.engine import worker_events
 from sedano.engine.circuits import Circuits
 from sedano.engine.worker.pipeline import Worker
 from sedano.model.health import HEALTHY, UNAVAILABLE, UNHEALTHY
+from sedano.model.history import run_rows
 from sedano.ports import RECORDS, Ports
 from tests.simulation import circuit_tasks
 from tests.simulation.circuit_referee import CONTROL, CircuitReferee
@@ -119,7 +119,7 @@ class CircuitWorld(ClaimWorld):
     def at_rest(self) -> None:
         """Judge the world when nothing is left to happen."""
         self.referee.at_rest(Counter(self.plan.kinds), SETTINGS.poison_after)
-        self.judge.at_rest([line for m in self.queues.queue(RECORDS).values() for line in worker_events.unpack(m.body)])
+        self.judge.at_rest([line for m in self.queues.queue(RECORDS).values() for line in run_rows.unpack(m.body)])
 
     def _changed(self, change: Change) -> None:
         """Let the referee of tasks judge a write by the clock that its author had when it decided: it may have been set back since."""

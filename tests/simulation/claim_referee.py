@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from sedano.aws.client import keys
-from sedano.engine.registry import ELECT_TASK
+from sedano.engine.built_in_tasks import ELECT_TASK
 from sedano.engine.worker.claims import GUARD_S
 from sedano.model import states
 from sedano.model.ledger.records import RECORD_LIFETIME_S

@@ -19,8 +19,8 @@ from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.host import functions
+from sedano.model.history.run_rows import Host
 from sedano.ports import EVENTS, PARKED, RECORDS, Ports, command_queue
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, ClaimReferee

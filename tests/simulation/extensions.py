@@ -20,13 +20,13 @@ from random import Random
 import greenlet
 
 from sedano.aws.client import keys
-from sedano.engine.context import CURRENT
+from sedano.engine.task_context import CURRENT
 from sedano.engine.worker.claim_extension import Beat
 from sedano.engine.worker.pipeline import Worker
-from sedano.engine.worker_events import Host
 from sedano.errors import SedanoError
 from sedano.host import functions
 from sedano.model import states
+from sedano.model.history.run_rows import Host
 from tests.simulation import chores
 from tests.simulation.claim_referee import ClaimReferee, number, text
 from tests.simulation.claims import COMMANDS, NOTHING, SETTINGS, ClaimWorld, Plan, Planted

@@ -10,7 +10,7 @@ from typing import Any
 
 from sedano import Sedano
 from sedano.aws.expressions import flow_runs
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.model.canvas import tree as canvas
 from sedano.model.tasks.signature import Options
 from sedano.model.workflow import next_actions as shipped

@@ -18,10 +18,10 @@ from sedano import Retry, Sedano
 from sedano.aws.client import keys
 from sedano.aws.flow_runs import DynamoFlowRuns
 from sedano.engine.worker.pipeline import Worker
-from sedano.engine.worker_events import Host
 from sedano.errors import SedanoError
 from sedano.host import functions
 from sedano.model import states
+from sedano.model.history.run_rows import Host
 from sedano.model.workflow.flow_run import ENDED
 from sedano.ports import Ports
 from sedano.task import Task

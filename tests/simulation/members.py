@@ -17,11 +17,11 @@ from random import Random
 from typing import Any
 
 from sedano.aws.client import keys
-from sedano.engine import worker_events
 from sedano.engine.cluster.control import members
 from sedano.errors import SedanoError
 from sedano.model import states
 from sedano.model.cluster.members import ACTIVE, HEARTBEAT, LOST, ONLINE, SKEW_S, STALE_S, WORKER_LOST, Member
+from sedano.model.history import run_rows
 from sedano.ports import RECORDS
 from tests.simulation import chores
 from tests.simulation.claim_referee import LEDGER, number, text
@@ -136,7 +136,7 @@ class MemberWorld(ClaimWorld):
         for kind in self.plan.kinds:
             expected.update(chores.EXPECTED[kind])
         self.referee.at_rest(expected, SETTINGS.poison_after)
-        lines: list[dict[str, Any]] = [line for m in self.queues.queue(RECORDS).values() for line in worker_events.unpack(m.body)]
+        lines: list[dict[str, Any]] = [line for m in self.queues.queue(RECORDS).values() for line in run_rows.unpack(m.body)]
         lost = {line["hostname"] for line in lines if line["type"] == WORKER_LOST}
         known = {text(item, "nm") for key, item in self.database.table("control").items() if key.startswith(keys.MEMBER)}
         if not lost <= {owner for _, owner in self.took}:

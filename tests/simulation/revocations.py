@@ -19,8 +19,8 @@ from sedano.aws.client import keys
 from sedano.aws.control import DynamoControl
 from sedano.engine.batch import Held
 from sedano.engine.cluster.control import Controlling
-from sedano.engine.context import TaskContext
 from sedano.engine.revocation.record import revoke
+from sedano.engine.task_context import TaskContext
 from sedano.engine.worker.execution import Execution
 from sedano.engine.worker.pipeline import Worker
 from sedano.errors import SedanoError, TaskRevoked

@@ -4,7 +4,7 @@ from typing import Any
 
 from sedano import Retry, Sedano, testing
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.ports import Ports, command_queue
 
 COMMANDS = command_queue("default")

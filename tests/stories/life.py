@@ -15,7 +15,7 @@ import pytest
 
 from sedano import chord, testing
 from sedano.aws.settings import command_addresses
-from sedano.engine.registry import WorkerSettings
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import RemoteError
 from sedano.model import states
 from sedano.ports import PARKED, Delivery, Ports

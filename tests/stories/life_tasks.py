@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sedano import Retry, Sedano
-from sedano.engine.registry import WorkerSettings
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.testing.crash_points import Died
 
 POISON_AFTER = 2

@@ -65,7 +65,7 @@ def test_a_value_is_previewed_set_announced_recorded_and_removed(world: testing.
     _, err = run(capsys, "config", "set", "pool", "7", "--dry-run", *APP)
     assert err.splitlines() == [
         "sedano config set: set 1 field in the layer stage:, pool: 7; now 3 from default",
-        "sedano config set: all workers read their layers again; it counts when no body runs",
+        "sedano config set: all workers read their layers again; it takes effect when no body runs",
         "sedano config set: nothing was changed (--dry-run)",
     ]
     assert app.control.hello() == before
@@ -87,7 +87,7 @@ def test_a_reload_is_announced_and_recorded(world: testing.World, capsys: pytest
     before = app.control.hello()
     out, err = run(capsys, "config", "reload", "--yes", *APP)
     assert out == "announced\n"
-    assert "let all workers read 1 configuration again: env:MAILER_STORY_, stage:; an invalid one is refused" in err
+    assert "let all workers read 1 configuration again: env:MAILER_STORY_, stage:; each worker refuses an invalid one" in err
     assert app.control.hello().config != before.config
     world.drain()
     assert [row.verb for row in changes(app, 1).rows] == ["config reload"]
@@ -98,8 +98,8 @@ def test_a_reload_is_announced_and_recorded(world: testing.World, capsys: pytest
     (["set", "pool", "4", "--remove", *APP], "set to what?"),
     (["set", "pol", "4", *APP], "pol: no field has this name; the fields are sender, pool, password"),
     (["set", "pool", "many", *APP], "pool: 'many' is not valid; expected"),
-    (["set", "password", "x", *APP], "password: it is secret"),
-    (["set", "pool", "--remove", *APP], "pool: the layer stage: has no value of it, so there is nothing to remove"),
+    (["set", "password", "x", *APP], "password: a secret must not be stored"),
+    (["set", "pool", "--remove", *APP], "pool: the layer stage: has no value for it, so there is nothing to remove"),
     (["set", "pool", "4", *ALONE], "this app reads no layer stage:; declare it"),
     (["set", "pool", "4", *BARE], "this app has no configuration; declare a frozen dataclass"),
     (["show", *BARE], "this app has no configuration"),

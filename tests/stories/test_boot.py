@@ -225,7 +225,7 @@ def test_a_step_may_publish_tasks(diary: Diary) -> None:
 def test_unknown_names_are_refused_before_the_first_step(diary: Diary) -> None:
     diary.step("a")
     diary.step("b", "c")
-    with pytest.raises(OptionError, match=r"after='c' names none of the steps"):
+    with pytest.raises(OptionError, match=r"after='c' is not one of the steps"):
         begun(diary.app)
     assert diary.lines == []
 

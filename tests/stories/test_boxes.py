@@ -132,7 +132,7 @@ def test_a_noisy_program_mixes_up_no_reply(world: World, box: Declared) -> None:
         ("half", "BoxCrashed: box box: the program exited with status 0 in the middle of a reply"),
         ("closed", "BoxCrashed: box box: the program closed its output before it replied"),
         ("malformed", "BoxReplyInvalid: box box: a reply is not one line of JSON"),
-        ("other", "BoxReplyInvalid: box box: a reply answers the call 'another'"),
+        ("other", "BoxReplyInvalid: box box: a reply has the id 'another'"),
         ("twice", "BoxReplyInvalid: box box: a reply is one of several replies"),
         ("oversized", "BoxReplyInvalid: box box: a reply is longer than 1048576 bytes"),
         ("members", "BoxReplyInvalid: box box: a reply has the members"),

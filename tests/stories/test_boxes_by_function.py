@@ -55,7 +55,7 @@ def test_a_function_gets_the_request_of_the_task_and_its_answer_is_the_result(re
     ("returned", "kind", "words"),
     [
         ({"error": {"type": "NotFound", "message": "no cat"}}, "NotFound", "no cat"),
-        ({"ok": 1, "id": "another"}, "BoxReplyInvalid", "answers the call 'another'"),
+        ({"ok": 1, "id": "another"}, "BoxReplyInvalid", "has the id 'another'"),
         ([1], "BoxReplyInvalid", "is a list, not an object"),
         ({}, "BoxReplyInvalid", "has the members"),
     ],

@@ -10,15 +10,15 @@ import pytest
 
 from sedano import Sedano, memory
 from sedano.changes.bulk import bulk
-from sedano.changes.plan import FoundTasks, made
+from sedano.changes.plan import FoundTasks, apply
 from sedano.changes.searches import retry_found, revoke_found
 from sedano.engine.bulk import progress
 from sedano.engine.history.recorder import Recorder
-from sedano.engine.registry import WorkerSettings
 from sedano.engine.worker.pipeline import Worker
-from sedano.engine.worker_events import Host
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.model import states
 from sedano.model.bulk import PAGE, RETRY
+from sedano.model.history.run_rows import Host
 from sedano.model.messages.lineage import rerun_id
 from sedano.ports import RECORDS, Ports, command_queue
 from sedano.sqlite.deployment import connect
@@ -125,7 +125,7 @@ def begun(mill: Mill) -> str:
     found = to_retry(mill.app, QUERY, 2)
     plan = retry_found(mill.app, QUERY, FoundTasks(found.ids, found.sentence))
     assert (plan.number, plan.typed) == (NUMBER, str(NUMBER))
-    (effect,) = made(mill.app, plan, "mended").effects
+    (effect,) = apply(mill.app, plan, "mended").effects
     return str(effect.facts["bulk"])
 
 
@@ -142,7 +142,7 @@ def test_all_that_failed_runs_again_once_and_the_task_has_its_progress_and_its_e
     assert states_of(mill) == {"SUCCESS": NUMBER}
     assert set(mill.ran.values()) == {2}
     assert mill.app.result(task_id).get(timeout=0) == {"changed": NUMBER, "left": 0, "reasons": []}
-    assert "250 of 250 tasks are done: 250 changed, 0 left" in view(mill.app, task_id).sentence
+    assert "250 of 250 tasks are done: 250 changed, 0 unchanged" in view(mill.app, task_id).sentence
     noted = [(one.verb, one.what, one.reason, one.changed) for one in changes(mill.app, 30).rows]
     assert ("retry", f"query={QUERY} by {task_id}", "mended", NUMBER) in noted
     assert len(noted) == 2, "one of the person's request, and one of its end"
@@ -152,7 +152,7 @@ def test_the_change_of_one_preview_is_one_task_however_often_it_is_sent(mill: Mi
     plan = bulk(mill.app, RETRY, QUERY, FoundTasks(IDS, "all"))
     assert plan.found is not None
     for again in (plan, bulk(mill.app, RETRY, QUERY, plan.found), plan):
-        made(mill.app, again, "mended")
+        apply(mill.app, again, "mended")
     mill.work()
     assert mill.app.result(plan.found.change).get(timeout=0)["changed"] == NUMBER
     assert set(mill.ran.values()) == {2}
@@ -203,7 +203,7 @@ def test_many_tasks_that_wait_are_revoked_and_those_that_ended_are_left(mill: Mi
     for number, one in enumerate(waiting):
         mill.charge.apply_async((1_000 + number,), task_id=one, countdown=800)
     plan = revoke_found(mill.app, QUERY, FoundTasks((*waiting, *IDS[:5]), "some"))
-    (effect,) = made(mill.app, plan, "not needed").effects
+    (effect,) = apply(mill.app, plan, "not needed").effects
     mill.work()
     end = mill.app.result(str(effect.facts["bulk"])).get(timeout=0)
     assert (end["changed"], end["left"]) == (150, 5)

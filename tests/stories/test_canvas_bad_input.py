@@ -47,7 +47,7 @@ WRONG: dict[str, tuple[Callable[[Guide], Form], type[SedanoError], str]] = {
     "a body that is missing": (lambda g: chord([g.add.s(1, 1)]), CanvasError, "needs a body"),
     "a key of its own in a canvas": (lambda g: g.add.s(1, 1) | g.add.s(1).set(dedup_key="k"), OptionError, "dedup_key"),
     "a step too far away": (lambda g: g.add.s(1, 1) | g.add.s(1).set(eta=FAR), OptionError, "eta"),
-    "a canvas nested without an end": (lambda g: _nested(g.add.s(1, 1), 200), CanvasError, "deep"),
+    "a canvas nested without an end": (lambda g: _nested(g.add.s(1, 1), 200), CanvasError, "levels"),
 }
 
 

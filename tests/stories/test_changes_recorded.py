@@ -112,11 +112,11 @@ def test_a_change_that_the_history_cannot_take_is_made_and_says_so(
     refusal = NotAllowed("sqs.SendMessage: AccessDenied", "sqs:SendMessage") if raised else Unavailable("sqs.SendMessage", "timeout")
     app.attach(replace(ports, queues=Shut(ports.queues, refusal, raised=raised)))
     answer = shop.change(PAUSE)
-    assert (answer.status, "the history does not have it" in answer.body.decode()) == (200, True)
+    assert (answer.status, "it is not in the history" in answer.body.decode()) == (200, True)
     assert "disabled" not in shop.html("/queues"), "the right for the change itself is there"
     capsys.readouterr()
     assert main(["resume", *APP, "shopfront.weigh", "--yes", "--reason", "x"]) == Exit.DONE
-    assert "sedano resume: the change was made, and the history does not have it" in capsys.readouterr().err
+    assert "sedano resume: the change was made, but it is not in the history" in capsys.readouterr().err
     lines = [one for one in shop.world.telemetry.lines if one.message == "change not in the history"]
     assert [(one.level, one.fields["verb"]) for one in lines] == [("warning", "pause"), ("warning", "resume")]
     app.attach(ports)
@@ -126,7 +126,7 @@ def test_a_change_that_the_history_cannot_take_is_made_and_says_so(
 def test_without_a_history_a_change_is_made_and_nothing_is_sent(shop: Shop) -> None:
     shop.world.drain()
     app.attach(replace(shop.world.ports, events=absent(EVENTS)))
-    assert "the history does not have it" not in shop.change(PAUSE).body.decode()
+    assert "it is not in the history" not in shop.change(PAUSE).body.decode()
     assert shop.world.queues.peek(RECORDS) == []
 
 

@@ -77,9 +77,9 @@ def test_each_fault_is_found_and_says_what_to_do() -> None:
     assert (gap[0], fold[0]) == (WARNING, WARNING)
     assert "2026-03-29T03:00:00+02:00: its time does not exist that day, and it runs right after the gap" in gap[1]
     assert "2026-10-25T02:00:00+01:00: its time occurs twice that day, and it runs once" in fold[1]
-    assert of(found, "schedule bad.once") == [(WARNING, "its last moment is over: it does not run again")]
-    assert of(found, "name send") == [(WARNING, "2 tasks end so: bad.one.send, bad.two.send")]
-    assert of(found, "name tidy") == [(WARNING, "is that of a queue and of a schedule")]
+    assert of(found, "schedule bad.once") == [(WARNING, "its last moment has passed, so it does not run again")]
+    assert of(found, "name send") == [(WARNING, "2 task names end with it: bad.one.send, bad.two.send")]
+    assert of(found, "name tidy") == [(WARNING, "is the name of a queue and of a schedule")]
     assert of(found, "queue Mail")[0][0] == WARNING
     assert all(one.do for one in found if one.grade != "ok")
 
@@ -133,7 +133,7 @@ def test_an_app_with_a_fault_is_exit_6(capsys: pytest.CaptureFixture[str]) -> No
     bad_app = ("--app", "tests.stories.test_check_command:bad")
     assert main(["check", *bad_app]) == Exit.PROBLEMS
     out = capsys.readouterr().out
-    assert "fault    task bad.slow: its time limit is 100 s, and an invocation that keeps it takes 105 s; the stage has timeout=60\n" in out
+    assert "fault    task bad.slow: its time limit is 100 s, which needs an invocation of 105 s; the stage has timeout=60\n" in out
     assert "         do: set timeout = 105 for the stage\n" in out
     assert main(["check", *bad_app, "--deploy"]) == Exit.PROBLEMS
     assert "the templates were not made: correct the faults first" in capsys.readouterr().err
@@ -154,4 +154,4 @@ def test_without_an_app_it_is_a_wrong_command_line(capsys: pytest.CaptureFixture
 
 def test_a_setting_that_a_deployment_refuses_is_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", *APP, "--set", "stage=x"]) == Exit.PROBLEMS
-    assert "fault    settings: --set stage: the option --stage gives it" in capsys.readouterr().out
+    assert "fault    settings: --set stage: use the option --stage" in capsys.readouterr().out

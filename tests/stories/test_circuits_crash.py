@@ -4,8 +4,8 @@ import pytest
 
 from sedano import Breaker, Retry, Sedano, testing
 from sedano.engine.worker.pipeline import Worker
-from sedano.engine.worker_events import Host
 from sedano.model import states
+from sedano.model.history.run_rows import Host
 from sedano.ports import Ports
 from tests.stories.kitchen import COMMANDS, SETTINGS
 from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, tapped

@@ -7,10 +7,10 @@ import pytest
 
 from sedano import Call, Retry, Sedano, group, testing
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.errors import OptionError, SedanoError, WorkflowInvalid
 from sedano.model import states
 from sedano.model.collection import MOST_BASKET_BYTES
+from sedano.model.history.run_rows import Host
 from sedano.ports import command_queue
 from sedano.workflow import Step, Workflow
 from tests.stories.taps import Watch, away, tapped

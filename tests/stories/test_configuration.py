@@ -150,7 +150,7 @@ def test_an_invalid_version_is_refused_as_a_whole_and_the_last_one_stays(
         app.control.reload()
         world.elapse(61)
         assert look.delay().get() == [0, "shop"]
-        toml, text = f"toml:{file.path}", 'a text; write it in quotes, such as "a"'
+        toml, text = f"toml:{file.path}", 'a string; write it in quotes, such as "a"'
         (line,) = [line for line in world.telemetry.lines if line.level == "error"]
         assert line.message == "a new configuration is refused as a whole; the last one stays"
         assert line.fields["error"].splitlines()[1:] == [

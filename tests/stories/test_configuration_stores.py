@@ -81,7 +81,7 @@ def test_a_value_that_is_set_in_the_stage_reaches_every_worker_and_can_be_taken_
     ("path", "value", "instead"),
     [
         ("pol", "1", "no field has this name; the fields are pool, smtp.host, password"), ("pool", "many", "expected a whole number"),
-        ("password", "hunter2", "a table of the stage is not a place for secrets; write it into a layer ssm:"),
+        ("password", "hunter2", "a secret must not be stored in the stage's table; write it to a layer ssm:"),
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_hold_is_refused_before_it_is_written(app: Sedano, path: str, value: str, instead: str) -> None:

@@ -96,4 +96,4 @@ def test_it_waits_for_the_tasks_of_a_worker_that_was_killed(dev: DevProject) -> 
 def test_a_stream_is_refused_in_words_that_say_what_to_do(dev: DevProject) -> None:
     dev.save(2, CODE + "\n\n@app.stream('orders')\n@app.task(name='ordered')\ndef ordered(change) -> None:\n    pass\n")
     assert once(dev)[0] == 0
-    assert dev.said("stream orders: not read here, its table or shards are on AWS; call its task with a record, or use `change`")
+    assert dev.said("stream orders: not read here, its table, shards or queue are on AWS; call its task")

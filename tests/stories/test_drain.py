@@ -11,8 +11,8 @@ from sedano import Retry, Sedano
 from sedano.engine.batch import Judged, Ran
 from sedano.engine.worker.execution import DRAINED
 from sedano.engine.worker.pipeline import Listener, Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.model import states
+from sedano.model.history.run_rows import Host
 from sedano.ports import command_queue
 from tests.stories.mutants import Delegating
 from tests.stories.stage import Stage, in_memory

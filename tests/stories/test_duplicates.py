@@ -2,8 +2,8 @@
 
 from sedano import chord
 from sedano.engine.batch import Batch
-from sedano.engine.worker_events import Chronicle, Host
 from sedano.model import states
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages import codec
 from sedano.model.messages.message import Command
 from sedano.ports import EVENTS, Outgoing

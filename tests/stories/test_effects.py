@@ -176,7 +176,7 @@ def test_a_task_whose_effect_is_refused_to_the_last_try_fails_by_its_name_and_le
         assert (record.state, world.table("orders")) == (states.FAILURE, [])
         assert record.error is not None
         assert record.error.type_name == "EffectRefused"
-        assert record.error.message.startswith('effect 1, orders {"id":"a"}: paid is not the value that the condition names')
+        assert record.error.message.startswith('effect 1, orders {"id":"a"}: paid does not have the value of the condition')
 
 
 def test_effects_go_with_a_chord_whose_body_sees_every_result() -> None:
@@ -202,14 +202,14 @@ def test_a_result_beyond_an_item_and_an_async_body_have_their_effects() -> None:
     ("collect", "error", "words"),
     [
         (lambda e: e.put("users", {"id": "a"}), OptionError, r"'users' is not a declared table \(orders\); declare it: app.table\('users'"),
-        (lambda e: e.put("orders", {"name": "a"}), OptionError, "the key is id; give each of these"),
-        (lambda e: e.put("orders", {"id": ""}), OptionError, "the key id must be a string with text or a whole number"),
+        (lambda e: e.put("orders", {"name": "a"}), OptionError, "the key is id; give exactly these"),
+        (lambda e: e.put("orders", {"id": ""}), OptionError, "the key id must be a non-empty string or a whole number"),
         (lambda e: e.put("orders", {"id": "a", "price": 1.5}), OptionError, "float is not kept exactly"),
         (lambda e: e.put("orders", {"id": "a", "n": 10**38}), OptionError, "more than 38 digits"),
         (lambda e: e.put("orders", {"id": "a", "n": ["\ud800"]}), OptionError, "half of a surrogate pair"),
         (lambda e: e.put("orders", {"id": "a", "n": {"": 1}}), OptionError, "'' is not the name of an attribute"),
         (lambda e: e.put("orders", {"id": "a", "n": "x" * 409_600}), TooLarge, "an item may have 409600"),
-        (lambda e: e.update("orders", {"id": "a"}), OptionError, "it changes nothing"),
+        (lambda e: e.update("orders", {"id": "a"}), OptionError, "it does not change anything"),
         (lambda e: e.update("orders", {"id": "a"}, set={"id": "b"}), OptionError, "id is in the key, or in two"),
         (lambda e: e.update("orders", {"id": "a"}, set={"n": 1}, remove=["n"]), OptionError, "n is in the key, or in two"),
         (lambda e: e.update("orders", {"id": "a"}, add={"n": True}), OptionError, "add: n must be a whole number"),

@@ -214,7 +214,7 @@ def test_a_queue_that_does_not_answer_is_asked_again(fault: Exception, app: Seda
     result = app.send_task("one")
     app.attach(ports)
     assert played(process, lambda: result.get(timeout=SECONDS)) == 1
-    assert "a queue did not answer; it is asked again" in telemetry.messages("warning")
+    assert "a queue did not answer; it is polled again" in telemetry.messages("warning")
     assert FAULT_S in clock.waited
 
 

@@ -11,9 +11,9 @@ import pytest
 from sedano import Sedano, memory
 from sedano.engine.worker.claim_extension import Beat
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.errors import OptionError, Unavailable
 from sedano.model import states
+from sedano.model.history.run_rows import Host
 from sedano.ports import command_queue
 from tests.stories.audit import AuditedLedger
 

@@ -9,12 +9,12 @@ from sedano import Retry, Sedano, testing
 from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Later, Ran, Stillborn
 from sedano.engine.gate import Gate
 from sedano.engine.redelivery import hold_back
-from sedano.engine.registry import WorkerSettings
 from sedano.engine.worker.admission import GateEntry
 from sedano.engine.worker.gate_order import GATES
 from sedano.engine.worker.pipeline import Worker
-from sedano.engine.worker_events import Host
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.model import refusals, states
+from sedano.model.history.run_rows import Host
 from sedano.ports import Delivery
 from tests.stories.kitchen import deliver
 

@@ -196,7 +196,7 @@ def test_a_task_that_runs_in_order_is_replaced_by_nothing(warehouse: Warehouse, 
     result = swap.delay()
     world.drain()
     assert result.state == states.FAILURE
-    assert "keeps order within a key, and what replaces a task runs in none" in str(result.result)
+    assert "keeps order within a key, but a replacement runs without an order" in str(result.result)
 
 
 def test_a_workflow_with_a_step_that_keeps_order_is_refused_where_it_is_declared(warehouse: Warehouse) -> None:

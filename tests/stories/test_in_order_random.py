@@ -14,8 +14,8 @@ import pytest
 
 from sedano import Breaker, Retry, Sedano, memory
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.model import states
+from sedano.model.history.run_rows import Host
 from sedano.ports import PARKED, Delivery, command_queue
 from sedano.result import AsyncResult
 from tests.stories.processes import Mutation, untouched

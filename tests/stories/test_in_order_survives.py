@@ -11,9 +11,9 @@ import pytest
 
 from sedano import Breaker, Retry, Sedano, current, memory, testing
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.errors import RemoteError
 from sedano.model import states
+from sedano.model.history.run_rows import Host
 from sedano.ports import PARKED, RECORDS, Ports, command_queue
 from sedano.testing import World
 from tests.stories.audit import AuditedLedger

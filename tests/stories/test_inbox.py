@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, testing
-from sedano.engine.registry import WorkerSettings
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import OptionError, TooLarge
 from sedano.memory import MemoryKeyStore
 from sedano.model.cluster import inbox

@@ -130,9 +130,9 @@ def test_a_body_of_a_revoked_task_that_is_async_is_cancelled_and_may_clean_up(ap
     start(concurrency=1)
     result = waits.delay()
     assert began.wait(SECONDS)
-    assert answers(app, "terminate", result.id) == ["not revoked with terminate=True, so it goes on"]
+    assert answers(app, "terminate", result.id) == ["not revoked with terminate=True, so it continues"]
     assert app.control.revoke(result.id) == ["RUNNING"]
-    assert answers(app, "terminate", result.id) == ["not revoked with terminate=True, so it goes on"]
+    assert answers(app, "terminate", result.id) == ["not revoked with terminate=True, so it continues"]
     assert app.control.revoke(result.id, terminate=True) == ["RUNNING"]
     assert answers(app, "terminate", result.id) == ["cancelled"]
     with pytest.raises(TaskRevoked):

@@ -9,9 +9,9 @@ from sedano import memory
 from sedano.engine.batch import Batch
 from sedano.engine.leases import Acquisition, Busy, Leasing
 from sedano.engine.singletons import Singletons
-from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import Unavailable
 from sedano.model import states
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.leases import Leased, LeaseRecord, Term
 from sedano.ports import EVENTS, Leases, Outgoing, Ports
 from tests.stories.fleet import Wire

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sedano import DomainEvent, Retry, Sedano, current, group, testing
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.errors import ArgumentError, RemoteError, SedanoError
 from sedano.model import states
 from sedano.model.limits.rate import Pace

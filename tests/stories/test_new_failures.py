@@ -7,7 +7,7 @@ import pytest
 
 from sedano import Sedano, testing
 from sedano.changes.deployments import deployed as deployed_plan
-from sedano.changes.plan import made
+from sedano.changes.plan import apply
 from sedano.cli import main
 from sedano.cli.exits import Exit
 from sedano.engine.deployments import keep, last
@@ -134,7 +134,7 @@ def test_a_contended_write_is_tried_again_and_given_up_with_an_error(world: test
 
 
 def test_a_mark_is_a_change_that_says_who_made_it(world: testing.World) -> None:
-    done = made(app, deployed_plan(app), "canary")
+    done = apply(app, deployed_plan(app), "canary")
     assert done.effects[0].text == "the last deployment was at 2026-01-02 01:00:00Z"
     found = last(world.ports)
     assert found is not None

@@ -251,7 +251,7 @@ def test_an_input_called_as_what_a_map_hands_out_is_told_so(shop: Shop) -> None:
             item = Input(str)
             priced = Step(shop.price.s(item))
 
-    assert "input 'item': no name for an input; give letters, digits and underscores; 'item' is what" in told(WorkflowInvalid, declare)
+    assert "input 'item' is not a name for an input; give letters, digits and underscores; 'item' is" in told(WorkflowInvalid, declare)
 
 
 def test_a_signature_in_the_body_of_a_workflow_is_no_step_unless_a_step_takes_it(shop: Shop) -> None:

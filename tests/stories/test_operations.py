@@ -72,16 +72,16 @@ def run(capsys: pytest.CaptureFixture[str]) -> Ran:
 
 MUTATIONS: list[tuple[list[str], str]] = [
     (["revoke", "t-1", "t-2"], "sedano revoke: revoke 2 tasks: 2 PENDING"),
-    (["revoke", "--header", "tenant=acme"], "sedano revoke: revoke every task with tenant=acme, now and later, until --restore;"),
+    (["revoke", "--header", "tenant=acme"], "sedano revoke: revoke every task with tenant=acme, present and future, until --restore;"),
     (["pause", "mail"], "sedano pause: pause 1 queue: mail until `sedano resume` (2 wait, 0 run); running tasks go on"),
     (["pause", "ops.send"], "sedano pause: pause 1 task: ops.send until"),
     (["pause", "acme", "--kind", "tenant", "--for", "2h"], "sedano pause: pause 1 tenant: acme for 7200 s; running"),
     (["pause", "ops.tidy", "--kind", "schedule"], "sedano pause: pause 1 schedule: ops.tidy until"),
-    (["scale", "mail", "8"], "sedano scale: scale 1 queue, mail: 8 bodies at once; as started until now\nsedano scale: no worker"),
+    (["scale", "mail", "8"], "sedano scale: scale 1 queue, mail: 8 bodies at once; as started until now\nsedano scale: no live worker"),
     (["limit", "ops.send", "--rate", "10/m"], "sedano limit: limits of 1 task, ops.send: rate 10/m; workers"),
     (["broadcast", "stats", "--wait", "1"], "sedano broadcast: send stats to all workers (0 active): answers with the counts"),
-    (["broadcast", "drain", "--to", "here.1", "--wait", "1"], "sedano broadcast: send drain to the worker here.1: receives nothing more"),
-    (["trigger", "ops.tidy"], "sedano trigger: run 1 schedule now: ops.tidy; its next moments stay as they are"),
+    (["broadcast", "drain", "--to", "here.1", "--wait", "1"], "sedano broadcast: send drain to the worker here.1: stops receiving"),
+    (["trigger", "ops.tidy"], "sedano trigger: run 1 schedule now: ops.tidy; its next moments do not change"),
     (["purge", "mail"], "sedano purge: delete every message that waits in 1 queue: mail (2 wait, 0 run)\nsedano purge: their"),
 ]
 
@@ -161,7 +161,7 @@ def test_the_answers_to_a_command_are_printed_as_they_arrive_and_cannot_change_t
     assert (sent["verb"], answer) == ("ping", {"worker": worker.name, "answer": "pong"})
     app.attach(world.ports)
     assert NASTY not in run("broadcast", NASTY, "--yes", code=Exit.USAGE)[1]
-    assert run("broadcast", "ping", "x", "--yes", code=Exit.USAGE)[1] == "sedano broadcast: argument: ping takes none\n"
+    assert run("broadcast", "ping", "x", "--yes", code=Exit.USAGE)[1] == "sedano broadcast: argument: ping takes no argument\n"
 
 
 def test_a_header_is_revoked_and_restored(world: testing.World, run: Ran) -> None:
@@ -268,7 +268,7 @@ def test_a_lock_is_released_in_place_of_its_holder_and_its_token_is_over(world: 
     said = f"sedano release: release 1 lock: nightly, which .+ holds with the token {token} until "
     assert (out, re.match(said, err) is None) == ("", False)
     held.renew()
-    assert run("release", "nightly", "--token", token, "--yes")[0] == f"nightly released; the token {token} is over\n"
+    assert run("release", "nightly", "--token", token, "--yes")[0] == f"nightly released; the token {token} is no longer valid\n"
     with pytest.raises(LeaseLost):
         held.renew()
     assert run("release", "nightly", "--token", token, "--yes", code=Exit.REFUSED)[1] == "sedano release: the lock nightly is free\n"
@@ -318,7 +318,7 @@ def test_only_what_can_run_again_is_retried(world: testing.World, run: Ran) -> N
     assert out == f"failed runs again as {rerun_id('failed')}, sent to {command_queue('mail')}\n"
     assert err.splitlines() == [
         f"sedano retry: {HARMLESS}: no task is recorded under it; `sedano explain {HARMLESS}` looks for it",
-        "sedano retry: run 1 ended tasks again, each under a new id; what follows them in a canvas does not run again",
+        "sedano retry: run 1 ended tasks again, each under a new id; later tasks of their canvas do not run again",
     ]
     world.drain()
     refused = run("retry", "failed", "--yes", code=Exit.REFUSED)[1]

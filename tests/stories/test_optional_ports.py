@@ -10,8 +10,8 @@ import pytest
 from sedano import Breaker, Sedano, every, memory
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.errors import PortMissing
+from sedano.model.history.run_rows import Host
 from sedano.ports import Ports, command_queue
 from sedano.ports.absent import REQUIRED_BY, absent, has
 from sedano.sqlite.deployment import connect
@@ -124,6 +124,7 @@ REFUSED: dict[str, dict[str, Call]] = {
         "ssm": lambda app: app.configure(Shop, layers=["ssm:/shop/"]),
         "appconfig": lambda app: app.configure(Shop, layers=["appconfig:shop/prod/settings"]),
     },
+    "sinks": {"sink": lambda app: app.sink("bi")},
     "effects": {"table": lambda app: app.table("orders", key="id")},
     "seals": {"keys": lambda app: app.outlet.ports.seals.store.read()},
 }

@@ -122,7 +122,7 @@ def test_a_test_that_cannot_be_repeated_says_why(elsewhere: Elsewhere) -> None:
     code, said = elsewhere.run()
     assert (code, "2 failed" in said) == (1, True), said
     assert "never reached, because the test made other calls this time; make each run do the same (use a fixed seed)" in said
-    assert "no process of sedano_world made a call: let them work with sedano_world.drain(), or wait for a result with get()" in said
+    assert "no process of sedano_world made a call: run them with sedano_world.drain(), or wait for a result with get()" in said
     code, said = elsewhere.run("test_shop.py::test_differs", "--crash-point=0-before")
     assert (code, "the crash point 0-before does not exist: the first is 0-after, the last" in said) == (1, True), said
 
@@ -149,7 +149,7 @@ def test_what_cannot_be_honoured_says_what_to_write(
 def test_a_marker_without_the_world_says_so(elsewhere: Elsewhere) -> None:
     elsewhere.write(shop_with("@pytest.mark.crash_points", "def test_one():", "    pass"))
     code, said = elsewhere.run("--strict-markers")
-    assert (code, "crash_points lets the processes of sedano_world die; take that fixture as an argument" in said) == (4, True), said
+    assert (code, "crash_points kills the processes of sedano_world; take that fixture as an argument" in said) == (4, True), said
 
 
 def test_the_plugin_loads_nothing_of_the_library_before_a_test_wants_it() -> None:

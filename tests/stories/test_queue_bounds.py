@@ -8,9 +8,9 @@ import pytest
 
 from sedano import Retry, Sedano, memory
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host, unpack
 from sedano.errors import PortMissing, QueueUnfit, SedanoError, TooLarge
 from sedano.memory import MemoryQueues
+from sedano.model.history.run_rows import Host, unpack
 from sedano.model.messages.message import TIMER_OPENING
 from sedano.model.queues import LEAST_BYTES, SQS, QueueBounds, weigh
 from sedano.ports import PARKED, RECORDS, Outgoing, Ports, command_queue

@@ -107,7 +107,7 @@ def test_a_scaled_queue_has_no_more_bodies_and_the_other_queues_of_its_process_k
     start(concurrency=3)
     app.control.scale("mail", 1)
     telemetry: Any = app.outlet.ports.telemetry
-    until(lambda: "the process takes its share of what is wished" in telemetry.messages())
+    until(lambda: "the process takes its share of the scaled concurrency" in telemetry.messages())
     assert [*lanes(app).values()] == [3]
     results = [bodies.tasks["mail"].delay() for _ in range(3)]
     until(lambda: bodies.running["mail"] == 1)
@@ -218,7 +218,7 @@ def test_the_verb_shows_the_shares_asks_and_leaves_an_event(world: testing.World
     assert main(["scale", "bulk", "30", "--dry-run", *APP]) == Exit.DONE
     assert capsys.readouterr().err.splitlines() == [
         "sedano scale: scale 1 queue, bulk: 30 bodies at once; as started until now", "sedano scale: p takes 4 within 2 s",
-        "sedano scale: Lambda takes 26 with the next round of the controller", "sedano scale: nothing was changed (--dry-run)",
+        "sedano scale: Lambda takes 26 in the next round of the controller", "sedano scale: nothing was changed (--dry-run)",
     ]  # fmt: skip
     assert office.app.control.hello().wished == {}
     assert main(["scale", "bulk", "30", "--yes", "--reason", "campaign", "--json", *APP]) == Exit.DONE
@@ -235,7 +235,7 @@ def test_the_verb_shows_the_shares_asks_and_leaves_an_event(world: testing.World
 @pytest.mark.parametrize(("arguments", "words"), [
     (["bulk"], "scale to what? give a number of bodies at once, or --restore"),
     (["bulk", "4", "--restore"], "scale to what?"),
-    (["bulk", "0"], "number: 0 is not a whole number from 1 to 10000; to let nothing of a queue begin, pause it"),
+    (["bulk", "0"], "number: 0 is not a whole number from 1 to 10000; to stop a queue, pause it"),
     (["bulk", "--restore"], "bulk: it is not scaled, so there is nothing to restore"),
     (["blk", "4"], "blk: the app has no queue of this name; did you mean bulk?"),
 ])

@@ -10,9 +10,9 @@ import pytest
 
 from sedano import Breaker, Sedano, at, cron, every, testing
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.errors import ArgumentError, OptionError
 from sedano.model import states
+from sedano.model.history.run_rows import Host
 from sedano.ports import command_queue
 from sedano.testing import World
 
@@ -27,7 +27,7 @@ def app() -> Sedano:
 
 
 def test_an_impossible_cron_is_refused_where_it_is_written_and_says_why(app: Sedano) -> None:
-    never, minute = "has no moment: no year has such a day", "'61' is not a valid minute; give 0 to 59"
+    never, minute = "never occurs: no year has such a day", "'61' is not a valid minute; give 0 to 59"
     for expression, why in (("0 0 30 2 *", never), ("61 * * * *", minute)):
         with pytest.raises(OptionError, match=why):
             app.periodic(cron(expression))(lambda: None)
@@ -60,7 +60,7 @@ def test_an_eta_beyond_a_year_is_refused(app: Sedano, publish: str) -> None:
             "countdown": lambda: note.apply_async(countdown=367 * DAY_S),
             "moved": lambda: app.scheduled().edit("waits", eta=far),
         }
-        with pytest.raises(OptionError, match=r"is beyond the 31622400 s \(366 days\) for which a task can wait here"):
+        with pytest.raises(OptionError, match=r"is longer than a task can wait here, 31622400 s \(366 days\)"):
             asked[publish]()
         (waiting,) = app.scheduled()
         assert waiting.eta == datetime.fromtimestamp(world.clock.now() + DAY_S, UTC), "what waits is as it was"
@@ -71,12 +71,12 @@ def test_a_negative_rate_is_refused_where_it_is_declared_and_at_run_time(app: Se
     app.task(name="send")(lambda: None)
     with testing.world(app):
         for declare in (lambda: app.task(name="refused", rate=rate)(lambda: None), lambda: app.control.rate_limit("send", rate)):
-            with pytest.raises(OptionError, match="is not a rate; write '200/m'"):
+            with pytest.raises(OptionError, match="is not a valid rate; write '200/m'"):
                 declare()
 
 
 def test_a_limit_of_nought_suspends_where_it_counts_runs_and_is_refused_with_that_advice_where_it_is_a_rate(app: Sedano) -> None:
-    with pytest.raises(OptionError, match="rate: '0/m' lets nothing start; to stop a task for a while give concurrency=0"):
+    with pytest.raises(OptionError, match="rate: '0/m' allows no starts; to suspend a task, write concurrency=0"):
         app.task(name="refused", rate="0/m")(lambda: None)
     stopped = app.task(name="stopped", concurrency=0)(lambda: "ran")
     with testing.world(app, settings=SETTINGS) as world:

@@ -207,7 +207,7 @@ def test_a_person_chooses_a_limit_sees_the_plan_and_sets_it(opened: Opened) -> N
     page.select_option("main select", "concurrency")
     page.fill("main input[name=value]", "3")
     page.click("main form.filter button")
-    assert "concurrency 3; workers learn of it" in page.inner_text("main")
+    assert "concurrency 3; workers apply it" in page.inner_text("main")
     assert "shopfront.charge concurrency 3" in _confirm(page)
     assert "shopfront.charge" in opened.beside(lambda: dict(shopfront.app.outlet.ports.control.read().limits))
 
@@ -232,7 +232,7 @@ def test_a_change_of_many_messages_is_typed_and_a_form_that_is_sent_again_change
     page = opened.page
     opened.beside(lambda: [shopfront.charge.apply_async((2 * n,), queue="mail") for n in range(101)], 0)
     opened.go(Change("pause", "queue", "mail").address)
-    assert "This touches 101. Type mail to confirm" in page.inner_text("main")
+    assert "This affects 101 tasks or messages. Type mail to confirm" in page.inner_text("main")
     assert "Type mail to confirm." in _confirm(page, typed="default")
     assert page.input_value("input[name=reason]") == "a test"
     assert "queue mail paused" in _confirm(page, typed="mail")

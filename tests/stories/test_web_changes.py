@@ -206,7 +206,7 @@ def test_a_change_of_more_than_a_hundred_messages_is_typed(shop: Shop) -> None:
     for n in range(101):
         charge.apply_async((2 * n,))
     preview = Elements(shop.html(PAUSE))
-    assert "This touches 101. Type default to confirm" in preview.text
+    assert "This affects 101 tasks or messages. Type default to confirm" in preview.text
     refused = shop.change(PAUSE)
     assert (refused.status, "Type default to confirm." in Elements(refused.body.decode()).text) == (400, True)
     assert shop.noted == []

@@ -15,12 +15,12 @@ from sedano import testing as worlds
 from sedano.cli import main
 from sedano.engine.parked.redrive import parked, planned, redrive
 from sedano.engine.sources.webhooks import Webhooks
-from sedano.engine.worker_events import Host
 from sedano.errors import OptionError, SedanoError, Unavailable
 from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts
+from sedano.model.history.run_rows import Host
 from sedano.model.queues import SQS
-from sedano.model.sources.webhooks import MAX_BODY_BYTES, Answer, ReceivedRequest
+from sedano.model.sources.webhooks import Answer, ReceivedRequest
 from sedano.ports import EVENTS, PARKED, Outgoing
 from sedano.webhooks import WebhookRequest, unsigned
 from tests.stories.forge import SECRET, IssueClosed, app, closed, github, standard, told
@@ -101,8 +101,8 @@ def test_only_a_post_to_a_name_that_is_declared_is_taken(world: worlds.World) ->
 
 
 @pytest.mark.parametrize(("more", "status"), [(-1, 202), (0, 202), (1, 413)])
-def test_a_body_has_a_greatest_length(world: worlds.World, more: int, status: int) -> None:
-    body = closed(5).ljust(MAX_BODY_BYTES + more)
+def test_a_body_may_have_4_mib_and_no_byte_more(world: worlds.World, more: int, status: int) -> None:
+    body = closed(5).ljust(4_194_304 + more)
     assert world.post("/open", body).status == status
     assert world.parked() == []
 
@@ -216,7 +216,7 @@ def test_when_the_queue_is_away_the_sender_is_asked_to_come_again(world: worlds.
 def test_without_a_secret_nobody_is_let_in_and_the_log_says_what_to_do(world: worlds.World) -> None:
     assert world.post("/bare", closed(5), {"X-Signature": "00"}).status == 503
     assert world.telemetry.counted("WebhooksUnanswered") == 1
-    assert any("no secret was put here" in str(line.fields) for line in world.telemetry.lines)
+    assert any("no secret is set" in str(line.fields) for line in world.telemetry.lines)
 
 
 def test_a_secret_follows_another_without_a_request_being_refused(world: worlds.World) -> None:

@@ -11,10 +11,10 @@ import pytest
 from sedano import DomainEvent, Sedano
 from sedano import testing as worlds
 from sedano.engine.sources.webhooks import MOST_EVENTS, Webhooks
-from sedano.engine.worker_events import Host
 from sedano.errors import ConfigurationError, OptionError, SedanoError, Unavailable
 from sedano.host.sources import answering
 from sedano.memory import MemorySecretTexts
+from sedano.model.history.run_rows import Host
 from sedano.model.sources.webhooks import Answer, ReceivedRequest, delivery_id
 from sedano.ports import EVENTS, Outgoing, Queues
 from sedano.webhooks import WebhookRequest, unsigned
@@ -212,7 +212,7 @@ def test_an_event_that_is_too_much_for_its_sender_to_wait_for_is_set_aside_whole
         ("leaving", b"", "SystemExit: wrong arguments"),
         ("unspeakable", b"", "Unspeakable: (the exception cannot be shown as text)"),
         ("lazy", b"", "ArgumentError: return: webhook lazy returned a generator; return an event of the app, a list of them, or None"),
-        ("reading", b"[" * 100_000, "ValueError: the body is JSON that is nested too deeply to be read"),
+        ("reading", b"[" * 100_000, "ValueError: the JSON of the body is nested too deeply"),
         ("reading", b"[1]", "expected str, got int"),
         ("reading", b'["\\ud800"]', "holds half a surrogate pair"),
         ("reading", b"\xff\xfe", "UnicodeDecodeError"),
@@ -250,7 +250,7 @@ def test_a_form_where_json_was_meant_says_what_to_tell_its_sender(strange: world
     headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
     assert strange.post("/reading", b"payload=%5B%5D", headers) == ASIDE
     (found,) = strange.parked()
-    assert "let its sender send application/json" in found.attributes["detail"]
+    assert "configure its sender to send application/json" in found.attributes["detail"]
 
 
 @pytest.mark.parametrize(

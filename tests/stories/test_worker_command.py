@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from sedano import Sedano
 from sedano.cli.exits import Exit
+from sedano.errors import UsageError
+from sedano.host.worker_command import WorkerOptions, worker_process
+from sedano.memory.telemetry import MemoryTelemetry
 from sedano.model.worker_advice import advice
 from sedano.ports import command_queue
 from tests.stories.worked_project import CODE, SECONDS, WorkedProject
@@ -58,7 +62,7 @@ def test_the_end_is_within_the_drain_and_the_cut_body_runs_in_the_next_process_w
     began = time.monotonic()
     assert first.end() == 0
     assert time.monotonic() - began <= 4.5
-    first.said("bodies did not end in the time of the drain; their messages go back")
+    first.said("bodies did not end within the drain; their messages go back")
     worked.go.touch()
     second = worked.worker().ready()
     assert result.get(timeout=SECONDS) == second.process.pid
@@ -164,3 +168,26 @@ def test_a_mandatory_boot_step_that_fails_ends_the_process_with_1_and_no_message
         assert result.get(timeout=SECONDS) == 1
     finally:
         worked.close()
+
+
+@pytest.mark.parametrize(("limits", "longest"), [({"time_limit": 3_600}, 3_600), ({"soft_time_limit": 3_599.5}, 3_599.5)])
+def test_a_time_limit_that_outlasts_the_timeout_is_refused_where_its_queue_is_served(
+    limits: dict[str, float], longest: float, tmp_path: Path
+) -> None:
+    app = Sedano("slow", queues=("default", "gpu"))
+    app.task(name="train", queue="gpu", **limits)(lambda: None)
+    options = WorkerOptions(("gpu",), concurrency=1, drain=1, timeout=3_600, visibility=30, file=tmp_path / "slow.db")
+    with pytest.raises(UsageError, match=rf"^--timeout: 3600 s are too short for train, .* limit of {longest:g} s; give --timeout=3601,"):
+        worker_process(app, options)
+    assert not worker_process(app, options._replace(timeout=3_601)).is_stopping
+    assert not worker_process(app, options._replace(queues=("default",))).is_stopping
+
+
+def test_declarations_that_only_lambda_honours_are_warned_about_at_the_start(tmp_path: Path) -> None:
+    app, telemetry = Sedano("mixed"), MemoryTelemetry()
+    app.coroutines(most=2)
+    app.task(name="sync", rate="2/s", per="worker")(lambda: None)
+    worker_process(app, WorkerOptions((), 3, 1, 60, 30, file=tmp_path / "mixed.db", telemetry=telemetry))
+    said = "\n".join(telemetry.messages("warning"))
+    assert "app.coroutines(…) holds on Lambda alone" in said
+    assert "the rate of sync counts for each worker, and each of 3 lanes is one" in said

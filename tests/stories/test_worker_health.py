@@ -12,7 +12,7 @@ import pytest
 
 from sedano.cli.exits import Exit
 from sedano.errors import UsageError
-from sedano.host.health_door import DoorAddress, HealthDoor, address
+from sedano.host.health_server import HealthServer, ServerAddress, address
 from sedano.model.beats import ProbeAnswer
 from tests.stories.test_worker_command import BOOTED
 from tests.stories.worked_project import CODE, SECONDS, WorkedProject, WorkerRun
@@ -51,7 +51,7 @@ def probe(port: int, path: str, method: str = "GET", host: str = "127.0.0.1") ->
 
 
 def listening(run: WorkerRun, port: int) -> None:
-    """Wait until the door of *run* is open."""
+    """Wait until the server of *run* is open."""
 
     def is_open() -> bool:
         assert run.process.poll() is None, (run.log, run.other)
@@ -179,25 +179,25 @@ def test_a_port_that_is_taken_ends_the_command_with_its_error(project: WorkedPro
 
 def test_the_door_answers_two_paths_and_no_method_but_get_and_head() -> None:
     answers = [ProbeAnswer(True, False, "starting")]
-    door = HealthDoor(DoorAddress("127.0.0.1", 0), lambda: answers[0])
+    server = HealthServer(ServerAddress("127.0.0.1", 0), lambda: answers[0])
     try:
-        assert probe(door.port, "/live") == (200, "starting")
-        assert probe(door.port, "/live?verbose=1") == (200, "starting")
-        assert probe(door.port, "/ready", "HEAD") == (503, "")
-        assert probe(door.port, "/metrics") == (404, "ask /live or /ready")
-        assert probe(door.port, "/ready", "POST")[0] == 501
+        assert probe(server.port, "/live") == (200, "starting")
+        assert probe(server.port, "/live?verbose=1") == (200, "starting")
+        assert probe(server.port, "/ready", "HEAD") == (503, "")
+        assert probe(server.port, "/metrics") == (404, "ask /live or /ready")
+        assert probe(server.port, "/ready", "POST")[0] == 501
         answers[0] = ProbeAnswer(False, False, "stuck: inbox")
-        assert probe(door.port, "/live") == (503, "stuck: inbox")
+        assert probe(server.port, "/live") == (503, "stuck: inbox")
     finally:
-        door.close()
+        server.close()
     with pytest.raises(ConnectionError):
-        probe(door.port, "/live")
+        probe(server.port, "/live")
 
 
 def test_a_caller_that_says_nothing_holds_up_no_other_one() -> None:
-    door = HealthDoor(DoorAddress("127.0.0.1", 0), lambda: ProbeAnswer(True, True, "ok"))
+    server = HealthServer(ServerAddress("127.0.0.1", 0), lambda: ProbeAnswer(True, True, "ok"))
     try:
-        with socket.create_connection(("127.0.0.1", door.port)):
-            assert probe(door.port, "/ready") == (200, "ok")
+        with socket.create_connection(("127.0.0.1", server.port)):
+            assert probe(server.port, "/ready") == (200, "ok")
     finally:
-        door.close()
+        server.close()

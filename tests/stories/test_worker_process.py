@@ -13,7 +13,7 @@ import pytest
 from sedano import Retry, Sedano
 from sedano.errors import Unavailable
 from sedano.host import one_file
-from sedano.host.waiting_room import WaitingRoom
+from sedano.host.message_buffer import MessageBuffer
 from sedano.memory import MemoryTelemetry
 from sedano.model import states
 from sedano.ports import Delivery, Outgoing, Ports, command_queue
@@ -137,8 +137,8 @@ def test_what_has_not_begun_goes_back_at_once_and_what_runs_may_end(app: Sedano,
     assert {(record.state, record.fence) for record in records.values()} == {(states.SUCCESS, 1)}
 
 
-def test_messages_in_the_waiting_room_are_visible_again_before_the_running_body_ends(ports: Ports) -> None:
-    room = WaitingRoom(3, 10)
+def test_buffered_messages_are_visible_again_before_the_running_body_ends(ports: Ports) -> None:
+    room = MessageBuffer(3, 10)
     ports.queues.send(QUEUE, [Outgoing(str(number)) for number in range(3)])
     asked = room.ask()
     assert room.arrived(asked, ports.queues.receive(QUEUE, asked)) == ()
@@ -166,7 +166,7 @@ def test_the_end_takes_no_longer_than_the_drain_and_a_body_that_was_left_goes_ba
     long.delay()
     assert began.wait(SECONDS)
     assert one.end() <= 3.0
-    assert "bodies did not end in the time of the drain; their messages go back" in telemetry.messages("warning")
+    assert "bodies did not end within the drain; their messages go back" in telemetry.messages("warning")
     assert len(one.process.running()) == len(ports.queues.receive(QUEUE)) == 1
     go.set()
 
@@ -244,7 +244,7 @@ def test_a_ledger_that_is_away_at_the_cut_leaves_the_claim_to_expire(
     away.set()
     process.end()
     go.set()
-    assert "claims were not let go; they expire" in telemetry.messages("warning")
+    assert "claims were not released; they expire" in telemetry.messages("warning")
 
 
 def test_async_bodies_of_all_lanes_share_one_loop(app: Sedano, start: Callable[..., Process]) -> None:
@@ -360,6 +360,6 @@ def test_a_queue_that_does_not_answer_is_asked_again_and_a_lost_deletion_is_logg
     one = app.task(name="one")(lambda: 1)
     start(ports=replace(ports, queues=Away(ports.queues)))
     assert one.delay().get(timeout=SECONDS) == 1
-    assert "a queue did not answer; it is asked again" in telemetry.messages("warning")
+    assert "a queue did not answer; it is polled again" in telemetry.messages("warning")
     until(lambda: "finished messages were not deleted; they are delivered again" in telemetry.messages("warning"))
     until(lambda: ports.consumers.load(QUEUE) == (0, 0))

@@ -80,7 +80,7 @@ def test_a_process_is_replaced_after_so_many_tasks_and_each_task_runs_once(worke
     results = [worked.app.send_task("note", (str(worked.notes), number)) for number in range(40)]
     assert [result.get(timeout=SECONDS) for result in results] == [*range(40)]
     assert len(started(run, 6)) >= 6
-    run.said("the process has worked off as many tasks as it may")
+    run.said("the process has reached its limit of tasks")
     assert sorted(map(int, worked.noted())) == [*range(40)]
     assert not [line for line in run.log if line.get("level") == "ERROR"]
     assert run.end() == 0
@@ -88,7 +88,7 @@ def test_a_process_is_replaced_after_so_many_tasks_and_each_task_runs_once(worke
 
 def test_a_process_that_uses_too_much_memory_is_replaced(worked: WorkedProject) -> None:
     run = worked.worker("--processes", "2", "--max-memory", "10")
-    assert run.said("the process uses more memory than it may")["fields"]["mebibytes"] > 10
+    assert run.said("the process has reached its limit of memory")["fields"]["mebibytes"] > 10
     started(run, 3)
     assert run.end() == 0
 

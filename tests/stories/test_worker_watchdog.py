@@ -23,7 +23,7 @@ from tests.stories.mutants import Delegating
 
 PERIOD_S = 0.4
 LOOK_S = 0.05
-STUCK = "a loop of this process is stuck; no sign of life is given"
+STUCK = "a loop of this process is stuck; no sign of life is sent"
 QUICK = Allowances(call=1.0, lane=1.0, loop=1.0)
 
 

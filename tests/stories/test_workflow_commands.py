@@ -128,7 +128,7 @@ def test_workflows_are_checked_and_drawn(world: testing.World, capsys: pytest.Ca
     assert said(capsys, "draw", BREAD).startswith("flowchart TD\n")
     assert said(capsys, "draw", str(file), "--svg").startswith("<svg ")
     file.write_text(bakery.BREAD + "colour = 1\n")
-    assert f"{file}:9: step 'dough': 'colour' has no meaning here" in said(capsys, "check", str(file), code=6)
+    assert f"{file}:9: step 'dough': unknown key 'colour'" in said(capsys, "check", str(file), code=6)
     assert world.parked() == []
 
 

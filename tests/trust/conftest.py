@@ -38,11 +38,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def enforced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
     """The stage, deployed once, with this process as its client; and the roles that it has on AWS alone."""
     directory = tmp_path_factory.mktemp("enforced")
-    asked = {"streams": f"clicks={streamed.CLICKS}"}
+    asked = {"streams": f"clicks={streamed.CLICKS},notes={streamed.NOTES}"}
     for_aws = on_aws.synthesised("walks:app", CODE, tmp_path_factory.mktemp("for_aws") / "cdk.out")
     with deployed_stage(app="walks:app", code=CODE, directory=directory, enforce_iam=True, timeout="60", **asked) as stage:
         driven = Driven(stage)
         driven.client("kinesis").create_stream(StreamName="clicks", ShardCount=1)
+        driven.client("sqs").create_queue(QueueName="notes")
         on_aws.create(driven, for_aws)
         yield driven
 

@@ -105,8 +105,9 @@ def _of_buckets(blobs: str, history: str, code: str) -> list[Call]:
 
 
 def _of_queues(queues: Mapping[str, str], parked: str) -> list[Call]:
-    consumers = {"commands": ("worker",), "events": ("router",), "records": ("recorder",)}
-    senders = {
+    consumers = {"commands": ("worker",), "events": ("router",), "records": ("recorder",), "notes": ("stream",)}
+    senders: dict[str, tuple[str, ...]] = {
+        "notes": (),
         "commands": ("worker", "router", "scheduler", "timers", "stream"),
         "events": ("worker", "controller", "webhook"),
         "records": ("worker", "router"),

@@ -33,6 +33,7 @@ KINDS = {
     ":kinesis:": "clicks",
     "/stream/": "orders",
     "logs": "logs",
+    ":notes": "notes",
     ":sqs:": "commands",  # the others bear the ids of their resources
 }
 #: What AWS calls the actions that the local endpoint authorises under names of its own.

@@ -21,6 +21,7 @@ KEPT = ("AWS::IAM::Role", "AWS::IAM::Policy", "AWS::Glue::Job", "AWS::Logs::LogG
 """What of the pipeline is created: the endpoint refuses a stack that has a security configuration of Glue."""
 STREAMS = (
     "clicks=arn:aws:kinesis:us-east-1:000000000000:stream/clicks,"
+    "notes=arn:aws:sqs:us-east-1:000000000000:notes,"
     "orders=arn:aws:dynamodb:us-east-1:000000000000:table/orders/stream/2026-11-22T10:00:00.000"
 )
 """What is there in place of the streams of the local stage."""

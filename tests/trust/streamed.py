@@ -1,4 +1,4 @@
-"""Roads that begin at a stream: what is written to a table, and what is put into Kinesis, each handed over as Lambda does it.
+"""Roads that begin at a stream: a write to a table, a record of Kinesis, a message of another program's queue, as Lambda hands them over.
 
 Lambda's part is played here, by its own protocol: it reads a shard in order, and from where the function says it could not send something
 on it begins again. The endpoint goes past a batch whatever is answered, so a road could not show that nothing is lost.
@@ -18,6 +18,7 @@ from tests.trust.roads import LARGE, Road
 
 FUNCTION = "stream"
 CLICKS = f"arn:aws:kinesis:{REGION}:000000000000:stream/clicks"
+NOTES = f"arn:aws:sqs:{REGION}:000000000000:notes"
 TOGETHER = 100
 """So many records Lambda hands over at most."""
 
@@ -117,6 +118,18 @@ def clicked(driven: Driven, walks: Any) -> None:
     _heard(driven, walks, "clicks", record["eventID"])
 
 
+def noted(driven: Driven, walks: Any) -> None:
+    """What another program sends to its queue runs the task that reads it; Lambda takes it in the name of the function."""
+    url, sqs = driven.url(NOTES), driven.become(FUNCTION, "sqs")
+    driven.client("sqs").send_message(QueueUrl=url, MessageBody="tea")
+    assert sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"] == NOTES
+    (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    record = {"messageId": message["MessageId"], "body": message["Body"], "eventSource": "aws:sqs", "eventSourceARN": NOTES}
+    assert driven.ask(FUNCTION, {"Records": [record]}) == {"batchItemFailures": []}
+    sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+    _heard(driven, walks, "notes", message["MessageId"])
+
+
 def unreadable(driven: Driven, walks: Any) -> None:
     """What is no record is set aside."""
     assert walks.app
@@ -132,13 +145,14 @@ def marked(driven: Driven, walks: Any) -> None:
     assert driven.marked() == [True]
 
 
-ROADS: tuple[Road, ...] = (changed, changed_large, clicked, unreadable, marked)
+ROADS: tuple[Road, ...] = (changed, changed_large, clicked, noted, unreadable, marked)
 NEEDED: dict[Grant, Road] = {
     Grant(FUNCTION, "sqs:SendMessage", "commands"): changed,
     Grant(FUNCTION, "sqs:SendMessage", "parked"): unreadable,
     Grant(FUNCTION, "s3:PutObject", "blobs"): changed_large,
     Grant(FUNCTION, "ssm:GetParameter", "keys"): marked,
     Grant(FUNCTION, "ssm:PutParameter", "keys"): marked,
+    **{Grant(FUNCTION, f"sqs:{action}", "notes"): noted for action in ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")},
     **{
         Grant(FUNCTION, f"kinesis:{action}", "clicks"): clicked
         for action in ("DescribeStream", "DescribeStreamSummary", "GetRecords", "GetShardIterator", "ListShards")

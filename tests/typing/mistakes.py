@@ -185,3 +185,16 @@ def with_effects() -> None:
     # mypy says: Unexpected keyword argument "second" for "broadcast" of "InboxControl"; did you mean "seconds"?
     # pyright says: No parameter named "second"
     app.control.broadcast("ping", second=5)
+
+
+def with_documents() -> None:
+    """Declare and publish documents wrongly."""
+    # mypy says: Unexpected keyword argument "qeue" for "sink" of "Documents"; did you mean "queue"?
+    # pyright says: No parameter named "qeue"
+    app.sink("bi", qeue="mail")
+    # mypy says: Argument "sinks" to "document" of "Documents" has incompatible type "int"
+    # pyright says: Argument of type "Literal[7]" cannot be assigned to parameter "sinks" of type
+    app.document("price", sinks=7)
+    # mypy says: Unexpected keyword argument "key" for "publish" of "DocumentType"
+    # pyright says: No parameter named "key"
+    app.document("price").publish({}, key="sku-7")

@@ -1,4 +1,4 @@
-"""What a user writes about workers: boot steps, services, boxed tasks, configuration, tables, effects, hooks, broadcasts.
+"""What a user writes about workers: boot steps, services, boxed tasks, configuration, tables, effects, sinks, hooks, broadcasts.
 
 `mypy --strict` and pyright both read it (`test_checkers.py`), and `test_values.py` runs it.
 """
@@ -73,6 +73,23 @@ def order(number: str) -> int:
     return len(settings().sender)
 
 
+bi = app.sink("bi", queue="default", retry=Retry(max_retries=3))
+price = app.document("price", sinks=[bi, "bi"])
+
+
+@app.task(sinks=bi)
+def average(user: int) -> float:
+    """Be a document with each result."""
+    assert_type(price.publish({"user": user}, id=str(user)), str)
+    return user / 4
+
+
+@app.task(on=[price, average])
+def look(document: dict[str, Any]) -> None:
+    """Receive documents."""
+    begun.append(document["name"])
+
+
 def declared() -> None:
     """Look at what the decorators hand back: the functions themselves."""
     assert_type(database, Callable[[], Iterator[None]])
@@ -89,6 +106,7 @@ def published() -> None:
     assert_type(resize.delay(640, 480), AsyncResult[Any])
     assert_type(thumbnails.s("cat.jpg"), Sig[Any])
     assert_type(order.delay("o-1").get(), int)
+    assert_type(average.delay(4).get(), float)
 
 
 def asked() -> None:

@@ -126,7 +126,7 @@ def test_an_answer_of_the_service_counts_with_and_without_a_checksum() -> None:
 def test_an_acknowledgement_that_the_answer_does_not_name_was_not_taken() -> None:
     queues = SqsQueues(Planted(answer({"Successful": [{"Id": "0"}], "Failed": []})).client("sqs"), URLS)
     queues.delete([Delivery(EVENTS, "m", "r", "{}")])
-    with pytest.raises(Unavailable, match="1 messages: the answer does not name it"):
+    with pytest.raises(Unavailable, match="1 messages: the response does not list it"):
         queues.delete([Delivery(EVENTS, "m", "r", "{}")] * 2)
 
 

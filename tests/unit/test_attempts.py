@@ -39,6 +39,35 @@ def test_a_second_receipt_without_an_end_between_is_an_attempt_of_its_own() -> N
     assert (lost.state, lost.ended, lost.ran, second.state, second.worker) == ("STARTED", None, None, "RECEIVED", "b")
 
 
+COPIED = [
+    *RETRIED[:3], event("succeeded", 106.0), event("succeeded", 106.0, "b"), event("received", 150.0, "b", retries=0),
+    event("", 151.0, "b", absorbed="follow again") | {"type": "message-duplicate"},
+]  # fmt: skip
+
+
+def test_a_copy_is_no_attempt_and_its_report_of_the_end_no_second_end() -> None:
+    (only,) = attempts(COPIED, "t")
+    assert only == Attempt(0, "a", "SUCCESS", sent=100.0, received=103.0, started=104.0, ended=106.0)
+
+
+def test_a_copy_that_waits_while_the_task_runs_is_no_attempt() -> None:
+    waits = event("", 105.5, "b", absorbed="wait") | {"type": "message-duplicate"}
+    (only,) = attempts([*RETRIED[:3], event("received", 105.0, "b", retries=0), waits, event("succeeded", 106.0)], "t")
+    assert (only.worker, only.state, only.ended) == ("a", "SUCCESS", 106.0)
+
+
+def test_what_a_worker_reports_belongs_to_its_own_receipt() -> None:
+    receipts = [event("received", 1.0), event("received", 2.0, "b")]
+    first, second = attempts([*receipts, event("started", 3.0), event("started", 4.0, "b"), event("failed", 5.0, "b")], "t")
+    assert (first.worker, first.started, first.state) == ("a", 3.0, "STARTED")
+    assert (second.worker, second.started, second.state, second.ended) == ("b", 4.0, "FAILURE", 5.0)
+
+
+def test_a_copy_whose_receipt_is_not_reported_takes_no_other_one_away() -> None:
+    window = event("", 103.5, absorbed="window") | {"type": "message-duplicate"}
+    assert attempts([*RETRIED, window, event("", 103.6) | {"type": "message-duplicate"}], "t") == attempts(RETRIED, "t")
+
+
 def test_an_end_without_a_receipt_is_still_shown_and_clocks_that_disagree_give_no_time() -> None:
     (only,) = attempts([event("revoked", 9.0)], "t")
     assert (only.state, only.ended, only.waited, only.ran) == ("REVOKED", 9.0, None, None)

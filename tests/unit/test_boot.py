@@ -177,10 +177,12 @@ def test_steps_without_a_name_before_them_keep_the_order_of_their_declaration() 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=10, unique=True), st.integers(0, 5))
 def test_a_circle_is_refused_with_its_path(ring: list[int], tail: int) -> None:
-    after = {f"s{one}": (f"s{ring[place - 1]}",) for place, one in enumerate(ring)} | {f"t{n}": (f"s{ring[0]}",) for n in range(tail)}
+    tails = {f"t{n}": (f"s{ring[0]}",) for n in range(tail)}
+    after = tails | {f"s{one}": (f"s{ring[place - 1]}",) for place, one in enumerate(ring)}
     steps = {name: BootStep(name, before) for name, before in after.items()}
     path = boot.circle(steps)
     assert path[0] == path[-1]
+    assert len(path) == len(ring) + 1
     assert {*path} == {f"s{one}" for one in ring}
     assert all(late in after[early] for early, late in pairwise(path))
     with pytest.raises(OptionError, match=r"wait for one another: s\d → .*; remove one of these names"):
@@ -191,8 +193,13 @@ def test_steps_that_name_missing_ones_are_no_circle() -> None:
     assert boot.circle({"a": BootStep("a", ("later",))}) == []
 
 
+def test_a_circle_is_named_without_the_steps_that_wait_for_nothing() -> None:
+    steps = {"free": BootStep("free"), "a": BootStep("a", ("free", "b")), "b": BootStep("b", ("free", "a"))}
+    assert boot.circle(steps) == ["a", "b", "a"]
+
+
 def test_an_unknown_name_is_refused_with_those_that_exist() -> None:
-    with pytest.raises(OptionError, match=r"boot step a: after='bb' names none of the steps \('a', 'b'\)"):
+    with pytest.raises(OptionError, match=r"boot step a: after='bb' is not one of the steps \('a', 'b'\)"):
         boot.ordered([BootStep("a", ("bb",)), BootStep("b")])
 
 
@@ -205,16 +212,19 @@ def test_a_mandatory_step_after_an_optional_one_is_refused() -> None:
     ("options", "words"),
     [
         ({"after": "database"}, "write a list of the names"),
+        ({"after": 7}, "write a list of the names"),
         ({"after": [7]}, "write a list of the names"),
         ({"after": [""]}, "write a list of the names"),
         ({"after": ["mine"]}, "it starts after itself"),
         ({"optional": 1}, "optional=1; write True or False"),
         ({"timeout": 0}, "timeout=0; write seconds, more than 0 and at most 900"),
         ({"timeout": 900.5}, "more than 0 and at most 900"),
+        ({"timeout": "5"}, "more than 0 and at most 900"),
         ({"timeout": True}, "more than 0 and at most 900"),
         ({"attempts": 0}, "attempts=0; write a whole number from 1 to 100"),
         ({"attempts": 101}, "a whole number from 1 to 100"),
         ({"attempts": 1.5}, "a whole number from 1 to 100"),
+        ({"attempts": "5"}, "a whole number from 1 to 100"),
         ({"attempts": True}, "a whole number from 1 to 100"),
     ],
 )
@@ -262,3 +272,13 @@ def test_what_a_failed_step_blocks_is_shown_down_to_the_last_descendant() -> Non
     assert boot.states(order, {"a": StepProgress(FAILED, 1, 9.0), "d": StepProgress(STARTED, 1)}) == {
         "a": FAILED, "b": BLOCKED, "c": BLOCKED, "d": STARTED,
     }  # fmt: skip
+
+
+def test_a_step_that_failed_or_was_given_up_is_due_at_once_with_all_its_attempts_and_one_that_started_stays_so() -> None:
+    standings = {"a": StepProgress(FAILED, 2, 9.0), "b": StepProgress(GIVEN_UP, 5), "c": StepProgress(STARTED, 3), "d": NEW}
+    again = boot.hastened(standings)
+    assert again == {"a": StepProgress(FAILED, 0, 0.0), "b": StepProgress(FAILED, 0, 0.0), "c": StepProgress(STARTED, 3), "d": NEW}
+
+
+def test_failures_are_in_a_row_unless_a_run_lasts_longer_than_the_longest_pause() -> None:
+    assert [boot.failures_in_a_row(0, 0.0), boot.failures_in_a_row(4, 300.0), boot.failures_in_a_row(4, 300.5)] == [1, 5, 1]

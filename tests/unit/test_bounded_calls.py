@@ -183,7 +183,7 @@ def test_a_call_sees_the_context_of_its_caller() -> None:
 def test_a_deadline_that_is_over_makes_no_call_and_blames_nobody() -> None:
     client = Client(dict)
     bounded = BoundedClient(client, "dynamodb", 5)
-    with deadlines.within(0, time.monotonic()), pytest.raises(Unanswered, match="the deadline of the whole call is over"):
+    with deadlines.within(0, time.monotonic()), pytest.raises(Unanswered, match="the deadline of the whole call has passed"):
         bounded.get_item()
     assert client.calls == 0
     assert bounded.get_item() == {}

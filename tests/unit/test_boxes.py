@@ -90,6 +90,13 @@ def test_a_line_without_an_end_is_kept_only_up_to_its_limit() -> None:
         read_answer(found[0], "c0ffee")
 
 
+def test_a_log_line_of_4096_bytes_stays_whole_until_its_end_and_a_longer_one_is_cut() -> None:
+    lines = OutputLines()
+    assert (lines.feed(b"x" * 4_096), lines.rest) == ([], b"x" * 4_096)
+    assert lines.feed(b"\n") == [b"x" * 4_096]
+    assert lines.feed(b"x" * 4_097 + b"\n") == [b"x" * 4_096, b"x"]
+
+
 def test_the_longest_reply_is_read() -> None:
     longest = reply("x" * (LONGEST_REPLY - len(reply("")) + 2))
     (line,) = OutputLines().feed(longest)
@@ -126,11 +133,13 @@ def test_a_reply_is_read_as_its_schema_accepts_it_or_refused(body: bytes) -> Non
         (b'{"id":"c0ffee","ok":NaN}', "NaN is not a JSON number"),
         (b'{"id":"c0ffee","ok":"\xff"}', "is not one line of JSON"),
         (b"[1]", "is a list, not an object"),
-        (b'{"id":"other","ok":1}', "answers the call 'other'"),
-        (b'{"ok":1}', "answers the call None"),
+        (b'{"id":"other","ok":1}', "has the id 'other'"),
+        (b'{"ok":1}', "has the id None"),
         (b'{"id":"c0ffee"}', "has the members"),
         (b'{"id":"c0ffee","ok":1,"error":{"type":"A","message":""}}', "has the members"),
         (b'{"id":"c0ffee","error":"bad"}', "has an error that is not an object"),
+        (b'{"id":"c0ffee","error":{"type":"A"}}', "has an error that is not an object with type and message"),
+        (b'{"id":"c0ffee","error":{"type":"A","message":"","more":1}}', "has an error that is not an object with type and message"),
         (b'{"id":"c0ffee","error":{"type":"","message":""}}', "error whose type is not valid"),
         (b'{"id":"c0ffee","error":{"type":"A","message":"","retry":1}}', "error whose retry is not valid"),
     ],
@@ -144,6 +153,16 @@ def test_an_error_is_read_with_its_parts_and_may_be_tried_again_unless_it_says_o
     whole = b'\x1e{"id":"c0ffee","error":{"type":"Unfit","message":"m","traceback":"t","retry":false}}'
     assert read_answer(whole, "c0ffee") == BoxAnswer(error=BoxError("Unfit", "m", "t", retry=False))
     assert read_answer(b'\x1e{"id":"c0ffee","error":{"type":"A","message":""}}', "c0ffee").error == BoxError("A", "", "", retry=True)
+
+
+def test_the_names_of_errors_and_the_words_of_refusals_are_cut_at_their_limits() -> None:
+    kind = "K" * 300
+    raised = read_payload(json.dumps({"errorType": kind, "errorMessage": ""}).encode(), "c0ffee", failed=True)
+    replied = read_answer(RS + json.dumps({"id": "c0ffee", "error": {"type": kind, "message": ""}}).encode(), "c0ffee")
+    assert [one.error and len(one.error.type_name) for one in (raised, replied)] == [256, 256]
+    with pytest.raises(BoxReplyInvalid) as refused:
+        read_answer(RS + json.dumps({"id": "c0ffee", "m" * 500: 1}).encode(), "c0ffee")
+    assert len(str(refused.value)) == 400
 
 
 @given(st.lists(JSON, max_size=3), st.dictionaries(st.text(max_size=5), JSON, max_size=3))
@@ -246,8 +265,10 @@ def test_any_payload_of_a_function_is_an_answer_or_refused(payload: bytes, faile
         ({"errorType": "KeyError", "errorMessage": "'cat'", "stackTrace": ["a", "b"]}, "KeyError", ""),
         ({"errorMessage": "2026-11-24T22:00:00Z 1-2 Task timed out after 3.00 seconds"}, "Error", "timeout"),
         ({"errorType": "Sandbox.Timedout", "errorMessage": "Task timed out after 3.00 seconds"}, "Sandbox.Timedout", "timeout"),
+        ({"errorType": "Sandbox.Timedout", "errorMessage": "RequestId: 1 Error: it was ended"}, "Sandbox.Timedout", "timeout"),
         ({"errorType": "Runtime.ExitError", "errorMessage": "RequestId: 1 Error: exit status 1"}, "Runtime.ExitError", "crash"),
         ({"errorType": "Runtime.OutOfMemory", "errorMessage": "signal: killed"}, "Runtime.OutOfMemory", "crash"),
+        ({"errorType": "", "errorMessage": "no name"}, "Error", ""),
         ({"errorType": 7, "errorMessage": None, "trace": []}, "Error", ""),
     ],
 )

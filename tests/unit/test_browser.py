@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sedano.cli.live_screens import keys
-from sedano.views.browser import FIRST_S, KEYS, MOST_AWAY_S, MOST_S, Browser, away, pressed, rested
+from sedano.views.browser import FIRST_S, KEYS, MOST_AWAY_S, MOST_S, Browser, pause_after_failure, pause_after_read, pressed
 from sedano.views.panels import Cell, Panel, Screen, ScreenQuery
 from sedano.views.reader import About
 from sedano.views.reads import Reads
@@ -72,12 +72,12 @@ def test_the_picture_is_held_read_again_hidden_and_explained() -> None:
 def test_looks_back_off_while_nothing_changes_and_further_while_nothing_answers() -> None:
     pause, waits = FIRST_S, []
     for _ in range(10):
-        pause = rested(pause, changed=False)
+        pause = pause_after_read(pause, changed=False)
         waits.append(pause)
     assert waits[:3] == [3.0, 4.5, 6.75]
     assert waits[-1] == MOST_S
-    assert rested(pause, changed=True) == FIRST_S
-    assert away(50.0) == MOST_AWAY_S
+    assert pause_after_read(pause, changed=True) == FIRST_S
+    assert pause_after_failure(50.0) == MOST_AWAY_S
 
 
 def test_keys_of_a_terminal_have_names_and_unknown_sequences_are_left_out() -> None:

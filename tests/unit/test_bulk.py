@@ -23,7 +23,7 @@ def test_a_progress_adds_up_its_pages_and_is_read_back(pages: list[tuple[int, li
 def test_a_reason_is_short_and_the_sentence_says_how_far_it_is() -> None:
     found = BulkProgress("a", 1_200).after(100, 99, ["x" * 9_999])
     assert len(found.reasons[0]) == MOST_REASON
-    assert found.sentence == "100 of 1,200 tasks are done: 99 changed, 1 left as they were."
+    assert found.sentence == "100 of 1,200 tasks are done: 99 changed, 1 unchanged."
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '["b",1,0,0,0,[],false]', '["a",1,2,2,0,[],false]', '["a",1,1,0,0,[],false]',

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sedano.errors import CanvasError, MessageRefused, OptionError
 from sedano.model.canvas import pages as plan
-from sedano.model.canvas.continuation import Ask, begin, branches, errbacks, find, following, members, size_of
+from sedano.model.canvas.continuation import PlannedTask, begin, branches, errbacks, find, following, members, size_of
 from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item, parse
 from sedano.model.canvas.pages import Entry, PageWriter, refuse_options
 from sedano.model.canvas.tree import DEEPEST, Chain, Fork, Group, TaskNode, Tree, applied, guarded, linked, normal, optioned
@@ -45,7 +45,7 @@ def entry(signature: Signature, handed: int, queue: str) -> Entry:
     return Entry(json.dumps(body)[1:-1], queue or "default")
 
 
-def written(tree: Tree, shelf: Shelf) -> tuple[Ask, int]:
+def written(tree: Tree, shelf: Shelf) -> tuple[PlannedTask, int]:
     """Return how a canvas begins and how many tasks it comes to."""
     made, name = PageWriter(entry, shelf.keep).page(normal(tree))
     item = shelf.load(name)["item"]
@@ -65,7 +65,7 @@ def walked(tree: Tree, shelf: Shelf) -> Counter[str]:
     return Counter(ran.values())
 
 
-def _after(ask: Ask, shelf: Shelf) -> list[Ask]:
+def _after(ask: PlannedTask, shelf: Shelf) -> list[PlannedTask]:
     if ask.place is None:
         return []
     spot = find(ask.place, shelf.load)
@@ -79,7 +79,7 @@ def _after(ask: Ask, shelf: Shelf) -> list[Ask]:
     return [*found, *([nxt] if (nxt := following(ask.place, spot, [1], None)) else [])]
 
 
-def _launched(item: Item, at: Place, first: int, shelf: Shelf) -> list[Ask]:
+def _launched(item: Item, at: Place, first: int, shelf: Shelf) -> list[PlannedTask]:
     if "pages" not in item:
         return members(item, at, first, [1], shelf.load, False, ("j", 10**6))
     found = []
@@ -175,7 +175,7 @@ def test_a_canvas_nested_too_deeply_is_refused() -> None:
     def nested(levels: int) -> Tree:
         return Group((nested(levels - 1),)) if levels else ADD
 
-    with pytest.raises(CanvasError, match="deep"):
+    with pytest.raises(CanvasError, match="more than 100 levels"):
         normal(nested(DEEPEST + 2))
     shelf = Shelf()
     assert users(walked(nested(DEEPEST), shelf)) == {"add": 1}

@@ -38,9 +38,10 @@ def test_what_every_message_needs_is_missed_by_name(envelope, name):
         assert refused(missing) == (refusals.SCHEMA, name)
 
 
-@pytest.mark.parametrize("name", ["taskid", "state"])
-def test_a_document_needs_its_task_and_state(name):
-    assert refused({key: value for key, value in DOCUMENT.items() if key != name}) == (refusals.SCHEMA, name)
+@pytest.mark.parametrize(("name", "field", "default"), [("taskid", "task_id", DOCUMENT["id"]), ("state", "state", "SUCCESS")])
+def test_a_document_without_its_task_and_state_is_an_object_of_its_own(name, field, default):
+    found = decode(json.dumps({key: value for key, value in DOCUMENT.items() if key != name}))
+    assert getattr(found, field) == default
 
 
 @pytest.mark.parametrize("kind", ["command", "event", "document"])

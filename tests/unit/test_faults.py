@@ -97,13 +97,13 @@ def test_an_error_becomes_what_the_caller_can_do_about_it(error: Exception, kind
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (answered("ExpiredToken"), "renew them until `aws sts get-caller-identity` answers"),
-        (answered("ExpiredTokenException"), "renew them until `aws sts get-caller-identity` answers"),
-        (answered("UnrecognizedClientException"), "`aws sts get-caller-identity` shows whose they are, AWS_ENDPOINT_URL where"),
+        (answered("ExpiredToken"), "renew them, and check them with `aws sts get-caller-identity`"),
+        (answered("ExpiredTokenException"), "renew them, and check them with `aws sts get-caller-identity`"),
+        (answered("UnrecognizedClientException"), "`aws sts get-caller-identity` shows their owner, AWS_ENDPOINT_URL its address"),
         (answered("AccessDenied"), "these credentials do not allow this; is this the stage"),
-        (NoCredentialsError(), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),
-        (NoRegionError(), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),
-        (ProfileNotFound(profile="nope"), "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys"),
+        (NoCredentialsError(), "set AWS_PROFILE, or AWS_DEFAULT_REGION and access keys"),
+        (NoRegionError(), "set AWS_PROFILE, or AWS_DEFAULT_REGION and access keys"),
+        (ProfileNotFound(profile="nope"), "set AWS_PROFILE, or AWS_DEFAULT_REGION and access keys"),
     ],
 )  # fmt: skip
 def test_what_only_the_caller_can_mend_says_how(error: Exception, words: str) -> None:

@@ -30,8 +30,8 @@ def test_a_command_holds_from_its_whole_second_for_the_seconds_that_were_asked()
 @pytest.mark.parametrize(
     ("verb", "argument", "seconds", "words"),
     [
-        ("shutdown", "", 60, "verb: 'shutdown' is none of ping, stats, stacks, check_health, reload, log, expired, drain, pause, "),
-        ("ping", "x", 60, "argument: ping takes none"),
+        ("shutdown", "", 60, "verb: 'shutdown' is not one of ping, stats, stacks, check_health, reload, log, expired, drain, pause, "),
+        ("ping", "x", 60, "argument: ping takes no argument"),
         ("check_health", "", 60, "argument: check_health takes the name of the health check"),
         ("concurrency", "", 60, "argument: concurrency takes a number from 1 to 1000"),
         *(("concurrency", one, 60, f"argument: '{one}' is not valid; concurrency takes a number from 1 to 1000")

@@ -24,7 +24,7 @@ def loose() -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"rate": "-1/s"}, "rate: '-1/s' is not a rate"),
+        ({"rate": "-1/s"}, "rate: '-1/s' is not a valid rate"),
         ({"rate": "0/m"}, "concurrency=0"),
         ({"burst": 3}, "burst: has no effect without rate="),
         ({"rate": "1/s", "per": "queue"}, "per='worker'"),

@@ -76,7 +76,7 @@ def test_a_function_that_is_ended_at_its_time_limit_is_announced_once(tmp_path: 
         file.write(f"another line\n{line}{line[:40]}")
     (notice,) = notices(tail.lines())
     assert notice.startswith("sedano-dev-core-Worker-1 was ended at its time limit of 60 s")
-    assert "begin again in up to 360 s" in notice
+    assert "run again within 360 s" in notice
     assert notice.endswith("--set timeout=120.")
     with log.open("a") as file:
         file.write(line[40:])

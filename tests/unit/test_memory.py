@@ -131,7 +131,7 @@ def test_the_oracle_refuses_a_state_that_no_write_makes() -> None:
     ledger = memory.MemoryLedger(memory.VirtualClock(memory.START))
     ledger.claim([CLAIM])
     ended = Outcome("task-1", PENDING, CLAIM.nonce, 1, CLAIM.message_id, 0, 2, CLAIM.name, memory.START)
-    with pytest.raises(AssertionError, match=r"no write makes PENDING of RUNNING; see states.ROWS"):
+    with pytest.raises(AssertionError, match=r"no write changes RUNNING to PENDING; see states.ROWS"):
         ledger.record([ended])
 
 

@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 from moto import mock_aws
 from referencing import Registry, Resource
 
-from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import MessageRefused
 from sedano.model import refusals
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages.attributes import COMMAND, DOCUMENT, EVENT, MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MOST_FOREIGN
 from sedano.model.messages.codec import MAX_BYTES, decode, encode
 from sedano.model.messages.lineage import DEFAULT_BUDGET, MAX_HOPS

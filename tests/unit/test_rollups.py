@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sedano.engine.worker_events import MICRO, Chronicle, Host, unpack
 from sedano.model.history.invocation_prices import price
 from sedano.model.history.registers import finalise, fold
 from sedano.model.history.rollups import (
@@ -32,6 +31,7 @@ from sedano.model.history.rollups import (
     within,
     written,
 )
+from sedano.model.history.run_rows import MICRO, Chronicle, Host, unpack
 
 NOW = 1_767_225_600
 MINUTE = NOW // 60

@@ -11,16 +11,16 @@ from sedano.model.cluster.scale import (
     INVOKED_S,
     LEAST_OF_LAMBDA,
     MOST_OF_LAMBDA,
-    MOST_WISHED,
+    MOST_SCALED,
     ProcessShare,
     Server,
     Servers,
+    checked_number,
     divided,
     lambda_share,
     process_share,
     servers,
     shares,
-    wished,
 )
 from sedano.model.cluster.worker_report import DRAINING, LAMBDA, PROCESS, READY, WorkerReport, text_of
 
@@ -30,7 +30,7 @@ fleets = st.dictionaries(
     st.text("abc", min_size=1),
     st.tuples(st.sets(st.sampled_from(QUEUES), min_size=1).map(lambda one: tuple(sorted(one))), st.integers(1, 40)), max_size=6,
 ).map(lambda found: tuple(Server(name, *found[name]) for name in sorted(found)))  # fmt: skip
-numbers = st.integers(1, MOST_WISHED)
+numbers = st.integers(1, MOST_SCALED)
 
 
 @given(number=numbers, names=st.sets(st.text(min_size=1), min_size=1, max_size=9))
@@ -106,11 +106,11 @@ def test_the_servers_are_the_processes_that_live_and_the_functions_of_the_last_h
     assert found == Servers((Server("a", ("mail",), 4), Server("b", ("mail",), 4)), frozenset({"bulk"}))
 
 
-@pytest.mark.parametrize("number", [0, -1, MOST_WISHED + 1, True, 1.0, "8", None])
+@pytest.mark.parametrize("number", [0, -1, MOST_SCALED + 1, True, 1.0, "8", None])
 def test_a_number_that_cannot_be_wished_is_refused_with_the_remedy(number: object) -> None:
-    with pytest.raises(OptionError, match="is not a whole number from 1 to 10000; to let nothing of a queue begin, pause it"):
-        wished(number)
-    assert [wished(one) for one in (1, MOST_WISHED)] == [1, MOST_WISHED]
+    with pytest.raises(OptionError, match="is not a whole number from 1 to 10000; to stop a queue, pause it"):
+        checked_number(number)
+    assert [checked_number(one) for one in (1, MOST_SCALED)] == [1, MOST_SCALED]
 
 
 def test_a_wish_is_set_and_taken_back_beside_others() -> None:

@@ -163,13 +163,13 @@ def test_keys_are_in_no_representation() -> None:
 def test_a_key_is_added_signs_and_goes_in_that_order() -> None:
     keys = key_set.added(key_set.read(TEXT), "cd" * 32)
     assert (keys.sign, [*keys.keys]) == ("k1", ["k1", "k2"])
-    with pytest.raises(OptionError, match="this key signs"):
+    with pytest.raises(OptionError, match="this is the signing key"):
         key_set.without(keys, "k1")
     keys = key_set.without(key_set.signing(keys, "k2"), "k1")
     assert (keys.sign, [*keys.keys]) == ("k2", ["k2"])
-    with pytest.raises(OptionError, match="no key of this stage"):
+    with pytest.raises(OptionError, match="not a key of this stage"):
         key_set.signing(keys, "k1")
     for _ in range(3):
         keys = key_set.added(keys, "ef" * 32)
-    with pytest.raises(OptionError, match="4 hold already"):
+    with pytest.raises(OptionError, match="already has 4"):
         key_set.added(keys, "ef" * 32)

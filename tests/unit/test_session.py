@@ -39,6 +39,24 @@ def session() -> Iterator[Session]:
         yield made
 
 
+@pytest.mark.parametrize("app", [None, "shop"])
+def test_each_request_has_the_user_agent_of_botocore_with_the_application_of_the_account(session: Session, app: str | None) -> None:
+    def named() -> botocore.session.Session:
+        made = source()
+        made.set_config_variable("user_agent_appid", app)
+        return made
+
+    sent: list[str] = []
+    client = Session(named).client("dynamodb")
+    client.meta.events.register("before-send", lambda request, **_: sent.append(request.headers["User-Agent"].decode()))
+    client.list_tables()
+    client.list_tables()
+    assert sent[0] == sent[1]
+    assert sent[0].startswith("Botocore/")
+    # Libraries append words of their own: Powertools does to every session that is made after its import.
+    assert ("app/shop" in sent[0].split()) == (app == "shop")
+
+
 def test_threads_that_ask_at_once_get_the_same_client(session: Session) -> None:
     with ThreadPoolExecutor(8) as threads:
         clients = list(threads.map(session.client, ["sqs"] * 16))
@@ -99,5 +117,5 @@ def test_only_the_services_that_are_used_are_known() -> None:
 
 
 def test_a_profile_that_is_not_there_is_told_with_what_to_name() -> None:
-    with pytest.raises(ConfigurationError, match=r"profile \(nobodys\) could not be found \(name a profile in AWS_PROFILE"):
+    with pytest.raises(ConfigurationError, match=r"profile \(nobodys\) could not be found \(set AWS_PROFILE"):
         Session(lambda: botocore.session.Session(profile="nobodys")).client("sqs")

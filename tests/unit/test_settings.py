@@ -64,7 +64,7 @@ def test_malformed_mappings_are_named(given: str) -> None:
 
 
 def test_names_cannot_be_completed_by_what_is_no_address() -> None:
-    with pytest.raises(ConfigurationError, match=r"^SEDANO_EVENTS_QUEUE is not the address of a queue"):
+    with pytest.raises(ConfigurationError, match=r"^SEDANO_EVENTS_QUEUE is not a queue's address"):
         command_addresses({**KNOWN, "SEDANO_EVENTS_QUEUE": "events"})
 
 

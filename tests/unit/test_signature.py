@@ -65,15 +65,15 @@ def test_an_unknown_option_is_refused_by_name_and_the_known_are_named():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"countdown": 1, "eta": at(1)}, "countdown, eta: give one"),
-        ({"countdown": -0.001}, "countdown: -0.001 lies in the past"),
+        ({"countdown": 1, "eta": at(1)}, "countdown, eta: give only one"),
+        ({"countdown": -0.001}, "countdown: -0.001 is in the past"),
         ({"countdown": math.nan}, "countdown: nan"),
         ({"countdown": -math.inf}, "countdown: -inf"),
         ({"eta": at(1).replace(tzinfo=None)}, "eta: .* has no time zone"),
         ({"expires": at(1).replace(tzinfo=None)}, "expires: .* has no time zone"),
         ({"expires": math.nan}, "expires: nan"),
         ({"expires": math.inf}, "expires: inf"),
-        ({"expires": 10**5000}, "expires: an integer of more than 60 digits is not a moment; give seconds"),
+        ({"expires": 10**5000}, "expires: an integer of more than 60 digits is not a valid time; give seconds"),
         ({"expires": "5"}, "expires: expected a number of seconds, or a datetime with a time zone, got str"),
         ({"expires": timedelta(hours=1)}, "expires: expected .*, got timedelta"),
         ({"eta": "tomorrow"}, "eta: expected a datetime with a time zone, got str"),
@@ -81,13 +81,13 @@ def test_an_unknown_option_is_refused_by_name_and_the_known_are_named():
         ({"countdown": True}, "countdown: expected a number of seconds, got bool"),
         ({"budget": "5"}, "budget: expected an integer, got str"),
         ({"ignore_result": "no"}, "ignore_result: expected True or False, got str"),
-        ({"dedup_key": 5}, "dedup_key: expected a text, got int"),
-        ({"task_id": 5}, "task_id: expected a text, got int"),
+        ({"dedup_key": 5}, "dedup_key: expected a string, got int"),
+        ({"task_id": 5}, "task_id: expected a string, got int"),
         ({"task_id": ""}, "task_id: is empty"),
         ({"tenant": ""}, "tenant: is empty"),
         ({"queue": ""}, "queue: is empty"),
         ({"on_duplicate": "ignore"}, "on_duplicate: 'ignore' is not one of return, wait, drop, raise"),
-        ({"dedup_key": "k", "task_id": "t"}, "dedup_key, task_id: give one"),
+        ({"dedup_key": "k", "task_id": "t"}, "dedup_key, task_id: give only one"),
         ({"budget": -1}, "budget: -1 is negative"),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_moment_delays_by_its_distance_and_a_past_one_not_at_all(seconds):
     "options", [Options(countdown=MAX_DELAY_S + 1), Options(countdown=math.inf), Options(eta=at(int(MAX_DELAY_S) + 1))]
 )
 def test_a_time_beyond_a_year_is_refused_by_name(options):
-    with pytest.raises(OptionError, match=r"^(countdown|eta): .* beyond the 31622400 s \(366 days\)"):
+    with pytest.raises(OptionError, match=r"^(countdown|eta): .* can wait here, 31622400 s \(366 days\)"):
         delay_of(options, NOW)
 
 

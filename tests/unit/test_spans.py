@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 from sedano.model.history.spans import TaskSpan, root_of, spans
+from sedano.model.messages.lineage import derived_id, result_document_id
 from sedano.views.trace import axis
 
 
@@ -41,6 +42,27 @@ def test_a_task_hangs_below_the_attempt_that_published_it_and_the_next_of_a_chai
         "..shop.inner", "...queue", "...attempt 0", "....body", "....shop.leaf", ".....queue", ".....attempt 0", "......body",
         ".shop.next", "..queue", "..attempt 0", "...body",
     ]  # fmt: skip
+
+
+def test_what_an_event_or_a_document_calls_hangs_below_the_task_that_published_it() -> None:
+    event_id, later, document = derived_id("root", 1), derived_id("root", "1/2"), result_document_id("root")
+    called = [*ran("hears", event_id, 106.0), *ran("sink", document, 107.0), *ran("stranger", "nobody", 108.0), *ran("late", later, 109.0)]
+    tried = [event("retried", 102.0), event("received", 103.0, retries=1), event("started", 103.0)]
+    found = [one for one in spans([*CANVAS[:3], *tried, *CANVAS[3:4], *called], "root") if one.kind == "task"]
+    assert [(one.label, one.depth) for one in found] == [
+        ("shop.root", 0), ("shop.hears", 1), ("shop.sink", 1), ("shop.stranger", 1), ("shop.late", 1),
+    ]  # fmt: skip
+    below = [*ran("event", None, 1.0, root="out"), *ran("inner", derived_id("event", 1), 4.0, root="out")]
+    below = [one | {"root_id": "out", "parent_id": one.get("parent_id") or "out"} for one in below]
+    assert [(one.label, one.depth) for one in spans(below, "out") if one.kind == "task"] == [("shop.event", 0), ("shop.inner", 1)]
+
+
+def test_a_copy_adds_nothing_to_the_tree() -> None:
+    copied = [
+        event("received", 150.0, retries=0) | {"hostname": "b"},
+        event("", 151.0, absorbed="follow again") | {"type": "message-duplicate", "hostname": "b"},
+    ]  # fmt: skip
+    assert spans([*CANVAS, *copied], "root") == spans(CANVAS, "root")
 
 
 def test_any_order_and_copies_give_the_same_tree() -> None:

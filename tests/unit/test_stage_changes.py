@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.engine.worker_events import Chronicle, Host, unpack
 from sedano.model.history.live_state import LiveState
+from sedano.model.history.run_rows import Chronicle, Host, unpack
 from sedano.model.history.stage_changes import MOST_TEXT, MOST_WHAT, STAGE_CHANGED, StageChange, fields, stage_change, stage_changes
 
 FIRST = 4_000_000_000_000_000

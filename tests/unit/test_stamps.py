@@ -85,9 +85,9 @@ def test_a_stamp_never_passes_for_a_header() -> None:
 
 @given(some.filter(fits), st.none() | st.text(min_size=1, max_size=40))
 def test_an_event_says_the_stamps_and_the_tenant(given_stamps: dict[str, str], tenant: str | None) -> None:
-    told = stamps.told(write(given_stamps) or None, tenant)
+    told = stamps.for_event(write(given_stamps) or None, tenant)
     named = {} if tenant is None else {"tenant": tenant.encode(errors="replace").decode()}
-    assert stamps.said(told) == {**given_stamps, **named}
+    assert stamps.from_event(told) == {**given_stamps, **named}
 
 
 @pytest.mark.parametrize(("said", "expected"), [
@@ -95,4 +95,4 @@ def test_an_event_says_the_stamps_and_the_tenant(given_stamps: dict[str, str], t
     ("{", {}), ("[]", {}), ("a=b,,", {}), (7, {}), (None, {}), ("a=" + "b" * 5_000, {}), ("{" * 100_000, {}), ("[1]", {}),
 ])  # fmt: skip
 def test_whatever_an_event_says_of_stamps_is_read_or_left_out(said: object, expected: dict[str, str]) -> None:
-    assert stamps.said(said) == expected
+    assert stamps.from_event(said) == expected

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sedano.errors import MessageRefused, OptionError
 from sedano.memory.stream_records import kinesis_record, table_record
 from sedano.model.messages.codec import decode_value, encode_value
+from sedano.model.messages.timestamps import LAST_SECOND
 from sedano.model.sources.streams import call_id, read, read_back, sequence, written
 
 AT = 1_767_225_600.0
@@ -144,29 +145,68 @@ def test_the_call_of_another_task_stream_or_record_has_another_id():
     assert call_id("a", "t", "1") in some
 
 
+def test_the_id_of_a_call_stays_the_same_between_releases():
+    """A record that Lambda delivers again after a deployment is recognised by it."""
+    assert call_id("orders", "tasks.count", "1") == "ec13818f-ad60-542d-8e8e-19b123d53835"
+
+
+ONE_TYPE, FLAG, NO_NUMBER = "not a value with its one type", "not a true or false", "is not a number that a table can hold"
+UNKNOWN = "which is not one of S, N, B, BOOL, NULL, L, M, SS, NS, BS"
+OPERATION = "is not one of INSERT, MODIFY, REMOVE"
+NO_SOURCE = "is neither from a DynamoDB table nor from Kinesis"
+
+
 @pytest.mark.parametrize(
-    ("record", "field"),
+    ("record", "field", "detail"),
     [
-        ({}, "record"), ({"body": "an SQS message"}, "record"), (change(dynamodb=None), "dynamodb"),
-        (change(eventName="RENAME"), "eventName"), (change(eventName=None), "eventName"),
-        (change(eventID=""), "eventID"), (change(eventID=5), "eventID"), (told(Keys=None), "Keys"),
-        (told(Keys=[]), "Keys"), (told(NewImage={"a": 5}), "NewImage.a"), (told(NewImage={"a": {}}), "NewImage.a"),
-        (told(NewImage={"a": {"S": "", "N": "5"}}), "NewImage.a"), (told(OldImage={"a": {"L": [{"S": ""}, {"Z": 1}]}}), "OldImage.a[1]"),
-        (told(NewImage={"a": {"N": 5}}), "NewImage.a"), (told(NewImage={"a": {"N": "five"}}), "NewImage.a"),
-        (told(NewImage={"a": {"N": "NaN"}}), "NewImage.a"), (told(NewImage={"a": {"N": "1E+999999999"}}), "NewImage.a"),
-        (told(NewImage={"a": {"N": "9" * 127}}), "NewImage.a"), (told(NewImage={"a": {"NS": ["1", "x"]}}), "NewImage.a"),
-        (told(NewImage={"a": {"B": "%"}}), "NewImage.a"), (told(NewImage={"a": {"BS": "ab"}}), "NewImage.a"),
-        (told(NewImage={"a": {"BOOL": 1}}), "NewImage.a"), (told(NewImage={"a": {"M": {"b": {"NULL": None}}}}), "NewImage.a.b"),
-        *[(told(ApproximateCreationDateTime=at), "ApproximateCreationDateTime") for at in ("now", -1, 253_402_300_800, 1e300, 10**400)],
-        ({"kinesis": {}, "eventID": "1"}, "data"),
-        ({"kinesis": {"data": "é", "partitionKey": "a"}, "eventID": "1"}, "data"),
-        ({"kinesis": {"data": ""}, "eventID": "1"}, "partitionKey"),
+        ({}, "record", NO_SOURCE), ({"body": "an SQS message"}, "record", NO_SOURCE),
+        (change(dynamodb=None), "dynamodb", "is of type NoneType, not a dict"),
+        (change(eventName="RENAME"), "eventName", OPERATION), (change(eventName=None), "eventName", "is of type NoneType, not a str"),
+        (change(eventID=""), "eventID", "is empty, but a repeated record is recognised by it"),
+        (change(eventID=5), "eventID", "is of type int, not a str"),
+        (told(Keys=None), "Keys", "is of type NoneType, not a map"), (told(Keys=[]), "Keys", "is of type list, not a map"),
+        (told(OldImage={"a": {"L": [{"S": ""}, {"Z": 1}]}}), "OldImage.a[1]", f"has the type 'Z', {UNKNOWN}"),
+        *[
+            (told(NewImage={"a": value}), "NewImage.a", detail)
+            for value, detail in (
+                (5, f"is of type int, {ONE_TYPE}"), ({}, f"is of type dict, {ONE_TYPE}"),
+                ({"S": "", "N": "5"}, f"is of type dict, {ONE_TYPE}"), ({"S": 5}, "is of type int, not a text"),
+                ({"N": 5}, "is of type int, not a text"), ({"N": "five"}, "is of type str, not a number"), ({"N": "NaN"}, NO_NUMBER),
+                ({"N": "1E+999999999"}, NO_NUMBER), ({"N": "9" * 127}, NO_NUMBER), ({"N": "1" + "0" * 126}, NO_NUMBER),
+                ({"NS": ["1", "x"]}, "is of type str, not a number"), ({"B": "%"}, "is not base64"),
+                ({"B": 5}, "is of type int, not a text"), ({"BS": "ab"}, "is of type str, not a set"),
+                ({"BOOL": 1}, f"is of type int, {FLAG}"), ({"L": {}}, "is of type dict, not a list"),
+                ({"M": []}, "is of type list, not a map"),
+            )
+        ],
+        (told(NewImage={"a": {"M": {"b": {"NULL": None}}}}), "NewImage.a.b", f"is of type NoneType, {FLAG}"),
+        *[
+            (told(ApproximateCreationDateTime=at), "ApproximateCreationDateTime", f"is of type {kind}, not a number of seconds")
+            for at, kind in (
+                ("now", "str"), (None, "NoneType"), (True, "bool"), (-1, "int"), (LAST_SECOND + 1, "int"), (1e300, "float"),
+                (10**400, "int"),
+            )
+        ],
+        ({"kinesis": {}, "eventID": "1"}, "data", "is of type NoneType, not a text"),
+        ({"kinesis": {"data": "é", "partitionKey": "a"}, "eventID": "1"}, "data", "is not base64"),
+        ({"kinesis": {"data": ""}, "eventID": "1"}, "partitionKey", "is of type NoneType, not a str"),
     ],
 )  # fmt: skip
-def test_what_is_no_record_is_refused_with_its_place(record, field):
+def test_what_is_no_record_is_refused_with_its_place_and_its_fault(record, field, detail):
     with pytest.raises(MessageRefused) as refused:
         read("orders", record, AT)
-    assert (refused.value.code, refused.value.field) == ("stream", field)
+    assert (refused.value.code, refused.value.field, refused.value.detail) == ("stream", field, detail)
+
+
+@pytest.mark.parametrize("at", [0, 0.25, LAST_SECOND])
+def test_a_change_may_be_of_any_second_from_1970_to_9999(at):
+    assert read("orders", told(ApproximateCreationDateTime=at), AT)["at"] == at
+
+
+@pytest.mark.parametrize(("text", "found"), [("5", 5), ("5.0", 5), ("-1E+3", -1000), (str(2**53 + 1), 2**53 + 1), ("9" * 126, 10**126 - 1)])
+def test_a_whole_number_is_an_int_however_it_is_written(text, found):
+    number = seen({"N": text})
+    assert (type(number), number) == (int, found)
 
 
 @given(st.dictionaries(TEXTS, ANYTHING, max_size=3), st.sampled_from(["NewImage", "OldImage", "Keys"]))
@@ -188,21 +228,24 @@ def test_a_record_that_was_written_is_read_back(value):
     assert read_back(written(record)) == record
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 100_000])
-def test_what_holds_no_record_is_refused(text):
-    with pytest.raises(MessageRefused, match="not a stream's record"):
+@pytest.mark.parametrize(
+    ("text", "kind"), [("", "JSONDecodeError"), ("{", "JSONDecodeError"), ("[]", "list"), ("5", "int"), ("[" * 100_000, "RecursionError")]
+)
+def test_what_holds_no_record_is_refused(text, kind):
+    with pytest.raises(MessageRefused) as refused:
         read_back(text)
+    assert (refused.value.code, refused.value.field, refused.value.detail) == ("schema", "body", f"not a stream's record: {kind}")
 
 
 @pytest.mark.parametrize("value", [set(), {1, "a"}, {True}, float("nan"), object()])
 def test_a_table_that_is_made_up_holds_what_a_table_holds(value):
-    with pytest.raises(OptionError, match=r"NewImage\.it: no table holds"):
+    with pytest.raises(OptionError, match=r"NewImage\.it: a table cannot hold"):
         table_record(1, AT, {"id": 1}, {"it": value}, None)
 
 
 @pytest.mark.parametrize("keys", [{}, {"a": 1, "b": 2, "c": 3}, {"id": True}, {"id": None}, {"id": ["a"]}])
 def test_a_table_that_is_made_up_has_keys_that_a_table_has(keys):
-    with pytest.raises(OptionError, match=r"keys: no table has .*; give a partition key"):
+    with pytest.raises(OptionError, match=r"keys: .* is not a key; give a partition key"):
         table_record(1, AT, keys, {"a": 1}, None)
 
 
@@ -220,7 +263,7 @@ def test_a_table_that_is_made_up_tells_nothing_of_what_changes_nothing(images):
 def test_an_item_that_is_made_up_expires_when_it_goes():
     gone = read("orders", table_record(1, AT, {"id": 7}, None, {}, expired=True), AT)
     assert (gone["operation"], gone["expired"], gone["old"]) == ("REMOVE", True, {"id": 7})
-    with pytest.raises(OptionError, match="expired: an expired item is gone"):
+    with pytest.raises(OptionError, match="expired: an expired item has no new image"):
         table_record(1, AT, {"id": 7}, {"a": 1}, None, expired=True)
 
 

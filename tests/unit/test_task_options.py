@@ -9,7 +9,7 @@ import pytest
 from sedano import Breaker, Retry, Sedano
 from sedano.api.declaration import OPTIONS
 from sedano.api.task_options import TaskOptions
-from sedano.engine.registry import TaskSpec
+from sedano.model.tasks.task_spec import TaskSpec
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -37,20 +37,25 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "bind": {"bind": True},
     "time_limit": {"time_limit": 5.0},
     "soft_time_limit": {"soft_time_limit": 5.0},
+    "sinks": {"sinks": "bi"},
+    "on": {"on": "price"},
 }
 """For each option a declaration with it, and with what it needs."""
 APART = {"batch", "bind"}
 """Options that `Sedano.task` types by itself, because the task has another type with them."""
 
 
-def declared(**options: Any) -> TaskSpec:
-    """Return the task that a declaration makes."""
+def declared(**options: Any) -> tuple[TaskSpec, str]:
+    """Return the task that a declaration makes, and the tasks that receive each document after it."""
     app = Sedano("shop", queues=("default", "default-high", "orders.fifo"))
-    return app.task(**{"name": "note", **options})(_note).spec
+    app.sink("bi")
+    kinds = {"price": app.document("price")}
+    given = {name: kinds[value] if name == "on" else value for name, value in options.items()}
+    return app.task(**{"name": "note", **given})(_note).spec, str(app.registry.documents)
 
 
-def _note(number: int, more: int = 0) -> int:
-    return number + more
+def _note(number: Any, more: int = 0) -> Any:
+    return number, more
 
 
 def test_every_option_has_an_example_here() -> None:
@@ -62,7 +67,8 @@ def test_an_option_changes_the_task(option: str) -> None:
     given = EXAMPLES[option]
     without = {name: value for name, value in given.items() if name != option and (name, option) != ("queue", "serial_key")}
     changed, plain = declared(**given), declared(**without)
-    shown = [{name: str(value) for name, value in spec._asdict().items() if name != "parameters"} for spec in (plain, changed)]
+    both = (plain, changed)
+    shown = [({name: str(value) for name, value in spec._asdict().items() if name != "parameters"}, more) for spec, more in both]
     assert shown[0] != shown[1], f"{option}= is taken and changes nothing: write it into TaskSpec, or into its limits"
 
 

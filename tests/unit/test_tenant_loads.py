@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 from sedano.model.history.registers import Timeline
 from sedano.model.history.tenant_loads import TenantLoad, tenant_loads
-from sedano.model.messages.stamps import told
+from sedano.model.messages.stamps import for_event
 
 SINCE = 1_000.0
 
 
 def task(tenant: str = "", ran: float | None = 1.0, waited: float | None = 2.0, queue: str | None = "commands:default", at: float = SINCE):
     """A task of the history that was heard of last at *at*."""
-    fields = {"queue": queue, "stamps": told(None, tenant or None)}
+    fields = {"queue": queue, "stamps": for_event(None, tenant or None)}
     return Timeline("t", "SUCCESS", "w", None, {"succeeded": at}, fields, at, waited, ran, None)
 
 

@@ -79,7 +79,7 @@ def test_what_is_no_envelope_is_refused(rest):
 def test_the_arn_of_a_queue_is_read_from_its_address():
     assert arn_of("https://sqs.eu-central-1.amazonaws.com/123456789012/q", "us-east-1") == "arn:aws:sqs:eu-central-1:123456789012:q"
     assert arn_of("https://sqs.cn-north-1.amazonaws.com.cn/123456789012/q", "") == "arn:aws-cn:sqs:cn-north-1:123456789012:q"
-    with pytest.raises(ConfigurationError, match="no address of an SQS queue"):
+    with pytest.raises(ConfigurationError, match="not the address of an SQS queue"):
         arn_of("https://example.org/q", "eu-west-1")
 
 
@@ -98,5 +98,5 @@ def test_an_address_without_a_region_gets_the_clients_and_never_none(url: str):
 
 
 def test_a_stage_without_a_group_for_timers_says_what_to_do():
-    with pytest.raises(ConfigurationError, match=r"SEDANO_TIMERS_GROUP .* deploy the stage anew"):
+    with pytest.raises(ConfigurationError, match=r"SEDANO_TIMERS_GROUP .* deploy the stage again"):
         SchedulerTimers(None, TimerGroup("", ""), {})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.changes.plan import MOST_UNTYPED, ChangePlan, Effect, Made, hindered
+from sedano.changes.plan import MOST_UNTYPED, AppliedChange, ChangePlan, Effect, hindered
 from sedano.errors import UsageError
 from sedano.web.changes import KINDS, LONGEST_REASON, LONGEST_VALUE, VALUED, Change, ChangeForm, complaint, parse
 from sedano.web.forms import MOST_LISTED, WIDEST, effects, preview, words
@@ -28,9 +28,9 @@ def test_no_two_changes_have_one_key() -> None:
 
 
 WRONG = {
-    "/pause": "pause what?", "/pause?kind=queue": "pause what?", "/pause?kind=lock&name=x": "pause what?",
-    "/retry?kind=id&name=": "retry what?",
-    "/pause?kind=queue&name=mail&name=other": "a field is there twice", "/pause?kind=queue&name=mail&x=1": "'x' is not a field",
+    "/pause": "pause: name its target", "/pause?kind=queue": "pause: name its target", "/pause?kind=lock&name=x": "pause: name its target",
+    "/retry?kind=id&name=": "retry: name its target",
+    "/pause?kind=queue&name=mail&name=other": "a field is given twice", "/pause?kind=queue&name=mail&x=1": "'x' is not a field",
     "/pause?kind=queue&name=mail&value=1": "'1' is not a value for the queue", "/pause?kind=queue&name=%ff": "is not UTF-8",
     f"/limit?kind=rate&name=a&value={'1' * (LONGEST_VALUE + 1)}": "is not a value for the rate", f"/pause?{'x=1&' * 20}": "more than",
 }  # fmt: skip
@@ -53,7 +53,7 @@ def test_other_paths_are_not_changes() -> None:
 
 
 def _plan(number: int, word: str = "mail") -> ChangePlan:
-    return ChangePlan(verb="pause", what="queue=mail", lines=("pause 1 queue",), number=number, word=word, make=lambda: Made(()))
+    return ChangePlan(verb="pause", what="queue=mail", lines=("pause 1 queue",), number=number, word=word, make=lambda: AppliedChange(()))
 
 
 def test_a_change_of_more_than_a_hundred_must_be_typed_and_each_has_a_reason() -> None:
@@ -62,7 +62,7 @@ def test_a_change_of_more_than_a_hundred_must_be_typed_and_each_has_a_reason() -
     assert complaint(form, _plan(MOST_UNTYPED + 1)) == "Type mail to confirm."
     assert complaint(form._replace(typed="Mail"), _plan(MOST_UNTYPED + 1)) == "Type mail to confirm."
     assert complaint(form._replace(typed="mail"), _plan(MOST_UNTYPED + 1)) == ""
-    assert "Write the reason" in complaint(form._replace(reason=""), _plan(1))
+    assert "Write a reason" in complaint(form._replace(reason=""), _plan(1))
     assert "at most" in complaint(form._replace(reason="x" * (LONGEST_REASON + 1)), _plan(1))
 
 
@@ -71,7 +71,7 @@ def test_a_preview_shows_its_plan_and_the_form_or_why_there_is_none() -> None:
     form = Elements(preview(change, _plan(MOST_UNTYPED + 1), "t.m", "wrong", NASTY))
     inputs = {one["name"]: one for tag, one in form.found if tag == "input"}
     assert (set(inputs), inputs["token"]["value"]) == ({"token", "reason", "typed"}, "t.m")
-    assert ("pause 1 queue" in form.text, "This touches 101. Type mail to confirm" in form.text) == (True, True)
+    assert ("pause 1 queue" in form.text, "This affects 101 tasks or messages. Type mail to confirm" in form.text) == (True, True)
     assert [one.get("role") for _, one in form.found if "failed" in one.get("class", "")] == ["alert"]
     none = Elements(preview(change, hindered("pause", "queue=mail", "it is not there"), "t.m"))
     assert ("it is not there" in none.text, [tag for tag, _ in none.found if tag == "form"]) == (True, [])
@@ -88,7 +88,7 @@ def test_the_words_and_the_preview_of_a_change_show_a_hostile_name_as_text(pair:
 
 def test_the_effects_of_a_large_change_are_listed_in_part_those_that_were_left_first() -> None:
     change, done = Change("redrive", "all", "all"), tuple(Effect(f"m-{n} sent to default", {"id": f"m-{n}"}) for n in range(1_000))
-    lines = [text for text in Elements(effects(change, Made(done, (f"{NASTY} stays parked",)))).texts if text.strip()]
+    lines = [text for text in Elements(effects(change, AppliedChange(done, (f"{NASTY} stays parked",)))).texts if text.strip()]
     assert lines[0] == "left"
     assert "stays parked" in lines[1]
     assert len([one for one in lines if "sent to" in one]) == MOST_LISTED - 1
@@ -100,10 +100,10 @@ def test_a_token_is_spent_by_its_change_once() -> None:
     token = visitors.form_token("pause queue mail")
     assert token != visitors.form_token("pause queue mail")
     for wrong in ("", ".", "x", token[:-1], f"x{token}", f"{token}x", token.replace(".", ".é")):
-        assert not visitors.spends(wrong, "pause queue mail")
-    assert not visitors.spends(token, "pause queue default"), "the token of another change"
-    assert not visitors.spends(other.form_token("pause queue mail"), "pause queue mail"), "the token of another session"
-    assert [visitors.spends(token, "pause queue mail") for _ in range(2)] == [True, False]
+        assert not visitors.use_token(wrong, "pause queue mail")
+    assert not visitors.use_token(token, "pause queue default"), "the token of another change"
+    assert not visitors.use_token(other.form_token("pause queue mail"), "pause queue mail"), "the token of another session"
+    assert [visitors.use_token(token, "pause queue mail") for _ in range(2)] == [True, False]
 
 
 HOST = "127.0.0.1:8765"

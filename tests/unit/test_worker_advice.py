@@ -2,7 +2,7 @@
 
 import pytest
 
-from sedano.model.worker_advice import AS_ROOT, MOST_THREADS, ROOT, advice
+from sedano.model.worker_advice import AS_ROOT, MOST_THREADS, ROOT, Declarations, advice
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,17 @@ def test_advice_names_what_to_change(uid, lanes, blocking, words):
 
 def test_advice_says_what_to_write_instead():
     assert "DynamicUser= in systemd" in AS_ROOT
-    assert "take at most 10 and more --processes" in advice(1000, 11, 1)[0]
+    assert "use at most 10 and more --processes" in advice(1000, 11, 1)[0]
+
+
+def test_declarations_that_hold_on_lambda_alone_are_named_with_what_holds_here():
+    (found,) = advice(1000, 1, 1, Declarations(of_batches=("app.threads(…)", "app.prefer(…)")))
+    assert found.startswith("app.threads(…) and app.prefer(…) holds on Lambda alone: ")
+    assert "--concurrency" in found
+
+
+def test_a_rate_of_each_worker_is_named_where_a_process_has_several():
+    alone = Declarations(per_worker=("sync",))
+    assert advice(1000, 1, 1, alone) == ()
+    (found,) = advice(1000, 4, 1, alone)
+    assert found.startswith("the rate of sync counts for each worker, and each of 4 lanes is one; ")

@@ -72,6 +72,11 @@ def test_a_field_of_another_type_is_left_out_and_the_others_are_read(field: str)
     assert report_of(json.dumps(rows)) == WHOLE._replace(**{field: WorkerReport._field_defaults[field]})
 
 
+@pytest.mark.parametrize(("beat", "seen"), [(2**53, 2.0**53), (2**53 + 1, 0.0), (10**400, 0.0), (-1, 0.0), (1e400, 0.0)])
+def test_the_seconds_of_a_beat_are_at_most_those_that_a_double_can_count(beat: float, seen: float) -> None:
+    assert report_of(json.dumps({"beat": beat})).beat == seen
+
+
 @pytest.mark.parametrize("rows", [[["a", "b"]], [["a", "b", 1]], ["abc"], [None]])
 def test_steps_of_another_form_are_left_out(rows: object) -> None:
     assert report_of(json.dumps({"host": "dev", "steps": rows})) == WorkerReport(host="dev")

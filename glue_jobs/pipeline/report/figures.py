@@ -106,7 +106,7 @@ def judged(found: Figures, thresholds: Iterable[Threshold]) -> list[Judged]:
 
 
 def verdict(judgements: Sequence[Judged]) -> str:
-    """Return the verdict in one sentence; empty where nothing was asked for."""
+    """Return the verdict in one sentence; empty without thresholds."""
     if not judgements:
         return ""
     exceeded = [one for one in judgements if one.exceeded]
@@ -138,7 +138,7 @@ def read_back(text: str, name: str) -> Figures:
     """Return the figures that the page *text* carries, which was read from *name*.
 
     Raises:
-        OptionError: it carries none of this schema.
+        OptionError: it has no figures of this schema.
     """
     begin = text.find(_MARK)
     try:

@@ -11,7 +11,7 @@ from sedano.model.states import PENDING, RECEIVED, REJECTED, RETRY, STARTED, SUC
 
 Content = dict[str, Any]
 
-#: The states from the top to the bottom: what went well above what did not; any other state comes last.
+#: The states from the top to the bottom: successes above failures; any other state is last.
 ORDER = (SUCCESS, STARTED, RECEIVED, PENDING, RETRY, *LEFT_OUT, REJECTED, *FAILED)
 GAP = 0.05
 LABEL = 0.125

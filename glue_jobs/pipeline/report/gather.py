@@ -69,7 +69,7 @@ def _throughput(tables: Tables, span: Span) -> Content:
 
 
 def _moments(tables: Tables) -> DataFrame:
-    """Return each step with its very time, for histories that are shorter than a few minutes."""
+    """Return each step with its exact time, for histories that are shorter than a few minutes."""
     sent = tables["tasks"].select(F.col("sent").alias("at"), F.lit("sent").alias("step"))
     started = tables["attempts"].select(F.col("started").alias("at"), F.lit("started").alias("step"))
     words = {"SUCCESS": "succeeded", "FAILURE": "failed", "RETRY": "retried"}
@@ -80,7 +80,7 @@ def _moments(tables: Tables) -> DataFrame:
 
 
 def _latency(task_rows: DataFrame) -> Content:
-    """Return the percentiles of all tasks, and by name of the commonest."""
+    """Return the percentiles of all tasks, and of the most frequent names."""
     everyone = task_rows.groupBy(F.lit("all tasks").alias("name")).agg(F.count("*").alias("tasks"), *figures()).select("*", *taken_apart())
     by_name = task_rows.where(F.col("name").isNotNull()).groupBy("name")
     named = by_name.agg(F.count("*").alias("tasks"), *figures()).select("*", *taken_apart())
@@ -130,7 +130,7 @@ def _cell(at: str | Column, begin: float, width: float) -> Column:
 
 
 def _of(session: Content, cell: Row, begin: float, width: float) -> bool:
-    """Say whether a cell belongs to a session: one name may have had several."""
+    """Return whether a cell belongs to a session: one name may have had several."""
     within = session["online"] - 2 * width <= begin + cell["cell"] * width <= session["last_seen"] + 2 * width
     return within and bool(cell["worker"] == session["hostname"])
 
@@ -156,7 +156,7 @@ def _cost(cost: DataFrame) -> Content:
 
 
 def _anomalies(anomalies: DataFrame) -> list[Content]:
-    """Return the weightiest of each kind, with how many there are."""
+    """Return the most important findings of each kind, with the number of all."""
     kinds = ("lost-worker", "stuck-task", "clock-skew", "absorbed", "out-of-order", "duplicates")
     rank = F.coalesce(*[F.when(F.col("kind") == kind, F.lit(n)) for n, kind in enumerate(kinds)])
     of_kind = Window.partitionBy("kind")

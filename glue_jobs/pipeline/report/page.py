@@ -14,8 +14,8 @@ Content = dict[str, Any]
 
 _LATENCY = {"wait_seconds": "Waiting", "run_seconds": "Running", "total_seconds": "End to end"}
 _KINDS = {
-    "lost-worker": "Worker lost", "stuck-task": "Task stuck", "clock-skew": "Clocks apart", "duplicates": "Delivered again",
-    "out-of-order": "Out of order", "absorbed": "Kept from harm",
+    "lost-worker": "Worker lost", "stuck-task": "Task stuck", "clock-skew": "Clock skew", "duplicates": "Delivered again",
+    "out-of-order": "Out of order", "absorbed": "Absorbed",
 }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def _scrolling(title: str, table: str) -> str:
 
 
 def _outside(content: Content) -> str:
-    """Say what the charts do not show."""
+    """Return a note about the events that the charts do not show."""
     if not content["outside"]:
         return ""
     events = f"{count(content['outside'])} {'event lies' if content['outside'] == 1 else 'events lie'}"
@@ -184,7 +184,7 @@ def _lanes(content: Content) -> str:
         )
     times = "".join(f"<span>{safe(word)}</span>" for word in _times(content, begin, content["end"]))
     axis = f'<div class="row"><span></span><div class="times">{times}</div><span></span></div>'
-    return f'<div class="lanes">{"".join(rows)}{axis}</div>' if rows else _none("No worker has said anything.")
+    return f'<div class="lanes">{"".join(rows)}{axis}</div>' if rows else _none("No worker has reported anything.")
 
 
 def _critical(content: Content) -> tuple[str, str]:
@@ -238,7 +238,7 @@ def _cost(content: Content) -> str:
 
 
 def _each(row: Content) -> str:
-    """Say what a million such tasks cost; of what runs none, what it cost."""
+    """Return the cost of a million such tasks; the cost itself for functions that run none."""
     return f"{dollars(row['nanodollars'] / row['tasks'] * 1e6)} /M" if row["tasks"] else f"{dollars(row['nanodollars'])} in all"
 
 
@@ -252,7 +252,7 @@ def _anomalies(content: Content) -> str:
 
 
 def _others(row: Content) -> str:
-    """Say how many more of the kind there are, after the last that is shown."""
+    """Return how many more of the kind exist, after the last one that is shown."""
     return f"; and {count(row['all'] - row['place'])} more like it" if row["place"] == EACH_KIND and row["all"] > EACH_KIND else ""
 
 

@@ -1,8 +1,8 @@
-"""The time that the charts show: all of the history, but for a few events that lie far away from everything else.
+"""The time that the charts show: all of the history, except for a few events that are far from all others.
 
-One machine whose clock showed 1970 would otherwise press all that happened into one column. No clock can be shown to be wrong, so what
-counts is how the events lie: at most one in twenty, with nothing but emptiness between them and the rest. They are left out of what is
-drawn over time, and counted, and the page says so; tables and figures hold them as they are.
+Otherwise one machine whose clock showed 1970 would compress all other events into one column. A clock cannot be proved wrong, so the
+distribution of the events decides: they are left out if they are at most one in twenty and an empty period separates them from the rest.
+They are left out of the charts over time, and the page shows their number; tables and figures include them.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from glue_jobs.pipeline.schema import TIMES
 
-#: At most one event in so many is left out on either side, and never more than `MOST`; of fewer than `FEWEST` none is.
+#: At most one event in so many is left out on either side, and never more than `MOST`; of fewer than `FEWEST` all are shown.
 ONE_IN: Final = 20
 MOST: Final = 1000
 FEWEST: Final = 4
@@ -24,7 +24,7 @@ SHORTEST_S: Final = 1e-3
 
 
 class Span(NamedTuple):
-    """From when to when the charts show (epoch seconds), how many events lie *outside*, and the *earliest* and *latest* of all."""
+    """The period that the charts show (epoch seconds), how many events are *outside*, and the *earliest* and *latest* of all."""
 
     begin: float
     end: float
@@ -44,7 +44,7 @@ def within(at: str | Column, span: Span) -> Column:
 
 
 def near(lowest: Sequence[float], highest: Sequence[float]) -> tuple[float, float]:
-    """Return the interval without what lies far away.
+    """Return the interval without the distant events.
 
     Args:
         lowest: the earliest times, in order; the last of them is shown in any case.

@@ -1,4 +1,4 @@
-"""How the page looks: by day and by night, at 1 280 pixels and on a phone, on paper as well."""
+"""The style of the page: light and dark, at 1 280 pixels and on a phone, on paper as well."""
 
 from typing import Final
 

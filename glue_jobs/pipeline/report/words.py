@@ -7,7 +7,7 @@ _SMALL = ((1e-3, "µs", 1e6), (1.0, "ms", 1e3), (120.0, "s", 1.0), (7200.0, "min
 
 
 def safe(text: object) -> str:
-    """Return *text* so that it is only ever text; an unknown value is a dash."""
+    """Return *text*, escaped; an unknown value is a dash."""
     return html.escape(str(text), quote=True) if text is not None else "–"
 
 
@@ -26,7 +26,7 @@ def lasting(seconds: float | None) -> str:
 
 
 def dollars(nanodollars: float) -> str:
-    """Return an amount; small ones with as many digits as say something."""
+    """Return an amount; small ones with their significant digits."""
     value = nanodollars / 1e9
     return f"${value:,.2f}" if value >= 1 else f"${value:.2g}" if value >= 1e-4 or value == 0 else f"${value:.1e}"
 
@@ -38,7 +38,7 @@ def share(part: float, whole: float) -> str:
 
 
 def moment(seconds: float, span: float = 0.0) -> str:
-    """Return a time in UTC, as fine as a history of *span* seconds asks for."""
+    """Return a time in UTC, as precise as a history of *span* seconds needs."""
     pattern = "%H:%M:%S" if span < 3600 else "%d %b %H:%M" if span < 90 * 86400 else "%d %b %Y"
     return datetime.fromtimestamp(max(0.0, min(seconds, 253402300799.0)), UTC).strftime(pattern)
 

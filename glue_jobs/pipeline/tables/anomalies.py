@@ -11,7 +11,7 @@ from glue_jobs.pipeline.contract import REAL, TEXT, contract, kept_to
 from glue_jobs.pipeline.schema import ORDER
 from sedano.model.states import TERMINAL
 
-#: A task that was begun, has not ended, and of which nothing was heard for so many seconds is stuck; one that is to wait, after its wait.
+#: A task that has begun, has not ended, and had no event for so many seconds is stuck; a task with a wait, after its wait.
 SILENT_SECONDS: Final = 3600.0
 #: Clocks of two machines that differ by more than this are reported.
 SKEW_SECONDS: Final = 0.001
@@ -30,7 +30,7 @@ SCHEMA: Final = contract(
 
 
 def anomalies(task_rows: DataFrame, sessions: DataFrame, events: DataFrame, until: float | None) -> DataFrame:
-    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`), *sessions* (`tables.workers`) and *events*, duplicates and all."""
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`), *sessions* (`tables.workers`) and *events*, including duplicates."""
     of_tasks = [_lost(sessions), _stuck(task_rows, sessions, until), _skew(task_rows, events)]
     return kept_to(reduce(DataFrame.unionByName, [*of_tasks, _copies(events), _disorder(events), _absorbed(events)]), SCHEMA)
 
@@ -48,7 +48,7 @@ def _lost(sessions: DataFrame) -> DataFrame:
 
 
 def _stuck(task_rows: DataFrame, sessions: DataFrame, until: float | None) -> DataFrame:
-    """Tasks that were begun and not ended: silent for long, or begun by a worker whose every session is over."""
+    """Return the tasks that have begun and not ended: without an event for long, or begun by a worker all of whose sessions are over."""
     alive = sessions.groupBy("hostname").agg(
         F.max("last_seen").alias("seen"), F.count(F.when(F.col("fate") == "open", True)).alias("open")
     )
@@ -64,7 +64,7 @@ def _stuck(task_rows: DataFrame, sessions: DataFrame, until: float | None) -> Da
 
 
 def _skew(task_rows: DataFrame, events: DataFrame) -> DataFrame:
-    """Machines on which a task began before it was published elsewhere: at least so far are their clocks apart."""
+    """Return the machines on which a task began before another one published it: their clocks differ by at least this time."""
     received = events.where(F.col("local_received").isNotNull()).select(F.col("hostname").alias("worker")).distinct()
     foreign = F.broadcast(received.withColumn("foreign", F.lit(True)))
     known = task_rows.join(foreign, "worker", "left")

@@ -1,4 +1,4 @@
-"""`attempts`: one row an attempt: the runs of a task between its retries, in the total order of events. Partitioned by `day`.
+"""`attempts`: one row per attempt: the runs of a task between its retries, in the total order of events. Partitioned by `day`.
 
 A task that was never retried had one attempt, which its row in `tasks` describes completely; so only the events of the others are put in
 order, which is the one place that needs a window.
@@ -36,7 +36,7 @@ _OF_TASK = ("uuid", "name", "queue", "tenant", "root_id", "day")
 
 
 def attempts(task_rows: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`) and their *events*, duplicates and all."""
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`) and their *events*, including duplicates."""
     retried = F.col(RESET).isNotNull()
     once = task_rows.where(~retried & F.coalesce("received", "started", "finished").isNotNull())
     only = once.select(
@@ -48,7 +48,7 @@ def attempts(task_rows: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _between_retries(events: DataFrame) -> DataFrame:
-    """Return the attempts of tasks that were retried: what lies between two retries in the total order is one."""
+    """Return the attempts of tasks that were retried: the events between two retries in the total order are one attempt."""
     lives = events.where(F.col("type").isin([type_of(c) for c in STATE_OF_CLASS if c != CLIENT])).dropDuplicates(list(ORDER))
     before = Window.partitionBy("uuid").orderBy(*_PLACE).rowsBetween(Window.unboundedPreceding, -1)
     retries = F.count(F.when(F.col("type") == type_of(RESET), True)).over(before)

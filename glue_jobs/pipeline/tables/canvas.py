@@ -1,7 +1,7 @@
-"""`canvas`: one row a root that caused other tasks: how wide it fanned out, who was slow, what it cost, and its critical path.
+"""`canvas`: one row per root that caused other tasks: its fan-out, its stragglers, its cost, and its critical path.
 
-The critical path is read backwards: from the task that ended last to the task that published it, and so on to the root. Between two steps
-lies the time that nothing but the next one can shorten.
+The critical path is read backwards: from the task that ended last to the task that published it, and so on to the root. Only the next step
+can shorten the time between two steps.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ from sedano.model.states import FAILURE, SUCCESS, TERMINAL
 
 #: The longest path that is followed, from its end; dynamic spawns end at 128 hops, chains may be longer.
 LONGEST: Final = 2000
-#: A task that runs so many times as long as the middle one of its siblings is a straggler.
+#: A task that runs so many times as long as the median of its siblings is a straggler.
 STRAGGLING: Final = 3.0
 
 STEP: Final = contract(
@@ -78,7 +78,7 @@ def _state() -> Column:
 
 
 def _path() -> Column:
-    """Follow `parent_id` from the task that ended last; a task that is not known, or was met before, ends the path."""
+    """Follow `parent_id` from the task that ended last; a task that is unknown, or already on the path, ends the path."""
     fields = ", ".join(f"s.{field.name}" for field in STEP)
     walk = f"""
         aggregate(sequence(1, cast(least({LONGEST}, tasks) as int)),

@@ -1,4 +1,4 @@
-"""`cost`: what tasks cost, by task, queue and tenant, in US dollars as they are listed for us-east-1; nothing here is a bill.
+"""`cost`: what tasks cost, by task, queue and tenant, in US dollars at the list prices of us-east-1; it is not a bill.
 
 Rule and prices are those of `sedano.model.history.task_costs`, which a live view computes.
 
@@ -76,7 +76,7 @@ def cost(task_rows: DataFrame, shared: DataFrame, events: DataFrame) -> DataFram
 
 
 def _aside(events: DataFrame) -> DataFrame:
-    """Return what the functions cost that run no tasks: a row of each."""
+    """Return the cost of the functions that run no tasks, one row for each."""
     priced = _priced(invocations(events).where(F.col("function").isin(*ASIDE)))
     sums = priced.groupBy("function").agg(F.sum("micros").alias("run_micros"), F.sum("nanodollars").alias("nanodollars"))
     name, queue = (F.coalesce(*[F.when(F.col("function") == f, names[n]) for f, names in ASIDE.items()]) for n in (0, 1))

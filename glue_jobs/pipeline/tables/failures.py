@@ -1,7 +1,7 @@
-"""`failures`: what went wrong, by task, exception and place: a place is the digest of a traceback without its numbers.
+"""`failures`: the failures by task, exception and place; a place is the digest of a traceback without its numbers.
 
-Poison is what fails however often it is tried: a task that the worker set aside as such, one whose attempts are exhausted, or one of at
-least `SAME` tasks with the same name and arguments that all failed.
+A task is poison if it fails however often it is tried: a task that the worker set aside as such, one whose attempts are exhausted, or one
+of at least `SAME` tasks with the same name and arguments that all failed.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ from glue_jobs.pipeline.schema import ORDER
 from glue_jobs.pipeline.tables.tasks import DIGITS
 from sedano.model.states import FAILURE, POISON, type_of
 
-#: So many tasks of one name with the same arguments that failed are poison.
+#: So many failed tasks of one name with the same arguments are poison.
 SAME: Final = 3
 
 SCHEMA: Final = contract(
@@ -37,7 +37,7 @@ _FAILED, _RETRIED = type_of("failed"), type_of("retried")
 
 
 def failures(task_rows: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`) and *events*, duplicates and all."""
+    """Return the rows of `SCHEMA` from *task_rows* (`tables.tasks`) and *events*, including duplicates."""
     raised = events.where(F.col("type").isin(_FAILED, _RETRIED)).select(*ORDER, "exception", "traceback").dropDuplicates(list(ORDER))
     known = task_rows.select("uuid", "name").join(_poison(task_rows), on="uuid", how="left")
     placed = raised.join(known, on="uuid", how="inner").withColumns({"exception_type": _type(), "stack_digest": _place()})
@@ -69,6 +69,6 @@ def _type() -> Column:
 
 
 def _place() -> Column:
-    """Return the digest of the traceback: line numbers, addresses and counts say nothing of the place."""
+    """Return the digest of the traceback: line numbers, addresses and counts do not identify the place."""
     bare = F.regexp_replace("traceback", r"0x[0-9a-fA-F]+|\d+", "#")
     return F.when(F.col("traceback").isNotNull(), F.substring(F.sha2(bare, 256), 1, DIGITS))

@@ -1,4 +1,4 @@
-"""`tasks`: one row a task, according to all of its events. Partitioned by `day`.
+"""`tasks`: one row per task, according to all of its events. Partitioned by `day`.
 
 State, fields and times are those of `sedano.model.history.registers`; everything else here follows from them.
 """
@@ -12,7 +12,7 @@ from glue_jobs.pipeline import timeline
 from glue_jobs.pipeline.contract import REAL, TEXT, WHOLE, contract, kept_to
 from sedano.model.states import STATE_OF_CLASS
 
-#: How many hex digits of a digest are kept: enough to tell apart what one cluster ever calls.
+#: How many hex digits of a digest are kept: enough to distinguish all calls of one cluster.
 DIGITS: Final = 16
 
 _DAY: Final = "yyyy-MM-dd"
@@ -53,7 +53,7 @@ SCHEMA: Final = contract(
 
 
 def tasks(known: DataFrame) -> DataFrame:
-    """Read the rows of `SCHEMA` off the registers *known* (`glue_jobs.pipeline.timeline.merged`)."""
+    """Return the rows of `SCHEMA` from the registers *known* (`glue_jobs.pipeline.timeline.merged`)."""
     task_rows = timeline.finalise(known, "first")
     derived = {
         "tenant": F.coalesce(F.get_json_object("stamps", "$.tenant"), _listed_tenant()),
@@ -77,6 +77,6 @@ def digest(*columns: str) -> Column:
 
 
 def day_of(seconds: Column) -> Column:
-    """Return the UTC day of an epoch time; a time that no calendar holds is the day 0."""
+    """Return the UTC day of an epoch time; a time outside the calendar is on the day 0."""
     sane = F.when(seconds.between(0, 253_402_300_799), seconds).otherwise(0)
     return F.date_format(F.timestamp_seconds(sane), _DAY)

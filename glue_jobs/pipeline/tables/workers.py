@@ -1,8 +1,8 @@
 """`workers`: one row a session, that is one process of a worker: its start, its work, its end, and its silences.
 
-A session is `offline` when it said so, `lost` when another reported so or its heartbeats broke off before the history ends, else `open`.
-A worker without heartbeats (a Lambda function that is scaled to zero) is never lost by silence. Router and recorder report their
-invocations too, and are not workers: `cost` has what they took.
+A session is `offline` if it reported so, `lost` if another worker reported so or its heartbeats stopped before the history ends, else
+`open`. A worker without heartbeats (a Lambda function that is scaled to zero) never becomes lost by silence. Router and recorder report
+their invocations too, but are not workers: their cost is in `cost`.
 """
 
 from typing import Final
@@ -39,7 +39,7 @@ SCHEMA: Final = contract(
 
 
 def workers(events: DataFrame, until: float | None) -> DataFrame:
-    """Return the rows of `SCHEMA` from *events*, duplicates and all; the history ends at *until* (epoch seconds)."""
+    """Return the rows of `SCHEMA` from *events*, including duplicates; the history ends at *until* (epoch seconds)."""
     spoken = events.where((F.col("type") != type_of(CLIENT)) & F.col("hostname").isNotNull())
     sessions = _told(spoken).groupBy("hostname", "pid").agg(*_sums()).where(F.col("last_seen").isNotNull() & ~F.col("aside"))
     lost = events.where(F.col("type") == LOST).groupBy("hostname").agg(F.max("timestamp").alias("told_lost"))

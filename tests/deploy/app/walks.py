@@ -13,7 +13,7 @@ import boto3
 
 from sedano import Breaker, Sedano, chord, current, every, guards
 from sedano.api.health import HEALTHY
-from sedano.streams import StreamRecord, TableChange
+from sedano.streams import QueueMessage, StreamRecord, TableChange
 from sedano.webhooks import WebhookRequest, standard_webhooks
 from sedano.workflow import Input, Step, Workflow, each, own
 
@@ -93,9 +93,10 @@ def measured(request: WebhookRequest) -> Any:
 
 
 @app.stream("clicks")
+@app.stream("notes")
 @app.stream("orders")
 @app.task
-def heard(record: TableChange | StreamRecord) -> int:
+def heard(record: TableChange | StreamRecord | QueueMessage) -> int:
     """How long what a stream told is, as it came."""
     return len(str(record))
 

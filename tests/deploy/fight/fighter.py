@@ -30,8 +30,8 @@ from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
 from sedano.aws.settings import from_environment
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.errors import FencedOff, LeaseLost, LeaseTaken, SedanoError
+from sedano.model.history.run_rows import Host
 from sedano.ports import Ports, command_queue
 from tests.deploy.fight import chores
 from tests.deploy.fight.journal import Journal

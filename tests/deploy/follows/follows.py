@@ -1,9 +1,9 @@
-"""An application that follows a table, each of whose items keeps its order, and a Kinesis stream."""
+"""An application that follows a table, each of whose items keeps its order, a Kinesis stream, and two queues."""
 
 from pathlib import Path
 
 from sedano import Sedano
-from sedano.streams import StreamRecord, TableChange
+from sedano.streams import ObjectChange, QueueMessage, StreamRecord, TableChange
 
 app = Sedano("follows", queues=("default", "orders.fifo"))
 
@@ -31,3 +31,17 @@ def dropped(record: TableChange) -> str:
 def clicked(record: StreamRecord) -> str | None:
     """What was clicked."""
     return record["data"]
+
+
+@app.stream("uploads", reads="s3")
+@app.task
+def stored(change: ObjectChange) -> str:
+    """What was put where."""
+    return f"{change['event']} {change['bucket']}/{change['key']} {change['size']}"
+
+
+@app.stream("legacy")
+@app.task
+def heard(message: QueueMessage) -> str:
+    """What another program sent."""
+    return message["body"]

@@ -1,7 +1,7 @@
-"""An application that follows a table and a Kinesis stream: with tasks of two of its three queues."""
+"""An application that reads a table's stream, a Kinesis stream and the queue of a bucket: with tasks of two of its three queues."""
 
 from sedano import Sedano
-from sedano.streams import StreamRecord, TableChange
+from sedano.streams import ObjectChange, StreamRecord, TableChange
 
 app = Sedano("streamed", queues=("default", "bulk", "orders.fifo"))
 
@@ -16,4 +16,10 @@ def ordered(record: TableChange) -> None:
 @app.stream("orders")
 @app.task
 def seen(record: TableChange | StreamRecord) -> None:
+    """Nothing."""
+
+
+@app.stream("uploads", reads="s3")
+@app.task
+def stored(change: ObjectChange) -> None:
     """Nothing."""

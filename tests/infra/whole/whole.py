@@ -5,7 +5,7 @@ from sedano.streams import StreamRecord, TableChange
 from sedano.webhooks import WebhookRequest, standard_webhooks
 
 app = Sedano("whole", queues=("default", "bulk", "orders.fifo"))
-app.budget("bulk", most=40)
+app.budget("default", most=40)
 
 
 @app.event

@@ -23,7 +23,7 @@ from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.sqlite.deployment import connect
 

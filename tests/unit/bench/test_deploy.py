@@ -31,7 +31,7 @@ def test_what_was_proven_is_judged_and_what_was_not_is_named() -> None:
         "forbidden calls refused": (99.5, "MISSED"),
         "in flight in upgrades": (9_999, "MISSED"),
     }
-    assert section.how.endswith("run it to know: lost in upgrades, doubled in upgrades")
+    assert section.how.endswith("run it to measure: lost in upgrades, doubled in upgrades")
 
 
 def test_the_layer_of_the_library_is_weighed_apart_from_its_bytecode_which_not_every_machine_makes(tmp_path: Path) -> None:

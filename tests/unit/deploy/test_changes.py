@@ -61,7 +61,7 @@ def test_a_new_stack_and_an_estimate_are_marked() -> None:
     plan = [StackChanges("a", added, new=True), StackChanges("b", added, estimated=True)]
     first, second = lines(plan)
     assert first == "a  +1 (new stack)"
-    assert second.startswith("b  +1 (from the templates: CloudFormation")
+    assert second.startswith("b  +1 (estimated from the templates")
 
 
 def test_only_a_plan_without_any_change_is_empty() -> None:

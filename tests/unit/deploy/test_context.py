@@ -51,7 +51,7 @@ def test_pins_beside_the_project_are_taken_where_the_code_has_none(tmp_path: Pat
     ("given", "app", "values", "said"),
     [
         ({}, None, {}, "which app? Give --app module:attribute, or write app"),
-        ({"stage": "test"}, APP, {}, "--set stage: the option --stage gives it"),
+        ({"stage": "test"}, APP, {}, "--set stage: use the option --stage"),
         ({}, APP, {"tags": [1]}, "tags has to be a text, a number"),
     ],
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from sedano.engine.task_log import TELEMETRY
+from tests.unit.engine.boxed import Processes
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +14,11 @@ def _no_worker_runs() -> Iterator[None]:
     before = TELEMETRY.set(None)
     yield
     TELEMETRY.reset(before)
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    """Programs of the shell that end with the test."""
+    some = Processes()
+    yield some
+    some.end()

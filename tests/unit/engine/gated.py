@@ -8,10 +8,10 @@ from typing import Any
 
 from sedano import memory
 from sedano.engine.batch import Batch, Job
-from sedano.engine.registry import TaskSpec
-from sedano.engine.worker_events import Chronicle, Host
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages.message import Command
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Delivery, Ports, command_queue
 
 QUEUE = command_queue("default")

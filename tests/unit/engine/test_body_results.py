@@ -6,16 +6,18 @@ import pytest
 
 from sedano.engine.batch import Held, Ran, Stillborn
 from sedano.engine.body_sections import Mark
-from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.drafts import CommandDraft
+from sedano.engine.task_context import CURRENT, Replaced, TaskContext
 from sedano.engine.worker.body_results import MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS, Endings, called, failed, refused
 from sedano.errors import BoxedError, EffectRefused, Ignore, Reject, TaskRevoked
 from sedano.model import refusals, states
+from sedano.model.effects import TableWrite
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import Command, JoinMember
+from sedano.model.messages.lineage import result_document_id
+from sedano.model.messages.message import Command, Document, JoinMember
 from sedano.model.retry import Retry
 from tests.unit.engine.gated import asked, job, world
 
@@ -76,6 +78,19 @@ def test_what_a_body_added_to_its_chord_goes_with_its_success_alone() -> None:
     for run in (Run(error=ErrorRecord("E", "no")), Run(replaced=True)):
         ran = ENDINGS.ended(HELD, run, context(*added, outbox=(plain,)))
         assert (ran.drafts, ran.added) == ((plain,), 0)
+
+
+@pytest.mark.parametrize(
+    ("run", "succeeds"), [(Run(7), True), (Run(7, error=ErrorRecord("E", "no")), False), (Run(7, replaced=True), False)]
+)
+def test_only_a_success_publishes_its_result_as_a_document_and_has_effects(run: Run, succeeds: bool) -> None:
+    found = context(outbox=(draft("sent"),))
+    found.tables, found.recorded = {"stock": ("id",)}, True
+    found.effects.put("stock", {"id": "1"})
+    ran = ENDINGS.ended(Held(job("a", is_document=True), None), run, found)
+    result = Document(result_document_id("a"), "a", "only", value=7, traceparent=found.traceparent)
+    assert ran.drafts == ((draft("sent"), result) if succeeds else (draft("sent"),))
+    assert ran.effects == ((TableWrite("stock", "put", {"id": "1"}, {"id": "1"}),) if succeeds else ())
 
 
 def test_a_body_is_over_when_it_has_ended() -> None:
@@ -145,6 +160,12 @@ def test_a_run_whose_effects_were_refused_has_failed_and_adds_nothing() -> None:
     assert end.run.error is not None
     assert end.run.error.type_name == "EffectRefused"
     assert asked(PORTS.queues, "send") == []
+
+
+def test_a_run_whose_effects_were_refused_still_sends_the_documents_that_its_body_published_itself() -> None:
+    result, own = (Document(name, "a", "only", value=7) for name in (result_document_id("a"), "price/1"))
+    ran = Ran(HELD, Run(7), "7", (draft("sent"), own, result), 1.0, 1, 2.0)
+    assert refused(ran, EffectRefused(0, "table", "key", "no")).drafts == (draft("sent"), own)
 
 
 def test_a_traceback_begins_in_the_body_and_one_of_a_single_frame_is_kept() -> None:

@@ -73,10 +73,15 @@ def test_the_members_of_a_body_whose_header_failed_end_with_their_chains_where_s
         (first, states.FAILURE, "send", 0), (step_id(second, 0), states.FAILURE, "one", 0), (second, states.FAILURE, "two", 0),
     ]  # fmt: skip
     assert [(one.task, [*one.args]) for one in commands(found)] == [("alarm", [step_id(second, 0)])]
+    alone = {"group": [{**STEP, "errors": [callback()]}], "told": True}
+    assert exits(stage.step.failed(body_of_a_chord(stage, alone), states.FAILURE, cause)) == [(first, states.FAILURE, "send", 0)]
     silent = stage.step.failed(body_of_a_chord(stage, {"group": [STEP, steps]}), states.FAILURE, cause)
     assert (exits(silent), silent.messages) == ([], [])
     own = stage.step.failed(body_of_a_chord(stage, {"group": [STEP, steps], "told": True}), states.FAILURE, ERROR)
     assert exits(own) == [], "the launch itself is the cause"
+    one = body_of_a_chord(stage, {"group": [STEP, steps], "told": True})
+    for changed in (one.command._replace(task="body"), one.command._replace(gather=None)):
+        assert exits(stage.step.failed(one._replace(command=changed), states.FAILURE, cause)) == [], "no launch of the body of a chord"
 
 
 def test_groups_within_and_pages_of_a_body_whose_header_failed_end_by_launches_of_their_own() -> None:
@@ -99,6 +104,8 @@ def test_a_page_of_a_body_whose_header_failed_ends_its_members_without_being_tol
     one = one._replace(command=one.command._replace(gather=Gather("h", 2)))
     found = stage.step.failed(one, states.FAILURE, ERROR._replace(cause="first"))
     assert [(task_id, name) for task_id, _, name, _ in exits(found)] == [(member_id("g", number), "send") for number in (4, 5)]
+    plain = one._replace(command=one.command._replace(task="body"))
+    assert [task_id for task_id, *_ in exits(stage.step.failed(plain, states.FAILURE, ERROR))] == ["g"], "only a launch has members"
     lost = one._replace(command=one.command._replace(place=part_place("g", NO_PAGE, 4, 2)))
     assert stage.step.failed(lost, states.FAILURE, ERROR._replace(cause="first")) == Consequences()
 
@@ -116,6 +123,14 @@ def test_a_launch_publishes_its_members_and_opens_their_join_first() -> None:
     plain = of("launch-2", task=LAUNCH, place=Place("c", "1", stage.page({"chain": [STEP, {"group": [STEP, STEP]}]})))
     assert [each.member for each in commands(stage.succeeded(plain))] == [None, None]
     assert stage.ports.ledger.read_join("launch-2") is None
+
+
+def test_the_launch_of_a_page_publishes_members_of_the_whole_groups_join_and_opens_none() -> None:
+    stage = Stage()
+    one = part(stage, 2, JoinMember("j", 4, 9))
+    assert [each.member for each in commands(stage.succeeded(one))] == [JoinMember("j", number, 9) for number in (4, 5)]
+    assert stage.ports.ledger.read_join("j") is None
+    assert stage.ports.ledger.read_join("launch") is None
 
 
 def test_a_group_without_members_is_full_at_once() -> None:
@@ -161,6 +176,14 @@ def test_a_full_join_whose_plan_is_lost_ends_its_body_the_chain_around_it_and_th
     assert cut.found.arrivals == [(outer, True)]
     assert [(one.task, len(one.args)) for one in commands(cut.found)] == [("alarm", 1), ("full", 3)]
     assert [*commands(cut.found)[0].args] == [body]
+
+
+def test_a_lost_body_that_is_a_member_leaves_the_copy_of_its_own_end_where_nothing_follows_it() -> None:
+    stage, outer = Stage(), JoinMember("outer", 1, 2)
+    for number in (0, 1):
+        stage.ended(member_id("launch", number))
+    join, last = full(stage, [{**STEP, "task": "body"}], outer)
+    assert exits(stage.step.cut(join, WHY, last).found) == [(slot_id(outer), states.FAILURE, "body", 0)]
 
 
 def test_a_lost_plan_whose_header_failed_ends_with_that_error_and_calls_the_bodys_own_callbacks_alone() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from celery.events.state import State
 
-from sedano.engine.worker_events import LATEST, MICRO, VERSION, Chronicle, Host, unpack
 from sedano.errors import MessageRefused
+from sedano.model.history.run_rows import LATEST, MICRO, VERSION, Chronicle, Host, unpack
 
 HOST = Host("worker-1", 7)
 ROW = (

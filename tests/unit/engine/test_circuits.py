@@ -10,7 +10,7 @@ from sedano import memory
 from sedano.engine.batch import Held, Job, Judged, Later, Ran, Stillborn
 from sedano.engine.circuits import Circuits, counts
 from sedano.engine.health import RegisteredCheck
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.errors import OptionError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.circuits import Breaker
@@ -19,6 +19,7 @@ from sedano.model.ledger.outcome import Run, Verdict
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.memos import Memo
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Ports
 from tests.unit.engine.gated import advance, asked, batch, job, names, told, waits, world
 

@@ -1,5 +1,6 @@
 """What follows in a canvas from the end of one task: the next step, side branches, joins, and the ends of what will never run."""
 
+import hashlib
 import json
 from typing import Any
 
@@ -11,7 +12,7 @@ from sedano.engine.canvas.continuation import Conducting, Consequences, _why
 from sedano.engine.canvas.error_requests import request_of
 from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.drafts import Composer
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, Unavailable
 from sedano.model import states
 from sedano.model.canvas.continuation import ADDED, branch_id, slot_id, step_id
@@ -22,6 +23,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import LAUNCH, Command, JoinMember, Place
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from tests.unit.engine.gated import job, world
 
 ERROR = ErrorRecord("ValueError", "no", "the traceback")
@@ -110,6 +112,8 @@ def test_a_member_that_added_to_its_chord_waits_for_those() -> None:
     assert (join.size, json.loads(join.body)) == (2, {"arrive": ["j", 1, 3]})
     assert stage.succeeded(of("own"), added=2) == Consequences(), "it is a member of nothing"
     assert stage.step.continued(join) == member
+    stage.succeeded(of("next", place=Place("c", "0", stage.page({"chain": [STEP, STEP]})), member=member), added=2)
+    assert stage.ports.ledger.read_join(derived_id("next", ADDED)) is None, "another step of its chain follows"
 
 
 def test_the_next_step_gets_the_value_and_the_place_in_the_join() -> None:
@@ -131,6 +135,8 @@ def test_links_and_forks_get_the_value_and_no_place_in_the_join() -> None:
         (branch_id(slot_id(member), kind, 0), [7], None) for kind in ("links", "forks")
     ]
     assert found.arrivals == [(member, False)]
+    forks = stage.at("1", STEP, {**STEP, "forks": [STEP]})
+    assert [[*each.args] for each in commands(stage.succeeded(forks))] == [[7]]
 
 
 def test_a_value_that_nothing_takes_is_not_read() -> None:
@@ -149,6 +155,10 @@ def test_a_chain_in_place_of_a_task_goes_on_behind_it_when_it_has_ended() -> Non
     found = stage.succeeded(inner)
     (sent,) = commands(found)
     assert (sent.task_id, sent.lineage.hops, sent.lineage.budget) == (step_id("c", 1), 2, 9)
+    linked = stage.at("0", {**STEP, "links": [STEP]}, STEP).command.place
+    inner = stage.at("1", STEP, STEP, task_id="c", resume=[3, list(linked or ()), 2, 9])
+    link = commands(stage.succeeded(inner))[0]
+    assert link.task_id == branch_id(derived_id("c", "resumed"), "links", 0), "its own links have other ids"
     ends = stage.at("1", STEP, STEP, task_id="c", resume=[3, None, 2, 9])
     assert stage.succeeded(ends) == Consequences()
 
@@ -179,7 +189,7 @@ def test_a_canvas_whose_plan_is_lost_ends_where_it_is() -> None:
     assert exits(found) == [("c", states.FAILURE, LAUNCH, 0)]
     (end,) = found.exits
     assert end.error is not None
-    assert (end.error.type_name, end.error.cause, end.message_id) == ("MessageRefused", "t", "a")
+    assert (end.error.type_name, end.error.cause, end.message_id, end.fence) == ("MessageRefused", "t", "a", 0)
     assert stage.logged("error") == ["the next step of a canvas is lost"]
     telemetry: Any = stage.ports.telemetry
     assert telemetry.counted("CanvasesCut", task="only") == 1
@@ -211,6 +221,14 @@ def test_a_failed_step_calls_its_callbacks_once_each_and_ends_its_chain() -> Non
     assert exits(found) == [("c", states.FAILURE, "last", 0)]
     again = commands(stage.step.failed(one, states.FAILURE, ERROR))
     assert [each.task_id for each in again] == [each.task_id for each in sent], "a redelivery calls the same"
+
+
+def test_the_id_of_an_error_callback_is_derived_from_the_task_and_the_call_in_any_order_of_its_arguments() -> None:
+    stage = Stage()
+    twice = [callback(kwargs={"a": 1, "b": 2}), callback(kwargs={"b": 2, "a": 1})]
+    (sent,) = commands(stage.step.failed(stage.at("1", STEP, {**STEP, "errors": twice}, task_id="t"), states.FAILURE, ERROR))
+    digest = hashlib.sha256(b'{"kwargs": {"a": 1, "b": 2}, "task": "alarm"}').hexdigest()
+    assert sent.task_id == derived_id("t", f"error/{digest[:32]}"), "workers of every version derive the same"
 
 
 def test_a_step_that_failed_only_because_of_another_one_calls_its_own_callbacks_and_not_those_of_the_canvas() -> None:
@@ -252,7 +270,10 @@ def test_a_member_with_an_id_of_its_own_leaves_a_copy_where_its_join_looks() -> 
     stage, member = Stage(), JoinMember("j", 1, 3)
     with pytest.raises(Unavailable, match="a member of the join j, does not exist yet"):
         stage.succeeded(of("own", member=member))
-    stage.ended("own")
+    stage.ports.ledger.claim([Claim("own", 0, "m", "n", stage.ports.clock.now() + 9, 1, "only")])
+    with pytest.raises(Unavailable, match="does not exist yet"):
+        stage.succeeded(of("own", member=member))
+    stage.ports.ledger.record([Outcome("own", states.SUCCESS, "n", 1, "m", 0, 9, "only", 1.0, result="7")])
     found = stage.succeeded(of("own", member=member))
     assert [(one.task_id, one.state, one.nonce, one.result) for one in found.exits] == [
         (slot_id(member), states.SUCCESS, found.exits[0].nonce, "7")
@@ -268,6 +289,10 @@ def test_a_chain_that_ends_with_a_failure_leaves_the_copy_of_its_own_end() -> No
     inside = stage.at("0", STEP, STEP, canvas=slot_id(member))
     found = stage.step.failed(inside._replace(command=inside.command._replace(member=member)), states.FAILURE, ERROR)
     assert [one.task_id for one in found.exits] == [slot_id(member)]
+    outer = stage.at("0", STEP, {**STEP, "task": "around"}, canvas="outer").command.place
+    within = stage.at("0", STEP, {**STEP, "task": "last"}, canvas="inner", resume=[3, list(outer or ()), 2, 9])
+    found = stage.step.failed(within._replace(command=within.command._replace(member=member)), states.FAILURE, ERROR)
+    assert exits(found)[1:] == [("outer", states.FAILURE, "around", 0), (slot_id(member), states.FAILURE, "around", 0)]
 
 
 def test_without_an_error_a_task_was_revoked_and_every_error_names_its_cause() -> None:

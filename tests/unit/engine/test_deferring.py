@@ -14,7 +14,7 @@ from sedano.errors import Unavailable
 from sedano.model.deferrals import FIRST_S, HIDDEN_MOST_S, HIDDEN_S, LONGER, WAITED, Waited, patience, waited, written
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import Command, Event
+from sedano.model.messages.message import Command, Document, Event
 from sedano.model.order import KEPT_S
 from sedano.model.queues import SQS, QueueBounds
 from sedano.ports import Delivery, Outgoing, Ports
@@ -86,6 +86,7 @@ def test_a_message_that_is_sent_again_stays_its_tenants_and_one_that_cannot_be_r
     assert deferrals.tenant_of(codec.encode(COMMAND)) == "acme"
     assert deferrals.tenant_of(codec.encode(Event("e", "shop/sold", "host", 1.0, 1, {}, tenant="acme"))) == "acme"
     assert deferrals.tenant_of(codec.encode(Event("e", "shop/sold", "host", 1.0, 1, {}))) is None
+    assert deferrals.tenant_of(codec.encode(Document("d", "a", "price", "host", 1.0, 1, value=1, tenant="acme"))) == "acme"
     assert deferrals.tenant_of("{") is None
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.publisher.drafting import Drafting, trace
-from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
+from sedano.engine.registry import Registry
+from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import OptionError
 from sedano.model.limits.task_limits import TaskLimits
 from sedano.model.messages.lamport import LamportClock
@@ -18,6 +18,7 @@ from sedano.model.messages.message import Command, TimeLimits
 from sedano.model.queues import CLAIM_CHECK_BYTES
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Options, Signature
+from sedano.model.tasks.task_spec import BUILT_IN, TaskSpec
 from tests.unit.engine.gated import world
 
 FIFO = "mail.fifo"
@@ -116,7 +117,7 @@ def test_a_canvas_refuses_options_that_a_member_cannot_have_and_queues_that_keep
     with pytest.raises(OptionError):
         program.drafting.draft(Signature("send", options=Options(dedup_key="k")), "t")
     for who, make in (("a canvas publishes its tasks", program.drafting.draft), ("the worker that wins", program.drafting.prepare)):
-        with pytest.raises(OptionError, match=f"queue: '{FIFO}' keeps order within a key, and {who}"):
+        with pytest.raises(OptionError, match=f"queue: '{FIFO}' keeps order within a key, but {who}"):
             make(Signature("ordered"), "t")
 
 

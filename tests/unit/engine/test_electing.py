@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.context import TaskContext
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.elections import LOOK_S, MOST_CALLS, TRIES, Gossip, calls, opening, sudden, written
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
+from sedano.engine.task_context import TaskContext
 from sedano.errors import ArgumentError, Unavailable
 from sedano.model.elections import CLOSED, PATIENCE_S, Ballot, Election
 from sedano.model.ledger.records import Claim
@@ -15,6 +15,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import ELECT, Command
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from tests.unit.engine.gated import advance, asked, batch, job, names, world
 
 DRAFT = written(CommandDraft("mail", Command("", "", "lead", args=(1,))))

@@ -1,6 +1,7 @@
 """The explanation of one task: which source answers, and lines of the history that no worker wrote."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +13,10 @@ from sedano.engine.cluster.explanation import _held_line, explain
 from sedano.model import states
 from sedano.model.ledger.records import Claim, Outcome, TaskRecord
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.timestamps import LAST_SECOND
 from sedano.model.pauses import ID, QUEUE, TENANT, pause, with_pause
 from sedano.ports import Ports
+from sedano.ports.absent import Absent
 from tests.unit.engine.gated import advance
 
 NOW = memory.START
@@ -39,6 +42,7 @@ def held(**changes: Any) -> Any:
         {"timestamp": "now"},
         {"timestamp": -1},
         {"until": 1e12},
+        {"until": LAST_SECOND},
         {"until": None},
     ],
 )
@@ -73,6 +77,8 @@ def test_a_pause_of_an_id_is_no_pause_of_something_else_of_that_name() -> None:
 
 def test_a_pause_of_a_queue_explains_what_no_worker_has_seen() -> None:
     ports = memory.ports(("default", "mail"))
+    paused(ports, TENANT, "default")
+    assert "paused" not in explain(ports, ["default"], "t-1").sentence, "the name of a tenant"
     paused(ports, QUEUE, "default")
     found = explain(ports, ["default"], "t-1")
     assert (found.task_id, found.state, found.sentence) == ("t-1", states.PENDING, "its queue is paused: default")
@@ -82,10 +88,12 @@ def test_a_pause_of_a_queue_explains_what_no_worker_has_seen() -> None:
 def test_what_nobody_knows_is_explained_under_its_own_id() -> None:
     found = explain(memory.ports(), ["default"], "t-1")
     assert (found.task_id, found.state) == ("t-1", states.PENDING)
+    without = replace(memory.ports(), control=Absent("control"), flow_runs=Absent("flow runs"))
+    assert explain(without, ["default"], "t-1").sentence == found.sentence
 
 
 def test_a_retry_that_is_due_is_explained_by_what_stops_it_and_one_that_is_not_by_its_record() -> None:
-    ports = memory.ports()
+    ports = memory.ports(("default", "mail"))
     (answer,) = ports.ledger.claim([Claim("t-1", 0, "m", "n", ports.clock.now() + 9, 1, "send")])
     assert answer.record is not None
     seen: TaskRecord = answer.record
@@ -97,6 +105,8 @@ def test_a_retry_that_is_due_is_explained_by_what_stops_it_and_one_that_is_not_b
     assert explain(ports, ["default"], "t-1").sentence.startswith("it is tried again, attempt 1")
     advance(ports, 5.0)
     assert explain(ports, ["default"], "t-1").sentence == "its queue is paused: default"
+    again = explain(ports, ["mail"], "t-1")
+    assert (again.task_id, again.sentence.partition(",")[0]) == ("t-1", "it is tried again"), "nothing stops it"
 
 
 @pytest.mark.parametrize("until", [5.0, -5.0])

@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 
 from sedano import memory
-from sedano.engine.cluster.explanation import NOWHERE, _id_of, _recorded, explain
+from sedano.engine.cluster.explanation import NOWHERE, Explanation, _id_of, _recorded, explain
 from sedano.model import circuits as breaker
 from sedano.model import states
 from sedano.model.budgets import Load
 from sedano.model.ledger.records import Claim, ErrorRecord, TaskRecord
 from sedano.model.memos import CIRCUIT, Memo, memo_name
 from sedano.model.messages import codec
-from sedano.model.messages.message import Command, Event
+from sedano.model.messages.message import BlobRef, Command, Event
 from sedano.model.messages.timestamps import shown
 from sedano.model.timers import Timer
-from sedano.ports import Delivery, Ports
+from sedano.model.workflow.flow_run import FlowRun
+from sedano.ports import PARKED, Delivery, Outgoing, Ports
 from sedano.ports.absent import Absent
-from tests.unit.engine.gated import advance
+from tests.unit.engine.gated import Noted, advance, asked
 
 NOW = memory.START
 DAY = 86_400.0
@@ -77,10 +78,12 @@ def test_a_reserved_task_has_not_been_seen_by_any_worker() -> None:
 def test_a_timer_explains_until_when_a_task_waits_unless_the_look_is_a_quick_one() -> None:
     ports = memory.ports()
     ports.timers.set(Timer("other", NOW + 9_000.0, "commands:default", body("t-2")))
-    ports.timers.set(Timer("t-1", NOW + 5_000.0, "commands:default", body()))
+    ports.timers.set(Timer("t-1", NOW + 5_000.125_4, "commands:default", body()))
     found = explain(ports, ["default"], "t-1")
-    assert found.sentence == f"it waits for its moment, {shown(NOW + 5_000.0)}"
-    assert dict(found.evidence) == {"at": NOW + 5_000.0, "seconds": 5_000.0, "queue": "commands:default", "timer": "t-1"}
+    assert (found.task_id, found.state) == ("t-1", states.PENDING)
+    assert found.sentence == f"it waits for its moment, {shown(NOW + 5_000.125_4)}"
+    assert dict(found.evidence) == {"at": NOW + 5_000.125_4, "seconds": 5_000.125, "queue": "commands:default", "timer": "t-1"}
+    assert "moment" not in explain(ports, ["default"], "t-3").sentence
     assert "moment" not in explain(ports, ["default"], "t-1", quick=True).sentence
     assert "moment" not in explain(replace(ports, timers=Absent("timers")), ["default"], "t-1").sentence
 
@@ -93,6 +96,7 @@ def test_the_last_report_counts_and_says_since_when_the_same_wait_is_reported() 
     found = explain(ports, ["default"], "t-1")
     assert found.sentence == f"debounce: quiet for 5 s since {shown(NOW - 20.0)}; it runs at {shown(until)} unless a later call arrives"
     assert (found.evidence["since"], found.evidence["timestamp"]) == (NOW - 20.0, NOW - 10.0)
+    assert (found.task_id, found.state) == ("t-1", states.PENDING)
 
 
 @pytest.mark.parametrize(("days", "is_found"), [(0.0, True), (1.0, True), (2.0, False)])
@@ -124,6 +128,9 @@ def test_a_circuit_explains_since_when_and_why_it_is_open() -> None:
     found = explain(ports, ["default"], "t-1")
     assert (found.evidence["since"], found.evidence["cause"], found.evidence["open"]) == (NOW - 5.0, "503", True)
     assert found.sentence == f"circuit payments is open; its message is delivered again at {shown(NOW + 60.0)}"
+    assert (found.task_id, found.state) == ("t-1", states.PENDING)
+    report(ports, timestamp=NOW + 1.0, reason="payments")
+    assert "cause" not in explain(ports, ["default"], "t-1").evidence, "it was held for another reason that has the circuit's name"
 
 
 def test_a_call_that_is_run_with_others_is_explained_by_the_task_that_runs_them() -> None:
@@ -141,6 +148,8 @@ def test_a_call_that_is_run_with_others_is_explained_by_the_task_that_runs_them(
     report(other, batch="b-1", until=NOW)
     ran = explain(other, ["default"], "t-1").sentence
     assert ran.startswith(f"it was collected at {shown(NOW)} and is run with other calls by the task b-1: it was held back until")
+    report(other, uuid="b-1", batch="t-1", until=NOW)
+    assert explain(other, ["default"], "t-1").sentence.count("it was collected at") == 1, "no circle of reports is followed"
 
 
 class Consumers:
@@ -177,12 +186,54 @@ def test_without_a_trace_it_depends_on_what_waits() -> None:
     assert "after 44 days" in NOWHERE
 
 
+def test_a_task_may_wait_as_long_as_one_of_the_queues_holds_anything() -> None:
+    consumers: Any = Consumers({"commands:default": Load(0, 0), "commands:mail": Load(2, 0)}, {})
+    found = explain(replace(memory.ports(), consumers=consumers), ["default", "mail"], "t-1")
+    assert found.sentence == (
+        "no worker has seen it: it waits in its queue (0 wait in default, 2 wait in mail), or it was never published"
+    )  # fmt: skip
+
+
+def park(ports: Ports, reason: str) -> None:
+    """Park a message of t-1."""
+    attributes = {"queue": "commands:default", "message_id": f"m-{reason}", "reason": reason, "field": "data", "detail": "no"}
+    assert ports.queues.send(PARKED, [Outgoing(body(), attributes=attributes)]) == [None]
+
+
+def test_the_latest_parked_message_explains_and_is_left_where_it_lies() -> None:
+    ports = memory.ports()
+    for reason in ("schema", "expired"):
+        park(ports, reason)
+        advance(ports, 1.0)
+    for _ in range(2):
+        found = explain(ports, ["default"], "t-1")
+        assert found.sentence == "parked: expired, no; `sedano parked redrive` sends it again"
+        assert (found.task_id, found.state, found.evidence["reason"]) == ("t-1", states.PENDING, "expired")
+    assert "parked" not in explain(ports, ["default"], "t-1", quick=True).sentence
+
+
+def test_the_id_of_a_run_of_a_workflow_is_explained_by_the_run_unless_a_task_has_it() -> None:
+    ports = replace(memory.ports(), flow_runs=Noted(memory.ports().flow_runs))
+    run = FlowRun("t-1", "fulfil", "1", BlobRef("0" * 64, 2), NOW, state="FAILED", cause="pay failed", uncompensated={"ship": "lost"})
+    ports.flow_runs.begin(run, NOW)
+    found = explain(ports, ["default"], "t-1")
+    sentence = "it is a run of the workflow fulfil and is FAILED: pay failed; not undone: ship (lost): retry() undoes that first"
+    assert found == Explanation("t-1", "FAILED", sentence, {"workflow": "fulfil", "cause": "pay failed", "uncompensated": {"ship": "lost"}})
+    ports.flow_runs.begin(run._replace(run_id="t-2", state="RUNNING", cause="", uncompensated={}), NOW)
+    assert explain(ports, ["default"], "t-2").sentence == "it is a run of the workflow fulfil and is RUNNING"
+    before = len(asked(ports.flow_runs, "read"))
+    ports.ledger.reserve("t-1", "m", NOW, NOW + 60.0)
+    assert "workflow" not in explain(ports, ["default"], "t-1").sentence
+    assert len(asked(ports.flow_runs, "read")) == before
+
+
 def test_a_dead_letter_is_found_by_the_id_of_its_task_or_of_its_message() -> None:
     letters = [Delivery("dead", "m-0", "r", "{", 9, NOW), Delivery("dead", "m-1", "r", body(), 7, NOW - 5.0)]
     ports = with_load(memory.ports(), 0, 0, *letters)
     found = explain(ports, ["default"], "t-1")
     assert found.sentence.startswith("it lies in the dead letters of default: it was received too often without an end")
     assert dict(found.evidence) == {"queue": "default", "receives": 7, "sent": NOW - 5.0}
+    assert (found.task_id, found.state) == ("t-1", states.PENDING)
     assert explain(ports, ["default"], "m-0").evidence["receives"] == 9
     assert "dead letters" not in explain(ports, ["default"], "t-2").sentence
     assert "dead letters" not in explain(ports, ["default"], "t-1", quick=True).sentence

@@ -6,7 +6,7 @@ import pytest
 
 from sedano import memory
 from sedano.engine.batch import Held, Judged, Ran
-from sedano.engine.context import span_of
+from sedano.engine.task_context import span_of
 from sedano.engine.worker.failure_log import FAILED, IGNORED, MOST_FRAMES, TRIED_AGAIN, UNDECIDED, frames, tell_failure
 from sedano.memory.telemetry import LoggedLine
 from sedano.model import states

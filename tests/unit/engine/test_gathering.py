@@ -10,12 +10,12 @@ from sedano.engine.canvas.launches import LaunchOrigin
 from sedano.engine.canvas.lost_pages import MOST_CALLBACKS, UnrunTask, callbacks, kept, lost
 from sedano.errors import MessageRefused
 from sedano.model import refusals, states
-from sedano.model.canvas.continuation import ADDED, Spot
+from sedano.model.canvas.continuation import ADDED, PlaceContents
 from sedano.model.canvas.join import Join
 from sedano.model.ledger.records import Claim, ErrorRecord, Outcome
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import Lineage, derived_id
-from sedano.model.messages.message import LAUNCH, Gather, JoinMember, Place
+from sedano.model.messages.message import LAUNCH, BlobRef, Command, Gather, JoinMember, Place
 from tests.unit.engine.gated import asked, world
 
 ERROR = ErrorRecord("ValueError", "no")
@@ -59,6 +59,7 @@ def test_the_member_that_failed_first_is_the_cause_and_the_others_are_named() ->
     with pytest.raises(HeaderFailed) as failed:
         stage.step.results(Gather("j", 3))
     error = failed.value.error
+    assert str(failed.value) == "no"
     assert (error.type_name, error.cause) == ("ValueError", member_id("j", 2)), "it has the earlier clock"
     assert error.notes.startswith("2 of 3 members of the header did not succeed: member 1 (only, ")
     assert "more" not in error.notes
@@ -86,6 +87,26 @@ def test_a_member_whose_record_is_gone_has_failed() -> None:
     assert (found.type_name, found.cause) == (GONE, member_id("j", 1))
 
 
+def test_a_member_whose_result_was_forgotten_has_failed() -> None:
+    stage = Stage()
+    stage.end(0)
+    stage.ports.ledger.forget([member_id("j", 0)])
+    found = stage.step.failure(Gather("j", 1))
+    assert found is not None
+    assert (found.type_name, found.cause) == (GONE, member_id("j", 0))
+    assert "was forgotten before it was used" in found.message
+
+
+def test_of_members_that_failed_at_the_same_clock_the_first_of_the_header_is_the_cause() -> None:
+    stage = Stage()
+    join = next(f"j{n}" for n in range(99) if member_id(f"j{n}", 0) > member_id(f"j{n}", 1))
+    for number in (0, 1):
+        stage.end(number, states.FAILURE, join=join, error=ERROR, clock=7)
+    found = stage.step.failure(Gather(join, 2))
+    assert found is not None
+    assert found.cause == member_id(join, 0)
+
+
 @pytest.mark.parametrize(
     ("size", "opened", "is_read"), [(PAGE, None, True), (PAGE + 1, None, False), (PAGE + 1, PAGE + 1, True), (PAGE + 1, PAGE, False)]
 )
@@ -106,16 +127,65 @@ def test_more_members_than_a_page_holds_are_read_only_of_a_join_of_that_size(siz
 @pytest.mark.parametrize("over", [0, 1])
 def test_results_together_may_have_as_many_bytes_as_arguments(over: int) -> None:
     stage = Stage()
-    half = codec.MAX_DATA_BYTES // 2
-    for number, size in enumerate((half, codec.MAX_DATA_BYTES - half + over)):
-        text = '"' + "x" * (size - 2) + '"'
-        stage.end(number, result=None, result_ref=stage.ports.blobs.put(text.encode()))
+    stage.end(0, result=None, result_ref=BlobRef("0" * 64, codec.MAX_DATA_BYTES - 2))
+    stage.end(1, result="1" * (2 + over))
     if over:
         with pytest.raises(MessageRefused) as refused:
-            stage.step.results(Gather("j", 2))
+            stage.step.failure(Gather("j", 2))
         assert (refused.value.code, refused.value.field) == (refusals.TOO_LARGE, "gatherid")
     else:
-        assert [len(one) for one in stage.step.results(Gather("j", 2))] == [half - 2, codec.MAX_DATA_BYTES - half - 2]
+        assert stage.step.failure(Gather("j", 2)) is None, "no result is read for that"
+
+
+def test_what_members_added_follows_the_header_member_by_member() -> None:
+    stage = Stage()
+
+    def adds(number: int, join: str, text: str, added: int = 0) -> str:
+        stage.end(number, join=join, result=text, added=added)
+        return derived_id(member_id(join, number), ADDED)
+
+    inner = adds(0, adds(0, "j", "0", 2), "3", 1)
+    adds(1, derived_id(member_id("j", 0), ADDED), "4")
+    adds(0, inner, "5")
+    for number in (1, 2):
+        adds(0, adds(number, "j", str(number), 1), str(5 + number))
+    assert stage.step.results(Gather("j", 3)) == [0, 1, 2, 3, 4, 5, 6, 7]
+
+
+def test_the_results_of_every_page_are_read() -> None:
+    stage = Stage()
+    stage.launched(PAGE + 1)
+    for number in range(PAGE + 1):
+        stage.end(number)
+    assert stage.step.results(Gather("j", PAGE + 1)) == [*range(PAGE + 1)]
+
+
+def test_an_outcome_has_the_value_or_the_error_and_the_task_that_failed_first() -> None:
+    stage = Stage()
+    stage.end(0)
+    stage.end(1, states.FAILURE, error=ERROR._replace(cause="first"), result=None)
+    stage.end(2, states.REVOKED, error=None, result=None)
+    assert stage.step.results(Gather("j", 3, outcomes=True)) == [
+        {"id": member_id("j", 0), "state": "SUCCESS", "value": 0},
+        {"id": member_id("j", 1), "state": "FAILURE", "error": {"type": "ValueError", "message": "no", "traceback": ""}, "cause": "first"},
+        {
+            "id": member_id("j", 2), "state": "REVOKED", "cause": member_id("j", 2),
+            "error": {"type": "TaskRevoked", "message": f"task {member_id('j', 2)} was revoked before it ran", "traceback": ""},
+        },
+    ]  # fmt: skip
+
+
+def test_arguments_are_in_the_message_or_in_the_blob_store_after_the_results_that_are_handed_on() -> None:
+    stage = Stage()
+    stage.end(0)
+    plain = Command("m", "t", "send", "host", 1.0, 1, args=(1,), kwargs={"a": 2})
+    large = plain._replace(args=(), kwargs={}, data_ref=stage.ports.blobs.put(codec.encode_data((3,), {"b": 4})))
+    assert stage.step.arguments(plain) == ((1,), {"a": 2})
+    assert stage.step.arguments(large) == ((3,), {"b": 4})
+    assert stage.step.arguments(large._replace(gather=Gather("j", 1))) == (([0], 3), {"b": 4})
+    assert stage.step.arguments(plain._replace(gather=Gather("j", 1, hand_on=False))) == ((1,), {"a": 2})
+    with pytest.raises(HeaderFailed):
+        stage.step.arguments(plain._replace(gather=Gather("j", 2, hand_on=False)))
 
 
 STEP = {"task": "send", "queue": "own"}
@@ -123,10 +193,10 @@ BODY = {"task": "body", "queue": "own", "errors": [{"task": "own"}], "watch": [{
 AT = Place("c", "0", "p")
 
 
-def spot(item: Any = STEP, follows: Any = BODY, watch: tuple[Any, ...] = (), resume: Any = None) -> Spot:
+def spot(item: Any = STEP, follows: Any = BODY, watch: tuple[Any, ...] = (), resume: Any = None) -> PlaceContents:
     """A step of a chain of two."""
     chain = {"chain": [item, *([follows] if follows else [])], **({"resume": resume} if resume else {})}
-    return Spot(item, watch, chain, 0, 2 if follows else 1, (follows, AT._replace(node="1")) if follows else None)
+    return PlaceContents(item, watch, chain, 0, 2 if follows else 1, (follows, AT._replace(node="1")) if follows else None)
 
 
 def test_a_launch_keeps_the_body_the_chain_around_it_and_their_callbacks() -> None:

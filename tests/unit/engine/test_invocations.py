@@ -7,9 +7,9 @@ import pytest
 
 from sedano import memory
 from sedano.engine.history.invocation_costs import MOST_UNTOLD, ROUTER, WORKER, Invocations
-from sedano.engine.worker_events import Chronicle, Host, unpack
 from sedano.errors import Unavailable
 from sedano.memory import MemoryQueues, MemoryTelemetry, VirtualClock
+from sedano.model.history.run_rows import Chronicle, Host, unpack
 from sedano.model.messages.lamport import LamportClock
 from sedano.ports import RECORDS
 

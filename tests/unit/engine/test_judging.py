@@ -7,19 +7,20 @@ import pytest
 
 from sedano import memory
 from sedano.engine.batch import Batch, Held, Job, Ran, Stillborn
+from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.drafts import CommandDraft, Composer
-from sedano.engine.worker.body_preparation import Preparation, needed
+from sedano.engine.worker.body_preparation import Preparation, limits_of, needed
 from sedano.engine.worker.body_results import Endings
 from sedano.engine.worker.failure_log import FAILED, TRIED_AGAIN, frames, tell_failure
 from sedano.engine.worker.verdicts import Judging, write
-from sedano.errors import ArgumentError, Unavailable
+from sedano.errors import ArgumentError, MessageRefused, Unavailable
 from sedano.model import refusals, states
 from sedano.model.effects import TableWrite
 from sedano.model.ledger.outcome import Run, Verdict
 from sedano.model.ledger.records import INLINE_BYTES, Claim, ErrorRecord, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import MAX_HOPS, Lineage
-from sedano.model.messages.message import Command, Place, TimeLimits
+from sedano.model.messages.message import LAUNCH, Command, Gather, Place, TimeLimits
 from sedano.model.retry import MAX_EXECUTIONS, Retry
 from tests.unit.engine.gated import batch, job, world
 
@@ -33,6 +34,7 @@ class Canvases:
 
     before: int = 0
     breaks: Exception | None = None
+    failed: ErrorRecord | None = None
     checked: list[str] = field(default_factory=list)
 
     @property
@@ -51,6 +53,10 @@ class Canvases:
         if self.breaks is not None:
             raise self.breaks
         return command.args, command.kwargs
+
+    def failure(self, gather: Gather) -> ErrorRecord | None:
+        """Return the error of a member."""
+        return self.failed
 
     def check(self, command: Command) -> None:
         """Note it."""
@@ -156,6 +162,8 @@ def test_a_body_that_may_take_longer_than_an_invocation_has_failed_for_good(hard
     ready, unfit = prepared(stage, one)
     assert ready == runs
     assert [(run.error and run.error.type_name, run.poisonous) for run in unfit] == ([] if runs else [("OptionError", True)])
+    words = "a time limit of 9.001 s cannot be honoured, because an invocation of this worker lasts 10 s; lower the limit"
+    assert all(run.error is not None and run.error.message.startswith(words) for run in unfit)
     assert (needed(Held(one, None)), needed(Held(job("b"), None))) == (hard, 0.0)
 
 
@@ -180,6 +188,28 @@ def test_arguments_that_do_not_fit_are_a_failure_whose_message_is_set_aside() ->
     assert [(parking.code, parking.field) for parking in stage.batch.parkings] == [(refusals.ARGUMENTS, "what")]
 
 
+def test_a_message_whose_stored_arguments_are_refused_is_set_aside_with_the_code_of_that_refusal() -> None:
+    stage = Stage(breaks=MessageRefused(refusals.SCHEMA, "data", "is not an object"))
+    (run,) = prepared(stage, job("a"))[1]
+    assert (run.error and run.error.type_name, run.poisonous) == ("MessageRefused", True)
+    assert [(one.code, one.field, one.detail) for one in stage.batch.parkings] == [(refusals.SCHEMA, "data", "is not an object")]
+
+
+def test_only_a_task_that_continues_or_launches_a_canvas_needs_its_pages() -> None:
+    stage = Stage()
+    for one in (job("plain"), placed(job("placed"), place=Place("c", "0", "p")), job("launch", LAUNCH)):
+        assert prepared(stage, one) == (1, [])
+    assert stage.canvases.checked == ["placed", "launch"]
+
+
+def test_each_poison_message_is_counted_at_once_and_no_other_end_is() -> None:
+    stage = Stage()
+    telemetry: Any = stage.ports.telemetry
+    for state, count in ((states.EXPIRED, 0), (states.POISON, 1)):
+        prepared(stage, job("a"), Stillborn(state, refusals.EXECUTIONS, "data", "why"))
+        assert telemetry.counted("TasksPoisoned", task="only") == count
+
+
 @pytest.mark.parametrize(
     ("why", "error", "parked"),
     [
@@ -193,7 +223,36 @@ def test_a_body_that_must_not_begin_ends_with_the_error_that_its_reason_means(wh
     stage = Stage()
     (run,) = prepared(stage, job("a"), why)[1]
     assert run == Run(error=ErrorRecord(error, why.detail), poisonous=True)
-    assert len(stage.batch.parkings) == parked
+    assert [one[1:] for one in stage.batch.parkings] == [(why.code, why.field, why.detail)] * parked
+
+
+@pytest.mark.parametrize(
+    ("state", "gather", "earlier"),
+    [
+        (states.EXPIRED, Gather("join", 2), True), (states.REVOKED, Gather("join", 2), True), (states.EXPIRED, None, False),
+        (states.FAILURE, Gather("join", 2), False),
+    ],
+)  # fmt: skip
+def test_a_failure_in_the_header_of_a_chord_comes_before_the_end_of_a_body_that_is_too_late(
+    state: Any, gather: Gather | None, earlier: bool
+) -> None:
+    stage = Stage()
+    stage.canvases.failed = ERROR
+    (run,) = prepared(stage, placed(job("a"), gather=gather), Stillborn(state, refusals.EXPIRED, "expires", "late"))[1]
+    assert run.error == (ERROR if earlier else ErrorRecord(states.ROWS[state].error_type, "late"))
+
+
+@pytest.mark.parametrize(("name", "ignored"), [("ValueError", False), ("Ignore", True)])
+def test_the_body_of_a_chord_whose_header_failed_ends_with_that_error_and_is_not_tried_again(name: str, ignored: bool) -> None:
+    error = ErrorRecord(name, "no")
+    stage = Stage(breaks=HeaderFailed(error))
+    assert prepared(stage, job("a")) == (0, [Run(error=error, poisonous=True, ignored=ignored)])
+    assert stage.batch.parkings == []
+
+
+def test_the_limits_of_a_call_come_before_those_of_its_task() -> None:
+    one = placed(job("a", time_limits=TimeLimits(2.0, 9.0)), time_limits=TimeLimits(None, 3.0))
+    assert limits_of(one) == TimeLimits(2.0, 3.0)
 
 
 @pytest.mark.parametrize("breaks", [None, Unavailable("away")])

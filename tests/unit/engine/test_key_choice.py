@@ -6,10 +6,10 @@ import pytest
 
 from sedano import memory
 from sedano.engine.publisher.order_keys import key_for
-from sedano.engine.registry import TaskSpec
 from sedano.errors import ArgumentError, OptionError
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Options, Signature
+from sedano.model.tasks.task_spec import TaskSpec
 
 FIFO = "mail.fifo"
 PORTS = memory.ports(("default", FIFO))

@@ -24,7 +24,7 @@ from sedano.engine.canvas.launches import (
 from sedano.engine.canvas.page_cache import Plans
 from sedano.errors import MessageRefused
 from sedano.memory import MemoryBlobs
-from sedano.model.canvas.continuation import Ask, part_place
+from sedano.model.canvas.continuation import PlannedTask, part_place
 from sedano.model.canvas.pages import refer
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import Lineage, derived_id
@@ -49,7 +49,7 @@ def launch(place: Place | None, member: JoinMember | None = None) -> Command:
 
 def draft(item: Any, **changes: Any) -> Any:
     """What *item* asks for."""
-    return drafted(Ask(item, "t-1", **changes), ORIGIN, NOW, BLOBS)
+    return drafted(PlannedTask(item, "t-1", **changes), ORIGIN, NOW, BLOBS)
 
 
 def group(*items: Any) -> dict[str, Any]:
@@ -131,12 +131,12 @@ def test_a_task_inherits_what_its_own_entry_does_not_say() -> None:
 @pytest.mark.parametrize(("inherited", "own", "both"), [(None, "b=2", "b=2"), ("a=1", None, "a=1"), ("a=1", "a=1", "a=1")])
 def test_stamps_of_one_side_stay_as_they_are(inherited: str | None, own: str | None, both: str) -> None:
     item = {**STEP, **({"stamps": own} if own else {})}
-    assert drafted(Ask(item, "t"), ORIGIN._replace(stamps=inherited), NOW, BLOBS).command.stamps == both
+    assert drafted(PlannedTask(item, "t"), ORIGIN._replace(stamps=inherited), NOW, BLOBS).command.stamps == both
 
 
 def test_stamps_that_are_too_long_together_are_those_that_the_task_was_written_with() -> None:
     long, own = ",".join(f"n{n}={'x' * 200}" for n in range(4)), ",".join(f"m{n}={'y' * 200}" for n in range(4))
-    assert drafted(Ask({**STEP, "stamps": own}, "t"), ORIGIN._replace(stamps=long), NOW, BLOBS).command.stamps == own
+    assert drafted(PlannedTask({**STEP, "stamps": own}, "t"), ORIGIN._replace(stamps=long), NOW, BLOBS).command.stamps == own
 
 
 @pytest.mark.parametrize(

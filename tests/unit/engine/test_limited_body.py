@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sedano import memory
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.engine.worker.time_limits import HardLimit, Limited
 from sedano.errors import SoftTimeLimitExceeded
 from sedano.model.ledger.outcome import Run

@@ -10,7 +10,7 @@ from sedano.engine.canvas.launches import LaunchOrigin
 from sedano.engine.canvas.lost_pages import MOST_CALLBACKS, PATIENCE, LostPlan, UnrunTask, callbacks, kept, lost
 from sedano.engine.canvas.page_cache import Plans
 from sedano.memory import MemoryBlobs
-from sedano.model.canvas.continuation import Resume, Spot, find, following
+from sedano.model.canvas.continuation import PlaceContents, Resume, find, following
 from sedano.model.canvas.join import Join
 from sedano.model.canvas.pages import refer
 from sedano.model.messages.lineage import Lineage
@@ -26,7 +26,7 @@ def error(name: str) -> dict[str, str]:
     return {"task": name, "queue": "own"}
 
 
-def spot(node: str, *steps: Any, canvas: str = "c", watch: Any = ()) -> tuple[Place, Spot]:
+def spot(node: str, *steps: Any, canvas: str = "c", watch: Any = ()) -> tuple[Place, PlaceContents]:
     """The place of a step of a chain of these, and what is there."""
     page = {"item": {"chain": list(steps)}, **({"watch": list(watch)} if watch else {})}
     place = Place(canvas, node, refer(BLOBS.put(json.dumps(page).encode())))

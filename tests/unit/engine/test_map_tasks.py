@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from sedano.engine.canvas.map_tasks import built_in
-from sedano.engine.context import CURRENT, TaskContext
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
+from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import ArgumentError, OptionError, UnknownTask
 from sedano.model.messages.message import MAP, MAP_ASYNC, Command, TimeLimits
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from tests.unit.engine.test_drafting import running
 
 

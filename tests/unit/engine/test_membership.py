@@ -1,5 +1,6 @@
 """One worker's place in the cluster: when it reads the control record, when it beats, and what it says of itself and of the lost."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -7,15 +8,20 @@ import pytest
 
 from sedano import memory
 from sedano.engine.batch import Held
-from sedano.engine.cluster.membership import Membership
-from sedano.engine.worker_events import Chronicle, Host
+from sedano.engine.cluster.control import Controlling
+from sedano.engine.cluster.inbox import answers, broadcast
+from sedano.engine.cluster.membership import InboxDoor, Membership
+from sedano.engine.registry import Registry
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import Unavailable
+from sedano.model.cluster import inbox as rule
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import ACTIVE, HEARTBEAT, LEFT, LOST, OFFLINE, ONLINE, WORKER_LOST, MemberRecord
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.pauses import ID, pause, with_pause
 from sedano.ports import Ports
-from sedano.ports.absent import Absent
+from sedano.ports.absent import Absent, absent
 from tests.unit.engine.gated import advance, asked, batch, job, world
 
 EVERY = 60.0
@@ -88,6 +94,64 @@ def test_a_heartbeat_names_the_claimed_tasks_of_its_batch() -> None:
     (member,) = stage.ports.members.read()
     assert (member.name, member.state, member.in_flight, member.tasks) == ("me", ACTIVE, 3, ("a", "c"))
     assert (member.seen, member.answers) == (stage.ports.clock.now(), "")
+
+
+def test_the_interval_begins_with_the_heartbeat_whatever_the_clocks_show_then() -> None:
+    stage = Stage()
+    advance(stage.ports, EVERY - 1.0)
+    assert stage.work() == [ONLINE]
+    stage.step.beat(2, (), stage.chronicle)
+    advance(stage.ports, EVERY - 1.0)
+    assert stage.work() == []
+    assert len(asked(stage.ports.members, "beat")) == 1
+
+
+def test_a_report_that_changed_is_written_at_once_after_the_first_heartbeat() -> None:
+    stage = Stage()
+    reports = ["ready"]
+    stage.step.report = lambda: reports[-1]
+    stage.step.report_change()
+    stage.step.stay()
+    assert stage.ports.members.read() == [], "the worker is not a member yet"
+    stage.work(3, job("a"))
+    stage.step.report_change()
+    assert len(asked(stage.ports.members, "beat")) == 1, "it is the same"
+    advance(stage.ports, 1.0)
+    reports.append("paused")
+    stage.step.report_change()
+    stage.step.report_change()
+    assert len(asked(stage.ports.members, "beat")) == 2
+    (member,) = stage.ports.members.read()
+    assert (member.report, member.tasks, member.in_flight, member.seen) == ("paused", ("a",), 3, stage.ports.clock.now())
+
+
+def test_a_report_that_was_not_written_is_written_with_the_next_look() -> None:
+    stage = Stage()
+    stage.work()
+    breaking(stage.ports.members, "beat")
+    stage.step.report = lambda: "paused"
+    stage.step.report_change()
+    del stage.ports.members.beat  # type: ignore[attr-defined]
+    stage.step.report_change()
+    assert [one.report for one in stage.ports.members.read()] == ["paused"]
+
+
+def test_an_idle_worker_shows_that_it_lives() -> None:
+    stage = Stage()
+    stage.work(3)
+    (before,) = stage.ports.members.read()
+    advance(stage.ports, 30.0)
+    stage.step.stay()
+    (member,) = stage.ports.members.read()
+    assert member == before._replace(clock=member.clock, seen=stage.ports.clock.now())
+    assert member.clock > before.clock
+
+
+def test_an_answer_before_the_first_heartbeat_is_that_of_an_idle_worker() -> None:
+    stage = Stage()
+    stage.step.answer("pong")
+    (member,) = stage.ports.members.read()
+    assert member == MemberRecord("me", member.clock, ACTIVE, 0, stage.ports.clock.now(), answers="pong")
 
 
 @pytest.mark.parametrize("back", [3_600.0, -EVERY])
@@ -211,8 +275,10 @@ def test_a_worker_whose_claim_ran_out_is_lost_counted_and_reported() -> None:
 
 def test_a_worker_that_spoke_since_or_is_nobody_or_this_one_is_not_lost() -> None:
     assert lost(Stage(), seen=-0.5) == []
-    assert lost(Stage(), owner="") == []
-    assert lost(Stage(), owner="me") == []
+    for owner in ("", "me"):
+        stage = Stage()
+        assert lost(stage, owner=owner) == []
+        assert asked(stage.ports.members, "lose") == []
     telemetry: Any = Stage().ports.telemetry
     assert telemetry.lines == []
 
@@ -233,3 +299,68 @@ def test_a_deployment_without_members_or_control_has_neither() -> None:
     stage.step.lose(HELD, found, 0.0, "they")
     assert (stage.chronicle.lines, found.chronicle.lines, stage.warnings()) == ([], [], [])
     assert stage.step.control == ControlRecord()
+
+
+class Door:
+    """The door of the inbox of the worker `me`."""
+
+    def __init__(self, *, unsigned: bool = True, **ports: Any) -> None:
+        """Announce nothing yet."""
+        self.ports = replace(world(0.5, "members", "control", "memos"), **ports)
+        self.membership = Membership(self.ports, LamportClock(lambda: 1), "me", EVERY)
+        settings = WorkerSettings(unsigned_inbox=unsigned)
+        self.registry = Registry()
+        self.step = InboxDoor(self.ports, self.membership, self.registry, settings, list)
+
+    def asks(self, verb: str) -> dict[str, str]:
+        """Ask for this; return the answer."""
+        asking = rule.asking("m-1", verb, "", self.ports.clock.now(), 60)
+        broadcast(replace(self.ports, seals=absent("seals")), Controlling(self.ports, LamportClock(lambda: 1)), asking, rule.WORKERS)
+        self.membership.look()
+        self.step.obey()
+        return answers(self.ports, "m-1")
+
+
+class Configured:
+    """The configuration of an app."""
+
+    def reload(self, message_id: str) -> str:
+        """Read it again."""
+        return f"reloaded for {message_id}"
+
+
+def test_the_inbox_is_not_read_before_something_is_announced_or_where_there_are_no_memos() -> None:
+    door = Door()
+    door.step.obey()
+    assert asked(door.ports.memos, "read") == []
+    none = Door(memos=absent("memos"))
+    none.membership.control = ControlRecord(asked="9999999999 1")
+    none.step.obey()
+
+
+def test_a_worker_answers_under_its_name_with_what_it_did_and_which_claims_have_expired() -> None:
+    door = Door()
+    door.step.worked = 7
+    found = json.loads(door.asks("stats")["me"])
+    assert (found["worked"], found["running"], found["seconds"]) == (7, 0, 0)
+    assert json.loads(Door().asks("expired")["me"]) == {"running": 0, "expired": []}
+    overdue = Door()
+    overdue.step.overdue = lambda running: [f"t of {len(running)}"]
+    assert json.loads(overdue.asks("expired")["me"])["expired"] == ["t of 0"]
+    host = Door()
+    host.step.host["drain"] = lambda: "drains"
+    assert host.asks("drain") == {"me": "drains"}
+    assert Door().asks("reload") == {"me": "unsupported"}
+    configured = Door()
+    configured.registry.configuration = Configured()  # type: ignore[assignment]
+    assert configured.asks("reload") == {"me": "reloaded for m-1"}
+
+
+def test_only_a_worker_that_lets_commands_without_a_seal_in_obeys_them_and_warns_of_it() -> None:
+    def warnings(door: Door) -> int:
+        telemetry: Any = door.ports.telemetry
+        return len([line for line in telemetry.lines if "without a seal" in line.message])
+
+    door = Door(unsigned=False, seals=absent("seals"))
+    assert (door.asks("ping"), warnings(door)) == ({}, 0)
+    assert (Door().asks("ping"), warnings(Door())) == ({"me": "pong"}, 1)

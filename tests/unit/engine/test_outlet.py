@@ -8,7 +8,7 @@ import pytest
 
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet, _begun
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, KeyReused, OptionError, SedanoError, Unavailable, UnknownQueue
 from sedano.model.ledger import dedup_keys
 from sedano.model.ledger.records import RESERVATION_S, Claim
@@ -18,6 +18,7 @@ from sedano.model.messages.message import Command, Event, Place
 from sedano.model.queues import CLAIM_CHECK_BYTES
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Options, Signature
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports.absent import NoSeals
 from tests.unit.engine.gated import asked, world
 from tests.unit.engine.test_drafting import running

@@ -47,7 +47,7 @@ def us(ports: Ports, seconds: float = 0.0) -> int:
 def slotted(ports: Ports, at: int, late: int = 0, rule: str = "", **options: Any) -> RateRequest:
     """A job whose message has the slot *at*."""
     bare = request(**options)
-    text = slot_text(Slot(at, late, rule or rates.told(bare.limits.paces)))
+    text = slot_text(Slot(at, late, rule or rates.rule_text(bare.limits.paces)))
     command = bare.job.command
     given = ports.seals.attached(SLOT, text, QUEUE, command.id, command.task_id, bare.name)
     assert given
@@ -195,7 +195,7 @@ def test_a_slot_that_was_missed_is_kept_for_longer_the_next_time() -> None:
     asked(ports, request("first"), pacing=pacing)
     one = slotted(ports, us(ports, -100.0), late=2)
     asked(ports, one, pacing=pacing)
-    assert slots(ports, one) == [Slot(us(ports, 1.0), 3, rates.told(ONE))]
+    assert slots(ports, one) == [Slot(us(ports, 1.0), 3, rates.rule_text(ONE))]
 
 
 def test_a_first_slot_was_never_missed() -> None:
@@ -203,7 +203,7 @@ def test_a_first_slot_was_never_missed() -> None:
     pacing = Pacing(ports)
     asked(ports, request("first"), pacing=pacing)
     asked(ports, request(), pacing=pacing)
-    assert slots(ports, request()) == [Slot(us(ports, 1.0), 0, rates.told(ONE))]
+    assert slots(ports, request()) == [Slot(us(ports, 1.0), 0, rates.rule_text(ONE))]
 
 
 def test_a_slot_of_another_rule_is_none() -> None:

@@ -12,7 +12,7 @@ from sedano import Sedano, memory
 from sedano.engine.drafts import Addressed
 from sedano.engine.publisher.sender import Publisher, _Line, _Ticket
 from sedano.engine.publisher.spool import Taken
-from sedano.errors import BacklogFull, ConfigurationError, OptionError, PublishError, SedanoError, TooLarge, Unavailable
+from sedano.errors import BacklogFull, ConfigurationError, OptionError, PublishError, SedanoError, SpoolError, TooLarge, Unavailable
 from sedano.model.queues import SQS
 from sedano.ports import Outgoing, deadlines
 from tests.unit.engine.test_publisher import AWAY, QUEUE, Gate, Kept, message, publisher, waiting
@@ -195,6 +195,7 @@ def test_a_backlog_that_nothing_was_put_into_is_not_opened() -> None:
     assert line.drain() == 0
     line.resume()
     line.publish(message("b"))
+    line.publish_or_keep([message("c"), message("d")])
     assert line.close() == []
     assert kept.takes == []
 
@@ -266,6 +267,17 @@ def test_a_stored_message_that_still_cannot_be_sent_is_left_to_the_next_sender_w
     assert (kept.returned, kept.bodies) == (["b"], ["b"])
     line.publish(message("y"))
     assert kept.takes == [100, 100], "the backlog was not empty"
+
+
+def test_what_was_sent_is_forgotten_even_if_the_rest_cannot_be_given_back() -> None:
+    class Stuck(Opened):
+        def give_back(self, taken: Sequence[Any]) -> None:
+            raise SpoolError("the disk is full")
+
+    kept = Stuck("a", "b")
+    line, _, telemetry = publisher(Gate(lambda bodies: [AWAY if body == "b" else None for body in bodies]), backlog=kept)
+    assert line.drain() == 0
+    assert (kept.bodies, telemetry.messages("error")) == (["b"], ["backlog not usable"])
 
 
 def test_draining_a_backlog_that_cannot_be_used_ends() -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from sedano import memory
 from sedano.engine.history.recorder import Recorder
-from sedano.engine.worker_events import MICRO, Chronicle, Host
 from sedano.errors import Unavailable
 from sedano.memory.events import MemoryEvents
 from sedano.memory.rollups import MemoryRollups
 from sedano.model.history.rollups import merged, read, total
+from sedano.model.history.run_rows import MICRO, Chronicle, Host
 from sedano.ports import RECORDS, Delivery
 
 DAY = 86_400.0

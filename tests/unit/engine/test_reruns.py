@@ -9,7 +9,6 @@ import pytest
 from sedano import memory
 from sedano.engine import reruns
 from sedano.engine.batch import Held, Job, Ran, Stillborn
-from sedano.engine.registry import TaskSpec
 from sedano.engine.reruns import Rerun
 from sedano.errors import MessageRefused, SedanoError, Unavailable, UnknownQueue
 from sedano.model import refusals, states
@@ -20,6 +19,7 @@ from sedano.model.messages.lineage import DEFAULT_BUDGET, Lineage, rerun_id
 from sedano.model.messages.message import MAP, MAP_ASYNC, Command, Event, JoinMember, Place, Section
 from sedano.model.messages.stamps import LONGEST
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Delivery, Ports, absent, command_queue
 

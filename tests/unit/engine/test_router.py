@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from sedano import memory
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.engine.router import Router
-from sedano.engine.worker_events import Host
 from sedano.errors import MessageRefused, SedanoError, TooLarge
 from sedano.model import refusals
+from sedano.model.history.run_rows import Host
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import MAX_HOPS, Lineage
 from sedano.model.messages.message import Event
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, Outgoing, Ports
 from tests.unit.engine.gated import QUEUE, advance, asked, world
 
@@ -69,7 +70,7 @@ def test_a_command_in_the_queue_of_events_is_set_aside() -> None:
     route(ports, command.body)
     assert parked(ports) == [("0", refusals.SCHEMA, "type")]
     (one,) = ports.queues.peek(PARKED)
-    assert one.attributes["detail"] == "the event queue takes events only"
+    assert one.attributes["detail"] == "the event queue takes events and documents, no commands"
 
 
 def test_the_name_of_an_unknown_event_is_in_the_reason() -> None:

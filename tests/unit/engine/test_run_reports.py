@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from sedano.engine.batch import Held, Job, Judged, Ran, Stillborn
-from sedano.engine.context import span_of
 from sedano.engine.history.run_events import tell, tell_again
-from sedano.engine.worker_events import MICRO
+from sedano.engine.task_context import span_of
 from sedano.model import refusals, states
 from sedano.model.collection import RUNS, Fetched, written
+from sedano.model.history.run_rows import MICRO
 from sedano.model.ledger.outcome import Run, Verdict
 from sedano.model.ledger.records import Outcome, TaskRecord
 from sedano.model.limits.task_limits import TaskLimits

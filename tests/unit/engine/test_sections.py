@@ -8,7 +8,7 @@ import pytest
 
 from sedano import current, optional, poisonous, retry
 from sedano.engine.body_sections import MOST_SECTIONS, Mark, mark_of
-from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import OptionError, SedanoError
 from sedano.model.messages.message import Command
 from sedano.model.retry import Retry

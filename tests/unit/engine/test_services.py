@@ -2,6 +2,9 @@
 
 import asyncio
 import threading
+from typing import Any
+
+import pytest
 
 from sedano.engine.services import Services
 from sedano.memory import MemoryTelemetry
@@ -79,3 +82,21 @@ def test_the_end_of_services_that_were_not_begun_does_nothing() -> None:
         raise AssertionError("it ran")
 
     Services({"never": never}, MemoryTelemetry()).end()
+
+
+class Unreadable(dict[str, Any]):
+    """Services that the thread cannot begin."""
+
+    def items(self) -> Any:
+        """Fail, as a loop does that gets no file descriptor."""
+        raise OSError("too many open files")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_cannot_begin_is_not_waited_for() -> None:
+    services = Services(Unreadable(), MemoryTelemetry(), asyncio.sleep)
+    services.begin()
+    ended = threading.Thread(target=services.end, daemon=True)
+    ended.start()
+    ended.join(SECONDS)
+    assert not ended.is_alive()

@@ -7,12 +7,12 @@ import pytest
 
 from sedano.engine.batch import Arguments, Batch, Stillborn
 from sedano.engine.leases import Leasing
-from sedano.engine.registry import alone
 from sedano.engine.singletons import Singletons
 from sedano.errors import ArgumentError
 from sedano.model import refusals, states
 from sedano.model.leases import Term
 from sedano.model.messages.message import Command
+from sedano.model.tasks.task_spec import alone
 from sedano.ports import Delivery, Ports
 from tests.unit.engine.gated import QUEUE, advance, asked, batch, job, names, told, waits, world
 

@@ -9,7 +9,7 @@ from sedano import memory
 from sedano.engine.batch import Batch, Job
 from sedano.engine.gate import Gate
 from sedano.engine.redelivery import FOREIGN_HOLD_S, FOREIGN_RECEIVES, unknown
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.engine.schedules.instance_limits import OCCURRENCE
 from sedano.engine.worker.intake import UNKNOWN, Intake
 from sedano.model import refusals
@@ -18,6 +18,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.lamport import MAX_AHEAD_US, LamportClock
 from sedano.model.messages.message import MAP, MAP_ASYNC, Command, Event
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Delivery
 from tests.unit.engine.gated import QUEUE, advance, batch, world
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from sedano import memory
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.engine.worker.time_limit_warning import ENDING, SHORTER, WARNED_AT, Overtime
 from sedano.model.messages.message import Command
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from sedano.aws.machine import SystemClock
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.engine.worker.time_limits import Limited
 from sedano.errors import SoftTimeLimitExceeded
 from sedano.model.ledger.outcome import Run

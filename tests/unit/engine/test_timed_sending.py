@@ -117,6 +117,8 @@ def test_a_timer_that_is_early_sends_its_command_with_the_seconds_that_are_left(
     assert through == []
     assert found.given_back == []
     assert sent(ports) == [(QUEUE, [Outgoing(body(time=ports.clock.now() + left), delay, "acme")])]
+    telemetry: Any = ports.telemetry
+    assert telemetry.lines == [], "a message that was sent on brings no warning"
 
 
 def test_a_timer_that_is_too_early_for_the_queue_goes_on_in_its_envelope() -> None:

@@ -1,26 +1,31 @@
 """The worker over ports in memory: what becomes of messages when one of its steps breaks or gets no answer, and what it counts."""
 
 import json
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from sedano.engine.batch import Held, Judged, Ran, Stillborn
-from sedano.engine.context import current
-from sedano.engine.registry import Registry, TaskSpec, WorkerSettings
+from sedano.engine.registry import Registry
+from sedano.engine.task_context import current
+from sedano.engine.worker.admission import GateEntry
 from sedano.engine.worker.execution import DRAINED
+from sedano.engine.worker.gate_order import GATES
 from sedano.engine.worker.pipeline import Worker, rounds
-from sedano.engine.worker_events import Host
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import EffectRefused, TooLarge, Unavailable
-from sedano.memory import START, MemoryTelemetry
+from sedano.memory import START, MemoryLedger, MemoryTelemetry
 from sedano.model import refusals, states
 from sedano.model.effects import ABSENT
+from sedano.model.history.run_rows import Host
 from sedano.model.ledger.outcome import Run
-from sedano.model.ledger.records import Recorded, TaskRecord
+from sedano.model.ledger.records import Outcome, Recorded, TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.message import Command
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import PARKED, RECORDS, Delivery, Outgoing
 from tests.unit.engine.gated import QUEUE, asked, batch, job, names, world
 
@@ -34,14 +39,14 @@ def nothing(*_: Any) -> None:
 class Stage:
     """One worker, with one task in each mode of delivery."""
 
-    def __init__(self, body: Body = nothing, listener: Any = None, **settings: Any) -> None:
-        """Run *body*."""
+    def __init__(self, body: Body = nothing, listener: Any = None, gates: Sequence[GateEntry] = GATES, **settings: Any) -> None:
+        """Run *body*; *gates* check received messages."""
         self.ports = world(0.5, "ledger", "members")
         self.registry = Registry(tables={"stock": ("id",)})
         for mode in ("claimed", "at_least_once", "record_once"):
-            self.registry.tasks[mode] = TaskSpec(mode, body, Parameters(body), delivery=mode)  # type: ignore[arg-type]
-        chosen = WorkerSettings(lanes=0, **settings)
-        self.worker = Worker(self.registry, self.ports, Host("me", 1), chosen, None, listener=listener)
+            self.registry.tasks[mode] = TaskSpec(mode, body, Parameters(body), delivery=mode, ignore_result=mode == "at_least_once")  # type: ignore[arg-type]
+        chosen = WorkerSettings(**{"lanes": 0, **settings})
+        self.worker = Worker(self.registry, self.ports, Host("me", 1), chosen, None, gates=gates, listener=listener)
         telemetry: Any = self.ports.telemetry
         self.telemetry: MemoryTelemetry = telemetry
 
@@ -316,3 +321,43 @@ def test_a_body_that_a_gate_stopped_at_its_begin_is_recorded_only_where_its_mess
     stage.worker._ended(stream, found, ran)
     assert stream.close() == []
     assert found.unstarted == [ran.held]
+
+
+class Patient(MemoryLedger):
+    """A ledger whose first write of an end without a claim waits until the next body has begun."""
+
+    def __init__(self, clock: Any) -> None:
+        """Begin with no body."""
+        super().__init__(clock)
+        self.began, self.saw = threading.Event(), list[bool]()
+
+    def keep(self, outcomes: Sequence[Outcome]) -> list[Any]:
+        """Wait, then write."""
+        self.saw.append(self.began.wait(2))
+        return [*super().keep(outcomes)]
+
+
+def test_an_end_without_a_claim_is_recorded_by_a_lane_while_the_next_body_runs() -> None:
+    begun: list[int] = []
+
+    def body() -> None:
+        begun.append(1)
+        if len(begun) == 2:
+            ledger.began.set()
+
+    stage = Stage(body, lanes=1)
+    ledger = Patient(stage.ports.clock)
+    stage.ports.ledger.port = ledger  # type: ignore[attr-defined]
+    assert stage.work(message("a", "record_once"), message("b", "record_once")) == []
+    assert ledger.saw == [True, True]
+
+
+def test_a_run_that_writes_nothing_is_concluded_on_its_own_thread_before_the_next_body_begins() -> None:
+    heard: list[tuple[str, threading.Thread]] = []
+    before: list[list[tuple[str, threading.Thread]]] = []
+    stage = Stage(
+        lambda: before.append([*heard]), lanes=1,
+        listener=lambda ran, _: heard.append((ran.held.job.command.id, threading.current_thread())),
+    )  # fmt: skip
+    assert stage.work(message("a", "at_least_once"), message("b", "at_least_once")) == []
+    assert before == [[], [("a", threading.current_thread())]]

@@ -152,9 +152,9 @@ def test_a_part_that_is_not_there_fails_the_step_that_asks_for_it() -> None:
     asking = StepSpec("b", TaskCall("t", (Ref("a", ("total",)),)))
     steps = (StepSpec("a", TaskCall("t")), asking, StepSpec("c", TaskCall("t"), (), (condition('$a > "x"'),)))
     progress = fixed(*steps, values={"a": 1})
-    assert progress.status("b").detail == "$a.total: there is no 'total' in a int"
+    assert progress.status("b").detail == "$a.total: int has no part 'total'"
     assert progress.status("c").detail == "$a is of type int and cannot be compared by > with str"
-    assert advance(progress, "a") == (("step b: $a.total: there is no 'total' in a int",),)
+    assert advance(progress, "a") == (("step b: $a.total: int has no part 'total'",),)
 
 
 def test_a_paused_run_begins_nothing() -> None:

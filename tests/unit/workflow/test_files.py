@@ -173,8 +173,8 @@ def test_every_mistake_in_a_file_is_told_with_its_line_and_step(app: Sedano, tmp
         "17: step 'charge': it waits for itself: charge → pack → charge",
         "18: step 'charge': 2 steps have this name; each needs its own",
         "20: step 'charge': parameter total takes int, but $pack is str",
-        "21: step 'charge': $nothing names no step before it and no input",
-        "27: step 'pack': 'retries' has no meaning here",
+        "21: step 'charge': $nothing is not an input or an earlier step",
+        "27: step 'pack': unknown key 'retries'",
     ]
     assert "cannot run, for 10 reasons:" in str(refused.value)
 
@@ -186,7 +186,7 @@ def test_the_same_mistakes_in_yaml_have_the_lines_of_yaml(app: Sedano, tmp_path:
         load(app, file)
     assert [problem.removeprefix(f"{file}:").partition(";")[0] for problem in refused.value.problems] == [
         "10: step 'price': unknown task 'shop.prise'",
-        "23: step 'pack': $nothing names no step before it and no input",
+        "23: step 'pack': $nothing is not an input or an earlier step",
     ]
 
 

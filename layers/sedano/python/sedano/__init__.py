@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from sedano.api.shared_tasks import SharedTasks
     from sedano.app import Sedano
     from sedano.canvas import Sig, chain, chord, chunks, fork, group
-    from sedano.canvas.signature import signature  # the module has the function's name: by way of the package mypy sees both
+    from sedano.canvas.signature import signature  # the module has the function's name: imported through the package, mypy sees both
     from sedano.engine.body_sections import optional, poisonous, retry
-    from sedano.engine.context import TaskContext, current
     from sedano.engine.hooks import EndedRun, Publication
-    from sedano.engine.registry import WorkerSettings
+    from sedano.engine.task_context import TaskContext, current
+    from sedano.engine.worker.settings import WorkerSettings
     from sedano.errors import Ignore, Reject, SedanoError
     from sedano.event import DomainEvent
     from sedano.model.circuits import Breaker
@@ -44,7 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 _IMPORTER = "importlib._bootstrap"
-"""The module that requests each name of `from sedano import …` before it looks for a module of that name."""
+"""The import system: for `from sedano import …` it requests each name as an attribute before it looks for a module of that name."""
 
 if not TYPE_CHECKING:
 
@@ -52,7 +52,7 @@ if not TYPE_CHECKING:
         """Return the object called *name*, loaded at its first use."""
         home = _home(name)
         if home is None:
-            asked = sys._getframe(1)  # noqa: SLF001 - `inspect` would load what no function needs
+            asked = sys._getframe(1)  # noqa: SLF001 - `inspect` would load modules that no function needs
             if asked.f_globals.get("__name__") == _IMPORTER:
                 raise AttributeError(name)
             from sedano.errors.celery_names import not_here
@@ -92,9 +92,9 @@ def _engine(name: str) -> ModuleType:
     home: ModuleType
     match name:
         case "TaskContext" | "current":
-            import sedano.engine.context as home
+            import sedano.engine.task_context as home
         case "WorkerSettings":
-            import sedano.engine.registry as home
+            import sedano.engine.worker.settings as home
         case "EndedRun" | "Publication":
             import sedano.engine.hooks as home
         case _:

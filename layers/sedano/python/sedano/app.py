@@ -28,12 +28,13 @@ from sedano.api.declaration import app_name, queue_names
 from sedano.api.hooks import Hooked
 from sedano.api.leases_and_partitions import Exclusion
 from sedano.api.periodic import PeriodicTasks
+from sedano.api.sinks import Documents
 from sedano.api.sources import Sources
 from sedano.api.tables import Tables
-from sedano.api.task_declarer import AppTasks
 from sedano.engine.declaration_origins import may_declare
 from sedano.engine.publisher.publisher import Outlet
-from sedano.engine.registry import Registry, WorkerSettings
+from sedano.engine.registry import Registry
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import ConfigurationError, OptionError, UnknownOption
 from sedano.errors.hints import Hinting
 from sedano.event import DomainEvent, EventType
@@ -58,7 +59,7 @@ AWS = "sedano.aws.deployment:connect"
 OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
 
 
-class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hooked, Hinting):
+class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hooked, Hinting):
     """An application: its tasks, its events, and its connection to a deployment.
 
     Args:
@@ -227,7 +228,7 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
             return self._outlet
 
     def _connected(self) -> Outlet:
-        """Return the publisher over the ports that `connect` names, with call timeouts and, where the host can keep one, a backlog."""
+        """Return the publisher over the ports that `connect` names, with call timeouts and a backlog if the host can store one."""
         from sedano.api.connector import connected
         from sedano.engine.publisher.backlog import of
 
@@ -237,7 +238,7 @@ class Sedano(AppTasks, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booti
         return Outlet(self.name, self.registry, ports, self.queues, patience=patience, backlog=of(self.name) if may_spool else None)
 
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
-        """Bind this app to *ports*; None unbinds it, so that the next use connects anew.
+        """Bind this app to *ports*; None unbinds it, so that the next use connects again.
 
         If a queue does not accept a message, the message is stored in *backlog* and the publication succeeds; without a backlog, it raises
         `PublishError`.

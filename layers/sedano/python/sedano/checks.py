@@ -6,7 +6,8 @@
     room(checks.memory(least_mb=200))
     room(checks.disk("/tmp", least_mb=500))
 
-A check that cannot look (a missing directory or system file) raises; the error is logged and otherwise ignored, as for any failing check.
+A check that cannot read its source (a missing directory or system file) raises; the error is logged and otherwise ignored, as for any
+failing check.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from sedano.model.health import UNHEALTHY as UNHEALTHY
 from sedano.ports import command_queue
 
 Found = tuple[str, str]
-"""A state, and why in a few words."""
+"""A state, and the reason in a few words."""
 Look = Callable[[], Found]
 MB = 1_000_000
 ALMOST = 0.8
@@ -64,13 +65,13 @@ def memory(least_mb: float) -> Look:
 
 
 def disk(path: str, least_mb: float) -> Look:
-    """Return a check: healthy while *path* has at least *least_mb* megabytes left, else unhealthy."""
+    """Return a check: healthy while at least *least_mb* megabytes are free on *path*, else unhealthy."""
     _require_positive("least_mb", least_mb)
 
     def look() -> Found:
         found = os.statvfs(path)
         left = found.f_bavail * found.f_frsize / MB
-        return (HEALTHY if left >= least_mb else UNHEALTHY), f"{left:.0f} MB are left on {path}, {least_mb:g} are needed"
+        return (HEALTHY if left >= least_mb else UNHEALTHY), f"{left:.0f} MB are free on {path}, {least_mb:g} are needed"
 
     return look
 
@@ -96,7 +97,7 @@ def http(
 
     * healthy: 200 in good time, over TLS that is valid, and *method* and *content_type* are allowed, where the answer lists them
     * degraded: another status below 500, or an answer that takes more than four fifths of *timeout*
-    * insecure: a certificate that is not valid, or TLS that cannot be agreed on
+    * insecure: an invalid certificate, or a failed TLS handshake
     * unhealthy: a status of 500 or more, no answer within *timeout* seconds, no address for the name, no connection
     * permanently unavailable: 404, or the method or content type is not allowed
 
@@ -139,7 +140,7 @@ def http(
 
 
 def _judged(status: int, said: Mapping[str, str], method: str, content_type: str, share: float) -> Found:
-    """Return the state that an answer with this *status* means, which took this *share* of its time limit."""
+    """Return the state for an answer with this *status* that took this *share* of its time limit."""
     if status == 404 or status == 405:
         return UNAVAILABLE, f"it answers {status}"
     if status >= 500:

@@ -68,11 +68,11 @@ class EventType(Generic[C]):
         return self.cls(**fields)
 
     def __or__(self, other: Any) -> Any:
-        """Return what `Ordered | None` means in an annotation: the class or something else."""
+        """Return the type of `Ordered | None` in an annotation: the class or another type."""
         return self.cls | other
 
     def __ror__(self, other: Any) -> Any:
-        """Return what `None | Ordered` means in an annotation."""
+        """Return the type of `None | Ordered` in an annotation."""
         return other | self.cls
 
     def subscribe(self, task: T) -> T:

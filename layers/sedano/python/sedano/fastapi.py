@@ -10,7 +10,7 @@
         result = await publish(ship, order)
         return {"task": result.id}
 
-An endpoint that is a plain `def` runs in a thread of its own and calls `ship.delay(order)`. Needs the package fastapi.
+An endpoint that is a plain `def` runs in its own thread and calls `ship.delay(order)`. Needs the package fastapi.
 """
 
 from __future__ import annotations

@@ -123,14 +123,14 @@ def _decorator(made: Factory) -> Callable[[F], F]:
                 with made().app_context():
                     return await function(*args, **kwargs)
 
-            return run_async  # type: ignore[return-value] # it has the signature of what it wraps
+            return run_async  # type: ignore[return-value] # it has the signature of the wrapped function
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
             with made().app_context():
                 return function(*args, **kwargs)
 
-        return run  # type: ignore[return-value] # it has the signature of what it wraps
+        return run  # type: ignore[return-value] # it has the signature of the wrapped function
 
     return decorate
 

@@ -40,7 +40,7 @@ def open_history(place: str, lease_ms: int = LEASE_MS) -> History:
 
 
 def find_jobs() -> None:
-    """Make `glue_jobs` importable from the installed wheel, which contains it with the other deployed code; a source tree has it anyway."""
+    """Make `glue_jobs` importable from the installed wheel, where it is with the other deployed code; in a source tree, do nothing."""
     carried = Path(__file__).parent / "cdk" / "deployed"
     if carried.is_dir() and str(carried) not in sys.path:
         sys.path.append(str(carried))

@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture `sedano_world`, and two markers.
 
-`@pytest.mark.crash_points` repeats a test and kills a process at each call. `@pytest.mark.strict_aws` lets the AWS clients of a test refuse
-what AWS would refuse.
+`@pytest.mark.crash_points` repeats a test and kills a process at each call. `@pytest.mark.strict_aws` makes the AWS clients of a test
+refuse the calls that AWS would refuse.
 
     sedano_app = "shop.tasks:app"              # in the ini file; or a fixture `sedano_app` in conftest.py
 
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from _pytest.runner import runtestprotocol  # what plugins that repeat tests use; pytest has no public name for it
+from _pytest.runner import runtestprotocol  # plugins that repeat tests use it; pytest has no public name for it
 
 if TYPE_CHECKING:
     from sedano import Sedano
@@ -53,7 +53,7 @@ or in conftest.py
 
 
 class Failure(NamedTuple):
-    """A crash point at which the test failed: described in *words*, with the error that was *said*, the command that *repeats* it, and the
+    """A crash point at which the test failed: described in *words*, with the error text (*said*), the command that *repeats* it, and the
     *report* of the failed phase."""
 
     words: str
@@ -63,7 +63,7 @@ class Failure(NamedTuple):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the ini option and the option."""
+    """Declare the ini option and the command-line options."""
     parser.addini("sedano_app", "the app that sedano_world runs, as module:attribute")
     words = "repeat tests marked crash_points at this point only, such as 31-after, or doubled"
     group = parser.getgroup("sedano")
@@ -76,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers, and refuse an invalid crash point."""
     words = f"repeat the test with a death before and after each call of a port (at most {MOST} points), and with each message sent twice"
     config.addinivalue_line("markers", f"{MARK}(most={MOST}): {words}")
-    words = "let the test's AWS clients refuse what AWS would refuse: sizes, counts, totals of batches, expressions"
+    words = "make the test's AWS clients refuse calls that AWS would refuse: sizes, counts, totals of batches, expressions"
     config.addinivalue_line("markers", f"{STRICT}: {words}")
     if (text := config.getoption("crash_point")) is not None:
         from sedano.errors import OptionError
@@ -98,7 +98,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if marker is None:
             continue
         if "sedano_world" not in getattr(item, "fixturenames", ()):
-            raise pytest.UsageError(f"{item.nodeid}: {MARK} lets the processes of sedano_world die; take that fixture as an argument")
+            raise pytest.UsageError(f"{item.nodeid}: {MARK} kills the processes of sedano_world; take that fixture as an argument")
         most = marker.kwargs.get("most", MOST)
         if marker.args or marker.kwargs.keys() - {"most"} or not isinstance(most, int) or most < 1:
             raise pytest.UsageError(f"{item.nodeid}: {MARK} takes most=, a whole number from 1: @pytest.mark.{MARK}(most={MOST})")
@@ -130,7 +130,7 @@ def sedano_world(request: pytest.FixtureRequest, sedano_app: Sedano) -> Iterator
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    """Let the AWS clients of a marked test and its fixtures refuse calls that AWS would refuse."""
+    """Make the AWS clients of a marked test and its fixtures refuse calls that AWS would refuse."""
     if item.get_closest_marker(STRICT) is not None:
         aws = _strict_aws(item.config)
         aws.is_on = True
@@ -177,7 +177,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print for each marked test at how many points it ran and how many were left out; and the seed that repeats the run."""
+    """Print the number of points at which each marked test ran and that it left out, and the seed that repeats the run."""
     if seed := terminalreporter.config.getoption("sedano_seed"):
         terminalreporter.write_line(f"sedano: repeat these random choices with --sedano-seed={seed}")
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
@@ -198,7 +198,7 @@ def _strict_aws(config: pytest.Config) -> StrictAws:
 
 
 def _refused(item: pytest.Item) -> str:
-    """Return the calls since the last look that AWS would refuse, as text; empty without any."""
+    """Return the calls since the last check that AWS would refuse, as text; empty if AWS would accept all."""
     aws = item.config.stash.get(AWS, None)
     refused = aws.taken() if aws is not None and aws.is_on else ()
     return "\n".join(("AWS would refuse:", *refused)) if refused else ""
@@ -229,13 +229,13 @@ def _repeated(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.Te
 
 
 def _run(item: pytest.Item, watch: CrashWatch) -> list[pytest.TestReport]:
-    """Run the test with fixtures of its own; those that it shares with other tests stay."""
+    """Run the test with new fixtures; fixtures that it shares with other tests are kept."""
     item.stash[WATCH] = watch
     return runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]  # a sibling of the test
 
 
 def _judge(item: pytest.Item, undisturbed: CrashWatch, report: pytest.TestReport) -> None:
-    """Run the test at its points, and write in *report* how that went."""
+    """Run the test at its points, and write the results in *report*."""
     from sedano.testing.crash_points import Point, points, sampled
 
     marker, only = item.get_closest_marker(MARK), item.config.getoption("crash_point")
@@ -249,7 +249,7 @@ def _judge(item: pytest.Item, undisturbed: CrashWatch, report: pytest.TestReport
         failure = _failure(item, point, undisturbed, report)
         failures += [failure] if failure is not None else []
     if not every:
-        words = "no process of sedano_world made a call: let them work with sedano_world.drain(), or wait for a result with get()"
+        words = "no process of sedano_world made a call: run them with sedano_world.drain(), or wait for a result with get()"
         failures = [Failure(words, "", "", None)]
     left = f", {len(every) - len(chosen)} left out (most={len(chosen)})" if len(chosen) < len(every) else ""
     ran = f"only {only}" if only is not None else f"{len(chosen)} of {len(every)} deaths{left}, and every message doubled"
@@ -280,13 +280,13 @@ def _failure(item: pytest.Item, point: Point, undisturbed: CrashWatch, whole: py
 
 
 def _said(report: pytest.TestReport) -> str:
-    """Return the message of a failed phase."""
+    """Return the error message of a failed phase."""
     crash = getattr(report.longrepr, "reprcrash", None)
     return str(crash.message if crash is not None else report.longrepr)
 
 
 def _fail(report: pytest.TestReport, failures: list[Failure], planned: int) -> None:
-    """Let *report* fail, with the traceback of the first of *failures* that has one, and all of them by name."""
+    """Make *report* a failure, with the traceback of the first of *failures* that has one, and the names of all."""
     lines = [f"{len(failures)} of {planned} points break this test:" if planned else "This test has no crash points:"]
     for one in failures[:SHOWN]:
         said = one.said.splitlines()[:1]

@@ -6,7 +6,7 @@
 No worker waits while Spark runs: each check is a short attempt of the task, and the pauses between checks grow to a quarter of an hour. A
 run carries its task's id, so if an attempt dies after starting a run, the next attempt finds that run; the lease `spark/JOB` prevents two
 attempts from starting runs at the same time. Glue does not check fencing tokens, so a worker that is frozen while it starts a run may cause
-a second one. So let the job itself commit behind a fence, as `glue_jobs/history.py` does.
+a second one. So make the job itself commit with a fence, as `glue_jobs/history.py` does.
 
 If a task is revoked with *terminate* during an attempt, its run is stopped. If it is revoked between attempts, the run continues to its
 end, unless the call has `spark_stop` as its error callback, which runs when the next check is due:
@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 from sedano.app import Sedano
 from sedano.engine.body_sections import poisonous, retry
-from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import OptionError, SedanoError, TaskRevoked
 from sedano.model.history.spark_run import SparkRun
 from sedano.model.retry import MAX_EXECUTIONS
@@ -37,16 +37,16 @@ Arguments = Mapping[str, str]
 
 
 class Runs(Protocol):
-    """Where Spark jobs run: Glue (`sedano.aws.glue.GlueRuns`), this machine (`sedano.local.spark_runs.LocalRuns`)."""
+    """A service that runs Spark jobs: Glue (`sedano.aws.glue.GlueRuns`), this machine (`sedano.local.spark_runs.LocalRuns`)."""
 
     def of(self, job: str, task_id: str) -> Sequence[SparkRun]:
         """Return the runs of *job* that were started for this task, in the order of their starts."""
 
     def start(self, job: str, arguments: Arguments, task_id: str) -> None:
-        """Start a run of *job* for this task; raise `Unavailable` where it cannot start now."""
+        """Start a run of *job* for this task; raise `Unavailable` if it cannot start now."""
 
     def stop(self, job: str, run: str) -> None:
-        """Stop a run; a run that has ended raises nothing."""
+        """Stop a run; do nothing if it has ended."""
 
 
 class SparkRunning(SedanoError):
@@ -60,13 +60,13 @@ class SparkFailed(SedanoError):
 def spark_task(
     app: Sedano, job: str, runs: Callable[[], Runs], *, name: str | None = None, queue: str = "default", retries: int = 0
 ) -> Any:
-    """Declare a task that is a run of the Spark job *job*; it is called with the run's arguments, by their names.
+    """Declare a task that runs the Spark job *job*; its argument is the mapping of the run's arguments by name.
 
     Args:
         app: the app.
-        job: the job's name where it runs.
-        runs: makes the access to where it runs, in the worker that first needs it.
-        name: how messages name the task; by default ``spark.JOB``.
+        job: the name of the job in the service that runs it.
+        runs: returns the access to that service; a worker calls it when it first needs it.
+        name: the task's name in messages; by default ``spark.JOB``.
         queue: the command queue it is sent to.
         retries: how often a run that failed is started again (0 to 5).
 
@@ -91,9 +91,9 @@ def spark_stop(app: Sedano, job: str, runs: Callable[[], Runs], *, name: str | N
 
     Args:
         app: the app.
-        job: the job's name where it runs.
-        runs: makes the access to where it runs, in the worker that first needs it.
-        name: how messages name the task; by default ``spark.JOB.stop``.
+        job: the name of the job in the service that runs it.
+        runs: returns the access to that service; a worker calls it when it first needs it.
+        name: the task's name in messages; by default ``spark.JOB.stop``.
         queue: the command queue it is sent to.
     """
 
@@ -122,7 +122,7 @@ def _looked(app: Sedano, job: str, runs: Runs, arguments: Arguments, context: Ta
     with retry(MAX_EXECUTIONS - 1, FIRST_LOOK_S, interval_max=LONGEST_PAUSE_S, backoff=GROWTH, jitter=False):
         if not alive:
             _start(app, job, runs, arguments, context.id)
-        raise SparkRunning(f"{job}: its run goes on")
+        raise SparkRunning(f"{job}: its run has not ended")
 
 
 def _start(app: Sedano, job: str, runs: Runs, arguments: Arguments, task_id: str) -> None:

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, Protocol, TypeVar, Unpack
 
-from sedano.engine.context import TaskContext, current
 from sedano.engine.publisher.publisher import Outlet
-from sedano.engine.registry import TaskSpec
+from sedano.engine.task_context import TaskContext, current
 from sedano.errors.hints import Hinting
 from sedano.model.tasks.signature import Signature, given
+from sedano.model.tasks.task_spec import TaskSpec
 
 if TYPE_CHECKING:
     from sedano.canvas import Form, Sig, chunks

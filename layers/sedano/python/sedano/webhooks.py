@@ -1,4 +1,4 @@
-"""Webhooks: the ways in which senders sign, and the request.
+"""Webhooks: the signature schemes of senders, and the request.
 
     from sedano.webhooks import WebhookRequest, hmac_sha256
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sedano.api.singletons import Singleton, key_of
 from sedano.engine.declaration_origins import module_of
-from sedano.engine.registry import DELAY, ORDER, OnBusy, TaskSpec
+from sedano.engine.registry import DELAY, ORDER
 from sedano.errors import OptionError, UnknownOption
 from sedano.model.messages.attributes import is_id, is_name
 from sedano.model.messages.message import TimeLimits
@@ -18,6 +18,7 @@ from sedano.model.queues import is_fifo
 from sedano.model.retry import NEVER, Retry
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import DELIVERIES, Delivery
+from sedano.model.tasks.task_spec import OnBusy, TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class Declaration:
     bind: bool = False
     time_limit: float | None = None
     soft_time_limit: float | None = None
+    sinks: object = None
+    on: object = None
 
     def __post_init__(self) -> None:
         """Refuse an option that cannot be honoured, naming it."""

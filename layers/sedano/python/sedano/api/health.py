@@ -22,11 +22,11 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from sedano.engine import health as checking
-from sedano.engine.context import CURRENT
 from sedano.engine.declaration_origins import may_declare
 from sedano.engine.health import Look, Report
 from sedano.engine.publisher.publisher import Outlet
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
+from sedano.engine.task_context import CURRENT
 from sedano.engine.task_log import notice
 from sedano.errors import OptionError
 from sedano.event import subscribe
@@ -35,6 +35,7 @@ from sedano.model.circuits import Breaker
 from sedano.model.health import DEGRADED, HEALTHY, INSECURE, STATES, UNAVAILABLE, UNHEALTHY, Health
 from sedano.model.retry import NEVER
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.task import Task
 
 __all__ = ["DEGRADED", "HEALTHY", "INSECURE", "STATES", "UNAVAILABLE", "UNHEALTHY", "Check", "declared", "guarded"]

@@ -10,8 +10,8 @@ from sedano.engine.registry import Registry
 from sedano.errors import OptionError
 
 if TYPE_CHECKING:
-    from sedano.engine.context import TaskContext
     from sedano.engine.hooks import EndedRun, Publication
+    from sedano.engine.task_context import TaskContext
 
 PublishHook = TypeVar("PublishHook", bound="Callable[[Publication], object]")
 BeforeHook = TypeVar("BeforeHook", bound="Callable[[TaskContext], object]")

@@ -23,9 +23,9 @@ import threading
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from sedano.engine.context import CURRENT, TaskContext, must_not_stop_loop
 from sedano.engine.leases import Acquisition, Leasing
 from sedano.engine.publisher.publisher import Outlet
+from sedano.engine.task_context import CURRENT, TaskContext, must_not_stop_loop
 from sedano.errors import LeaseLost, LeaseTaken, OptionError, Unavailable
 from sedano.model import leases as rule
 from sedano.model.leases import GUARD_MS, LONGEST_MS, SHORTEST_MS, Term

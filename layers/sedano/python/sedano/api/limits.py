@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from sedano.api.call_keys import key_of
 from sedano.api.declaration import COUNTED
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.errors import OptionError
 from sedano.model import collection as holding
 from sedano.model.collection import RUNS
@@ -19,6 +19,7 @@ from sedano.model.limits.rate import Paces
 from sedano.model.limits.task_limits import TaskLimits, concurrency
 from sedano.model.priority import NAMED, Strategy
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 
 MOST_QUIET_S = 86_400.0
 MOST_BASKET_S = 600.0

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sedano.api.call_keys import key_of
-from sedano.engine.registry import TaskSpec
 from sedano.errors import OptionError
 from sedano.model.order import APART
 from sedano.model.queues import FIFO, is_fifo
+from sedano.model.tasks.task_spec import TaskSpec
 
 
 def in_order(spec: TaskSpec, options: Mapping[str, Any]) -> TaskSpec:

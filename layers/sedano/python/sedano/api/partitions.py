@@ -15,8 +15,8 @@ import threading
 from dataclasses import dataclass
 
 from sedano.api.leases import Lease, LockApp, check_options, holder
-from sedano.engine.context import CURRENT
 from sedano.engine.partitions import Partitioning
+from sedano.engine.task_context import CURRENT
 from sedano.errors import OptionError
 
 MOST = 1_000

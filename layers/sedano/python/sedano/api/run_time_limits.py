@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sedano.api.control_part import ControlPart
 from sedano.api.declaration import declared
-from sedano.engine.registry import DELAY, TaskSpec, require_of
+from sedano.engine.registry import DELAY, require_of
 from sedano.errors import MessageRefused, OptionError
 from sedano.model.cluster.control_record import with_limits
 from sedano.model.limits import rate as rates
@@ -14,6 +14,7 @@ from sedano.model.limits import task_limits as limiting
 from sedano.model.limits.rate import RateText
 from sedano.model.limits.task_limits import UNLIMITED, LimitChange, Range
 from sedano.model.queues import is_fifo
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports.absent import require
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from sedano.api.control_part import ControlPart
 from sedano.errors import OptionError
 from sedano.model.cluster.control_record import ControlRecord, with_wish
-from sedano.model.cluster.scale import wished
+from sedano.model.cluster.scale import checked_number
 
 
 class ScaleControl(ControlPart):
@@ -34,7 +34,7 @@ class ScaleControl(ControlPart):
         """
         if queue not in self._queue_names:
             raise OptionError(f"queue: {queue!r} is none of this app's queues {tuple(self._queue_names)}")
-        number = None if number is None else wished(number)
+        number = None if number is None else checked_number(number)
         return self._controlling.change(partial(_with_wish, queue, number)).wished
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from sedano.engine.registry import OnBusy, alone
 from sedano.errors import OptionError
 from sedano.model.messages import codec
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Delivery
+from sedano.model.tasks.task_spec import OnBusy, alone
 
 Singleton = bool | str | Callable[..., Any]
 Key = Callable[[Sequence[Any], Mapping[str, Any]], str]

@@ -18,6 +18,7 @@ from sedano.engine.registry import Registry
 
 if TYPE_CHECKING:
     from sedano.engine.sources.webhooks import Hook
+    from sedano.model.sources.queue_messages import Format
     from sedano.model.sources.signature_schemes import Scheme
     from sedano.model.sources.streams import Operation
     from sedano.model.sources.webhooks import WebhookRequest
@@ -70,17 +71,26 @@ class Sources:
         all."""
         return {}
 
-    def stream(self, name: str, *, operations: Sequence[Operation] = ()) -> Callable[[Called], Called]:
-        """Subscribe the decorated task to a stream: it is called with each record, a `TableChange` or `StreamRecord` (`sedano.streams`).
+    @cached_property
+    def formats(self) -> dict[str, str]:
+        """The format of the messages of each stream that is read from a queue, if its declaration names one."""
+        return {}
+
+    def stream(self, name: str, *, operations: Sequence[Operation] = (), reads: Format | None = None) -> Callable[[Called], Called]:
+        """Subscribe the decorated task to a stream: it is called with each record, a `TableChange` or `StreamRecord` (`sedano.streams`), or
+        with each message of a foreign queue, a `QueueMessage`, `TopicMessage`, `ObjectChange` or `BusEvent`.
 
         Each record becomes one call, however often Lambda delivers it, and the task's retries, limits, order and parking apply. (A webhook
         makes events instead, because its sender waits for an answer that depends on the request.) Records are published in the order of
         their shard; a queue that keeps order (``serial_key="{record[keys][id]}"``) preserves it up to the body. Several tasks may read a
-        stream, and one task may read several. The deployment configures the location of the stream.
+        stream, and one task may read several. The deployment configures the location of the stream: a table, a Kinesis stream, or a queue,
+        whose messages have no order unless it is a FIFO queue.
 
         Args:
             name: the name of the stream in this app: a-z, then a-z, 0-9, - and _, at most 40 in all.
             operations: the kinds of table changes to read: ``INSERT``, ``MODIFY``, ``REMOVE``; by default all.
+            reads: the format of the messages of a queue: ``"s3"`` for the notifications of a bucket, ``"sns"`` for the messages of a topic,
+                ``"eventbridge"`` for events of a bus; by default each message as it is, a `QueueMessage`.
 
         Raises:
             OptionError: an option cannot be honoured, or the decorated object is not a task that takes one argument.
@@ -91,7 +101,7 @@ class Sources:
         streams.check_name(name)
 
         def stand(task: Called) -> Called:
-            streams.declare(self, name, operations, task)
+            streams.declare(self, name, operations, task, reads)
             return task
 
         return stand

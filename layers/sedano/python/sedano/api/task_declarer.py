@@ -161,6 +161,8 @@ class AppTasks(TaskDeclarer):
         spec = task.spec
         if not may_declare(self.registry, f"task {spec.name}", function, spec.name in self.registry.tasks):
             raise OptionError(f"task {spec.name}: declared twice; give one of them another name")
+        if spec.name in self.registry.kinds:
+            raise OptionError(f"task {spec.name}: a kind of documents has this name (app.document); give one of them another name")
         for port, option in declaration.needs.items():
             self.registry.need(port, f"the task {spec.name} ({option}=)")
         if declaration.circuit:
@@ -173,4 +175,8 @@ class AppTasks(TaskDeclarer):
             spec = limited(spec, declaration.limits, self.registry, self.queues)
         task.spec = spec._replace(function=functools.partial(function, task)) if declaration.bind else spec
         self.registry.tasks[spec.name] = task.spec
+        if declaration.sinks is not None or declaration.on is not None or spec.name in self.registry.documents:
+            from sedano.api.documents import connect
+
+            connect(self.registry, task, declaration)
         return task

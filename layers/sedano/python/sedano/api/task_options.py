@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
+from sedano.api.documents import DocumentType, Sink
 from sedano.api.singletons import Singleton
-from sedano.engine.registry import OnBusy
 from sedano.model.circuits import Breaker
 from sedano.model.limits.rate import RateText
 from sedano.model.limits.task_limits import Concurrency
 from sedano.model.retry import Retry
 from sedano.model.tasks.signature import Delivery
+from sedano.model.tasks.task_spec import OnBusy
+from sedano.task import Task
+
+Receiver = Sink | Task[Any, Any] | str
+"""The receiver of a document: a sink, itself or its name, or a task."""
+Origin = DocumentType | Task[Any, Any]
+"""The origin of a document: its kind, or the task whose result it is."""
 
 
 class TaskOptions(TypedDict, total=False):
@@ -47,6 +54,9 @@ class TaskOptions(TypedDict, total=False):
     debounce: seconds, or ``"30s"``: only the last of several calls runs, when less than this time passes between them.
     serial_key: required with a *queue* whose name ends in ``.fifo``: calls with one key, as *key*, run one at a time, in the order in which
         they were published; the next begins when the one before has ended, including its retries.
+    sinks: where each result goes as a document: sinks of the app (``app.sink("bi")``), their names, or tasks that are called with the
+        document; one or a list.
+    on: the documents with which the task is called: kinds (``app.document("price")``), or tasks whose results they are; one or a list.
     """
 
     name: str | None
@@ -71,3 +81,5 @@ class TaskOptions(TypedDict, total=False):
     tenant: str | Callable[..., object]
     debounce: float | str
     serial_key: str | Callable[..., object]
+    sinks: Receiver | Sequence[Receiver]
+    on: Origin | Sequence[Origin]

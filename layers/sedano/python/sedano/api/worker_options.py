@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sedano.engine.registry import WorkerSettings
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import OptionError
 from sedano.model.number_ranges import is_count, is_number
 from sedano.model.retry import MAX_EXECUTIONS

@@ -1,2 +1,3 @@
-"""The ports over AWS: DynamoDB, SQS, S3, CloudWatch. They decide the cost of a call, its refusals, and the meaning of its errors.
+"""The ports over AWS: DynamoDB, SQS, S3, CloudWatch. These adapters determine what a call costs, when it is refused, and what its errors
+mean.
 """

@@ -1,7 +1,7 @@
-"""An archive in S3: names below a prefix of one bucket, changed by `If-Match` and `If-None-Match`.
+"""An archive in S3: the objects below a prefix of one bucket, replaced conditionally (`If-Match`, `If-None-Match`).
 
-S3's mark of an object is its ETag, a digest of the bytes. So a compare-and-swap compares contents, and a fence must be in the bytes
-(`sedano.model.history.manifests`): metadata would leave the mark as it is.
+S3 identifies an object by its ETag, a digest of its bytes. A compare-and-swap therefore compares contents, and a fence must be part of the
+bytes (`sedano.model.history.manifests`): changed metadata leaves the ETag as it is.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class S3Archive:
     """The objects of one bucket below one prefix.
 
     Args:
-        client: an S3 client of botocore.
+        client: a botocore S3 client.
         bucket: the bucket's name.
-        prefix: what all names begin with; empty, or ending in a slash.
+        prefix: the prefix of all names; empty, or ending in a slash.
     """
 
     def __init__(self, client: Any, bucket: str, prefix: str = "") -> None:
@@ -61,11 +61,11 @@ class S3Archive:
             raise fault(error, "s3.GetObject") from error
 
     def put_once(self, name: str, data: bytes) -> None:
-        """Keep *data* unless the name is taken."""
+        """Keep *data* unless the name exists."""
         self.swap(name, data, None)
 
     def swap(self, name: str, data: bytes, seen: str | None) -> bool:
-        """Keep *data* where the object still has the ETag that was *seen*; one that is gone meanwhile does not have it."""
+        """Write *data* if the object still has the ETag *seen* (None: if it does not exist); return False otherwise."""
         match = {"IfNoneMatch": "*"} if seen is None else {"IfMatch": seen}
         for _ in range(TRIES):
             try:
@@ -80,7 +80,7 @@ class S3Archive:
         raise Unavailable(f"s3.PutObject: another write to {name} is under way")
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete the objects; one that is gone already is not an error."""
+        """Delete the objects; a missing object is not an error."""
         keys = [{"Key": self._prefix + name} for name in names]
         for first in range(0, len(keys), MOST_DELETED):
             some = {"Objects": keys[first : first + MOST_DELETED], "Quiet": True}
@@ -93,7 +93,7 @@ class S3Archive:
 
 
 def _not_removed(errors: Sequence[Mapping[str, Any]]) -> SedanoError:
-    """Return the error for objects that were not deleted: lasting errors precede temporary ones."""
+    """Return the error for objects that were not deleted: a permanent error takes precedence over a temporary one."""
     first = min(errors, key=lambda one: class_of(str(one.get("Code"))) == LATER)
     code = str(first.get("Code", ""))
     return verdict("s3.DeleteObjects", code, f"{first.get('Key')}: {first.get('Message', '')}", class_of(code))

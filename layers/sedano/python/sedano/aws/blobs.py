@@ -1,8 +1,8 @@
-"""Blobs in S3 under their own digest: `blobs/<sha256>`. Immutable, so written only where nothing is (`If-None-Match`),
-and verified when read.
+"""Blobs in S3, named by their digest: `blobs/<sha256>`. Blobs are immutable: a blob is written only if its key does not exist
+(`If-None-Match`), and verified when it is read.
 
-A claim check comes from a message, so nothing in it is trusted: the digest must be one before it becomes part of a key,
-no more is read than was declared plus one byte, and the bytes must have that digest.
+A claim check arrives in a message, so it is not trusted: its digest is validated before it becomes part of a key, at most the declared size
+plus one byte is read, and the digest of these bytes is compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class S3Blobs:
     """The claim check's store.
 
     Args:
-        client: an S3 client of botocore, or one that is made when first used (`Session.later`).
+        client: a botocore S3 client, or a placeholder that makes one at its first use (`Session.later`).
         bucket: the bucket's name.
     """
 
@@ -30,12 +30,12 @@ class S3Blobs:
         self._bucket = Bucket(client, bucket)
 
     def put(self, data: bytes) -> BlobRef:
-        """Keep *data* and return its claim check; the same bytes give the same one."""
+        """Store *data* and return its claim check; equal bytes get equal claim checks."""
         digest = sha256(data).hexdigest()
         self._bucket.put_once(PREFIX + digest, data)
         return BlobRef(digest, len(data))
 
     def get(self, ref: BlobRef) -> bytes:
-        """Return the bytes; raise `MessageRefused` (code `blob`) when missing, longer than declared, or of another digest."""
+        """Return the bytes; raise `MessageRefused` (code `blob`) when they are missing, longer than declared, or have another digest."""
         require_digest(ref)
         return verified(ref, self._bucket.read(PREFIX + ref.digest, ref.size + 1))

@@ -1,8 +1,8 @@
 """The consumers of the command queues, over SQS and Lambda: `sedano.ports.Consumers`.
 
-Numbers come from the queue's own attributes, which are approximate and a minute old at worst. The limit is the `MaximumConcurrency` of the
-queue's event source mapping: a call of Lambda's control plane, which allows about one a second for a whole account, so it is made when
-something changes and not otherwise.
+The numbers are attributes of the queue, which are approximate and at most a minute old. The limit is the `MaximumConcurrency` of the
+queue's event source mapping. Setting it is a call of Lambda's control plane, which allows about one a second for a whole account, so the
+call is made only when the limit changes.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from sedano.ports.consumers import DeadLetter
 
 _NUMBERS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 EMPTY_POLLS = 3
-"""SQS may answer a poll with nothing though something is there; after so many in a row the queue counts as looked through."""
+"""SQS may return no message from a queue that has some; after so many empty polls in a row the search ends."""
 
 
 class LambdaConsumers:
     """The consumers of one deployment's queues.
 
     Args:
-        sqs: an SQS client of botocore.
-        functions: a Lambda client of botocore.
+        sqs: a botocore SQS client.
+        functions: a botocore Lambda client.
         urls: each queue's URL by its key.
         mappings: the UUID of the event source mapping of each command queue, by its key; only setting limits needs them.
     """
 
     def __init__(self, sqs: Any, functions: Any, urls: Mapping[str, str], mappings: Mapping[str, str]) -> None:
-        """Look through these clients; no call is made yet."""
+        """Use these clients; no call is made yet."""
         self._sqs, self._functions, self._urls, self._mappings = sqs, functions, urls, mappings
 
     def load(self, queue: str) -> Load:
@@ -44,7 +44,7 @@ class LambdaConsumers:
         return Load(*(int(found.get(name, 0)) for name in _NUMBERS))
 
     def limit(self, queue: str) -> int | None:
-        """Return how many invocations *queue* may have at once; None when its mapping is not known, or states none."""
+        """Return how many invocations *queue* may have at once; None when its mapping is unknown, or has no limit."""
         if queue not in self._mappings:
             return None
         try:
@@ -65,7 +65,7 @@ class LambdaConsumers:
             raise fault(error, "lambda.UpdateEventSourceMapping") from error
 
     def dead(self, queue: str, most: int) -> list[DeadLetter]:
-        """Return up to *most* dead letters of *queue*: they are received and given back."""
+        """Return up to *most* dead letters of *queue*; they are received and then made visible again."""
         policy = json.loads(self._attributes(queue, "RedrivePolicy").get("RedrivePolicy", "{}"))
         name = str(policy.get("deadLetterTargetArn", "")).rpartition(":")[2]
         if not name:

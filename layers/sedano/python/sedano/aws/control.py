@@ -11,14 +11,14 @@ from sedano.model.cluster.control_record import Changed, ControlRecord
 
 _NOTHING = ControlRecord()
 _NOTHING_SAID = {"S": ""}
-"""A record of an earlier version does not say what the inbox asks, or that there is a new configuration."""
+"""The value of the attributes that a record of an earlier version lacks: `asked` and `config`."""
 
 
 class DynamoControl:
     """The control record of one deployment.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string).
     """
 
@@ -32,7 +32,7 @@ class DynamoControl:
         return _record(item) if item is not None else _NOTHING
 
     def change(self, record: ControlRecord, seen: ControlRecord) -> Changed:
-        """Write *record* where the control record is still the one that was *seen*."""
+        """Write *record* if the control record is still *seen*."""
         values: dict[str, Any] = {
             ":nc": {"S": record.nonce},
             ":clk": {"N": str(record.clock)},

@@ -1,4 +1,4 @@
-"""Messages as Lambda hands them over: the records of an event source mapping, as deliveries."""
+"""Converts the records of an event source mapping of Lambda to deliveries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sedano.ports import Delivery
 
 
 def delivery(record: Mapping[str, Any], keys: Mapping[str, str], default: str) -> Delivery:
-    """Return a *record* as a delivery: *keys* of queues by the last part of their ARN, *default* for any other."""
+    """Return *record* as a delivery. *keys* maps the last part of a queue's ARN to its key; *default* is the key of any other queue."""
     attributes = record.get("attributes", {})
     queue = keys.get(str(record.get("eventSourceARN", "")).rpartition(":")[2], default)
     return Delivery(
@@ -23,5 +23,5 @@ def delivery(record: Mapping[str, Any], keys: Mapping[str, str], default: str) -
 
 
 def _texts(attributes: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the attributes of a message that are texts: a slot of a limit, say."""
+    """Return the string attributes of a message, for example the slot of a limit."""
     return {name: value["stringValue"] for name, value in attributes.items() if "stringValue" in value}

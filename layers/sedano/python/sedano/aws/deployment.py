@@ -1,6 +1,6 @@
 """The ports over AWS of one deployment.
 
-A client that a component surely needs is made while it starts; a port that few invocations use when one does."""
+A client that a component always needs is made while the component starts; a port that few invocations use is made at its first use."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sedano.ports.parameters import OwnersParameters
     from sedano.ports.rollups import Rollups
     from sedano.ports.seals import Seals
+    from sedano.ports.sinks import Sinks
 
 NEEDED = {
     "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3", "dynamodb"), "scheduler": ("dynamodb", "sqs"),
@@ -37,21 +38,22 @@ NEEDED = {
 """The services that a component always calls: a client is made while a function starts, not while a message waits. A component that is
 not named here makes each client at its first use."""
 BY_THE_STORE = ("scheduler", "controller")
-"""Components that decide for all what is due: they go by the table's clock where their machine's is wrong."""
+"""Components that decide for all workers what is due: they use the table's clock if the clock of their machine is wrong."""
 COMPONENT: ContextVar[tuple[str, Session | None]] = ContextVar("sedano_component", default=("client", None))
-"""The function that starts, while it asks for its ports; anything else is a program."""
+"""The name and the session of the function that starts, set while it requests its ports; the default is for any other program."""
 
 
 def connect() -> Ports:
-    """Return the ports over AWS of the deployment that the environment describes: a program's, or those of the function that starts."""
+    """Return the ports over AWS of the deployment that the environment describes, for the function that starts or for a program."""
     return ports_of(from_environment(os.environ), *COMPONENT.get())
 
 
 def ports_of(settings: DeploymentSettings, service: str, session: Session | None = None, visibility: int | None = None) -> Ports:
     """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
 
-    A received message stays invisible for *visibility* seconds, and another client receives, in polls as long as SQS lets them be; None:
-    for as long as its queue says. Clients that the component surely needs are made now, the others when they are first used.
+    With *visibility*, a received message stays invisible for so many seconds, and another client receives messages, with the longest polls
+    that SQS allows; None: the visibility timeout of the queue applies. Clients that the component always needs are made now, the others at
+    their first use.
     """
     session, needed, own = session or Session(), NEEDED.get(service, ()), SystemClock()
     client = _clients(session, needed, patience() if service == "client" else None)
@@ -77,6 +79,7 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         effects=_when_used(lambda: _effects(dynamodb, settings)),
         functions=_when_used(lambda: _functions(session, settings)),
+        sinks=_when_used(lambda: _sinks(client, settings, clock)),
         parameters=_when_used(lambda: _parameters(client("ssm"), client("appconfigdata"))),
         seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
         clock=clock, entropy=entropy, telemetry=telemetry, most_budget=settings.most_budget, store_time=noted.time,
@@ -101,7 +104,7 @@ def _when_used(make: Callable[[], Any]) -> Any:
 
 
 def _telemetry(service: str, settings: DeploymentSettings, session: Session) -> Telemetry:
-    """Return where a component logs and counts: a program through Python's logging, a function for CloudWatch."""
+    """Return the telemetry of a component: Python's logging for a program, lines for CloudWatch for a function."""
     if service == "client":
         from sedano.aws.program_log import ProgramLog
 
@@ -112,7 +115,7 @@ def _telemetry(service: str, settings: DeploymentSettings, session: Session) -> 
 
 
 def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -> Callable[[str], Any]:
-    """Return what gives the client of a service; with *seconds*, for programs whose callers wait, each of its calls ends in that time."""
+    """Return a function from a service to its client; with *seconds*, for programs whose callers wait, each call ends in that time."""
 
     def client(name: str) -> Any:
         made = session.client(name) if name in needed else session.later(name)
@@ -198,7 +201,7 @@ def _effects(dynamodb: Any, settings: DeploymentSettings) -> Effects:
 
 
 def _functions(session: Session, settings: DeploymentSettings) -> CalledFunctions:
-    from sedano.aws.called_functions import LambdaFunctions
+    from sedano.aws.functions import LambdaFunctions
 
     return LambdaFunctions(lambda seconds: session.single("lambda", seconds), settings.functions)
 
@@ -214,6 +217,18 @@ def _seals(ssm: Any, settings: DeploymentSettings, clock: Clock, entropy: Entrop
     from sedano.ports.seals import Seals
 
     return Seals(SsmKeyStore(ssm, settings.stage), clock, entropy, telemetry)
+
+
+def _sinks(client_for: Callable[[str], Any], settings: DeploymentSettings, clock: Clock) -> Sinks:
+    from sedano.aws.sinks.services import AwsSinks
+
+    def webhook(_: str, address: str) -> Sinks:
+        from sedano.aws.sinks.webhook import WebhookSink
+        from sedano.aws.webhook_secrets import SINKS, SsmSecretTexts
+
+        return WebhookSink(address, SsmSecretTexts(client_for("ssm"), settings.stage, SINKS), clock.now)
+
+    return AwsSinks(client_for, settings.sinks, webhook)
 
 
 def _parameters(ssm: Any, appconfig: Any) -> OwnersParameters:

@@ -1,8 +1,8 @@
 """Effects in DynamoDB: the record and the user's own writes in one TransactWriteItems, the record first.
 
-The answers, by the places of the reasons: the record's own refusal counts before all others, and an own
-earlier write is recognised by its marks; else the first refused effect is `EffectRefused`; a conflict with another transaction and
-throttling are tried again under the same token, and are `Unavailable` after that, never the end of a task.
+The cancellation reasons, by their places, determine the answer. A refusal of the record takes precedence over all others, and its marks
+show whether an earlier try of the same write succeeded. Otherwise the first refused effect becomes `EffectRefused`. A conflict with another
+transaction and throttling are tried again under the same token; after the last try they become `Unavailable`, which never ends a task.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from sedano.aws.expressions import tasks
 from sedano.aws.expressions.effects import attributes, part, row_of
 from sedano.aws.ledger import is_own
 from sedano.errors import ConfigurationError, EffectRefused, SedanoError, TooLarge, Unavailable
-from sedano.model.effects import Row, TableWrite, text_of
+from sedano.model.canonical_json import canonical_json
+from sedano.model.effects import Row, TableWrite
 from sedano.model.ledger import outcome_text as tail
 from sedano.model.ledger.records import Outcome, RecordAnswer, Recorded
 
@@ -33,13 +34,13 @@ _CALL = "dynamodb.TransactWriteItems"
 
 
 class DynamoEffects:
-    """The tables of a user's own beside the ledger.
+    """The user's own tables, written together with the ledger.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         ledger: the ledger table's name.
         tables: the name or the ARN of each declared table, by the name that the app declares.
-        pauses: seconds between the tries of one transaction that met another one.
+        pauses: seconds between the tries of a transaction that conflicts with another one.
     """
 
     def __init__(self, client: Any, ledger: str, tables: Mapping[str, str], pauses: Iterable[float] = PATIENCE_S) -> None:
@@ -77,7 +78,7 @@ class DynamoEffects:
         return self._tables[table]
 
     def _transact(self, parts: list[dict[str, Any]]) -> ClientError | None:
-        """Make all of *parts* or none; return None when made, else the error that has a refusal among its reasons."""
+        """Make all of *parts* or none; return None on success, else the error whose reasons contain a refusal."""
         token = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
         failed: SedanoError = Unavailable(f"{_CALL}: it was not called")
         for _ in tries(self._pauses):
@@ -96,7 +97,7 @@ class DynamoEffects:
 
     @staticmethod
     def _refused(error: ClientError, outcome: Outcome, effects: Sequence[TableWrite], claimed: bool) -> RecordAnswer | EffectRefused:
-        reasons: Any = error.response.get("CancellationReasons", ())  # its stubs do not know it
+        reasons: Any = error.response.get("CancellationReasons", ())  # missing in the type stubs
         if reasons[0].get("Code") == _REFUSED:
             if "Item" not in reasons[0]:
                 return Recorded(False)
@@ -106,5 +107,5 @@ class DynamoEffects:
             code = reasons[number + 1].get("Code")
             if code in (_REFUSED, _IMPOSSIBLE):
                 why = "its condition does not hold" if code == _REFUSED else str(reasons[number + 1].get("Message", code))
-                return EffectRefused(number, effect.table, text_of(effect.key), why)
+                return EffectRefused(number, effect.table, canonical_json(effect.key), why)
         raise fault(error, _CALL) from error

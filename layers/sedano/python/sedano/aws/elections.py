@@ -22,9 +22,9 @@ class DynamoElections:
     """The elections of one deployment.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
-        ledger: the ledger table's name: where a close notes the task that it dispatches.
+        ledger: the name of the ledger table, in which a close notes the task that it dispatches.
     """
 
     def __init__(self, client: Any, table: str, ledger: str) -> None:
@@ -51,7 +51,7 @@ class DynamoElections:
         return Ballot(done or (found is not None and found.candidates.get(name) == clock), found)
 
     def close(self, election: Election, at: float, fence: int) -> Ballot:
-        """Close the election as *election* says, where its call is held under *fence*, and note its task in the ledger."""
+        """Close the election as *election* says, if its call is still held under *fence*, and note its task in the ledger."""
         values: Values = {
             ":ver": {"N": str(election.version)}, ":win": {"S": election.winner}, ":by": {"S": election.by},
             ":term": {"N": str(election.term)}, ":until": {"N": str(election.until)},
@@ -61,7 +61,7 @@ class DynamoElections:
         holds = {"ConditionCheck": self._part(self._ledger, keys.task(election.by), HOLDS, {":att": {"N": str(fence)}})}
         noted = {"Update": self._part(self._ledger, keys.task(election.task_id), DISPATCH, note)}
         refused = self._transact([close, holds, noted])
-        if refused == [False, False, True]:  # the ledger knows the task already: there is nothing to note
+        if refused == [False, False, True]:  # the ledger has the task already
             refused = self._transact([close, holds])
         if refused is None:
             return Ballot(True, election)
@@ -71,7 +71,7 @@ class DynamoElections:
         return Ballot(found is not None and _same_close(found, election), found)
 
     def advance(self, election: Election, seen: Election) -> Ballot:
-        """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
+        """Make the winner of *election* the leader until the time in it, if the election is still as *seen*."""
         values: Values = {
             ":seen": {"S": seen.winner}, ":before": {"N": str(seen.term)}, ":lapsed": {"N": str(seen.until)},
             ":win": {"S": election.winner}, ":term": {"N": str(election.term)}, ":until": {"N": str(election.until)},
@@ -86,7 +86,7 @@ class DynamoElections:
 
     @staticmethod
     def _part(table: str, key: str, write: Write, values: Values) -> dict[str, Any]:
-        """Return what a transaction takes of *write*."""
+        """Return *write* as an item of a transaction."""
         return {"TableName": table, "Key": {"pk": {"S": key}}, "ExpressionAttributeValues": {**write.values, **values}, **write.parameters}
 
     def _transact(self, parts: list[dict[str, Any]]) -> list[bool] | None:

@@ -1,7 +1,7 @@
 """The history of worker events in S3: `events/dt=YYYY-MM-DD/<sha256 of the lines>.jsonl.gz`, which the Spark job reads.
 
 A name is the digest of the received lines, so a recorder that is delivered the same messages twice writes one object, and nothing in the
-history ever changes. The line about its own work follows them and is not part of the name: no two tries take the same time.
+history ever changes. The recorder's line about its own work follows them, outside the name: its times differ at each try.
 The compression stores no time, so the same lines are the same bytes.
 """
 
@@ -26,7 +26,7 @@ class S3Events:
     """The history bucket.
 
     Args:
-        client: an S3 client of botocore, or one that is made when first used (`Session.later`).
+        client: a botocore S3 client, or one that is made when first used (`Session.later`).
         bucket: the bucket's name.
     """
 
@@ -35,7 +35,7 @@ class S3Events:
         self._bucket = Bucket(client, bucket)
 
     def append(self, day: str, lines: bytes, own: bytes = b"") -> str:
-        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) once, with the *own* lines of who wrote first, and return the object's name."""
+        """Keep *lines* (JSON lines) of *day* (YYYY-MM-DD) once, with the *own* lines of the first writer, and return the object's name."""
         name = f"{PREFIX}dt={_checked(day)}/{sha256(lines).hexdigest()}.jsonl.gz"
         self._bucket.put_once(name, gzip.compress(lines + own, mtime=0))
         return name

@@ -1,7 +1,8 @@
 """The index of failures of the ledger table: its keys, its entries as attributes, and its query.
 
 The index has the partition key `tri` (a string) and the sort key `tat` (a number), and holds the attributes `ENTRY`. Only records of failed
-tasks have the keys (X1 of `sedano.aws.expressions.tasks`), so it is as small as the trouble is. It follows the table within a second.
+tasks have the keys (X1 of `sedano.aws.expressions.tasks`), so its size depends only on the number of failures. It is up to date within a
+second.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from sedano.model.states import read_state
 FAILURES = "failures"
 """The name of the index."""
 ENTRY = ("tid", "st", "nm", "try", "ek", "wh")
-"""The attributes that the index holds beside its keys and the table's."""
+"""The attributes of the index in addition to its keys and the table's."""
 WRITES = ((tasks.RECORD, tasks.RECORD_FAILURE), (tasks.KEEP, tasks.KEEP_FAILURE))
-"""The writes of an end, each with the one that makes an entry as well."""
+"""The writes that end a task, each with the variant that also writes an entry."""
 
 
 def indexed(write: Write, outcome: Outcome) -> tuple[Write, Values]:
-    """Return the write that records *outcome* as *write* does, and with it its entry in the index, if it has one; and the values of it."""
+    """Return *write*, or its variant that also writes the index entry of *outcome* if it has one, and the values of the entry."""
     entry = failed_task(outcome)
     if entry is None:
         return write, {}

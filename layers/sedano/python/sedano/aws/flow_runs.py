@@ -1,7 +1,7 @@
 """Runs of workflows in the control table: `sedano.ports.FlowRuns` by the writes of `sedano.aws.expressions.flow_runs`.
 
-They lie apart from the ledger, with what operators decide. An item is kept for 90 days after its last write, which is longer than its
-tasks' records live. Listing is a scan of a small table, for people; no worker lists.
+They are kept apart from the ledger, with the decisions of operators. An item is kept for 90 days after its last write, which is longer than
+the records of its tasks live. Listing scans a small table; only people list, workers do not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class DynamoFlowRuns:
     """The flow runs of one deployment.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
     """
 
@@ -43,7 +43,7 @@ class DynamoFlowRuns:
         return _run(item) if item is not None else None
 
     def change(self, run: FlowRun, seen: FlowRun, at: float) -> FlowChanged:
-        """Write *run* where it is still the one that was *seen*."""
+        """Write *run* if the stored run is still *seen*."""
         return self._write(CHANGE, run, {":seen": {"S": seen.nonce}}, at)
 
     def list(self, workflow: str | None = None) -> list[FlowRun]:

@@ -1,4 +1,4 @@
-"""A Lambda function URL: the request as Lambda hands it over (payload format 2.0), and the answer as it takes it back."""
+"""Requests and responses of a Lambda function URL, in its payload format 2.0."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def arrived(event: Mapping[str, Any]) -> ReceivedRequest:
 
 
 def response(answer: Answer) -> dict[str, Any]:
-    """Return *answer* as Lambda takes it."""
+    """Return *answer* in Lambda's format."""
     headers = {"content-type": "text/plain; charset=utf-8", **answer.headers}
     return {"statusCode": answer.status, "headers": headers, "body": answer.text}

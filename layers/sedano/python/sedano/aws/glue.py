@@ -11,7 +11,7 @@ from sedano.model.history.spark_run import OF_GLUE, SparkRun
 
 TASK = "--sedano-task"
 LOOKED_AT = 200
-"""How many of a job's latest runs are looked through for a task's own."""
+"""How many of a job's latest runs are searched for the run of a task."""
 _BUSY = frozenset({"ConcurrentRunsExceededException", "ResourceNumberLimitExceededException"})
 
 
@@ -31,7 +31,7 @@ class GlueRuns:
         return [_run(found) for found in reversed(answer["JobRuns"]) if found.get("Arguments", {}).get(TASK) == task_id]
 
     def start(self, job: str, arguments: Mapping[str, str], task_id: str) -> None:
-        """Start a run; a job whose runs are as many as it may have is busy, which is not a failure."""
+        """Start a run; a job that has reached its limit of runs is busy, which is not a failure."""
         try:
             self._client.start_job_run(JobName=job, Arguments={**arguments, TASK: task_id})
         except AWS_ERRORS as error:

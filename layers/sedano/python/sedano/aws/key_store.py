@@ -1,6 +1,6 @@
 """The keys of a stage in the Parameter Store of Systems Manager, as one SecureString.
 
-CloudFormation cannot make a SecureString, and a template is not a place for a key. So the first function that needs the keys makes the
+CloudFormation cannot make a SecureString, and a key does not belong in a template. So the first function that needs the keys makes the
 parameter: a role that may read it may also create it (`ssm:Overwrite` is false in its grant), and none may overwrite or delete it.
 """
 
@@ -37,7 +37,7 @@ class SsmKeyStore:
         return self._put(text, overwrite=False)
 
     def replace(self, text: str) -> None:
-        """Write *text* in the place of what is there."""
+        """Replace the existing text by *text*."""
         self._put(text, overwrite=True)
 
     def _put(self, text: str, *, overwrite: bool) -> bool:

@@ -1,7 +1,7 @@
 """Leases in a DynamoDB table: `sedano.ports.Leases` by the writes of `sedano.aws.expressions.leases`.
 
-The store's clock is learned from the `Date` header of every answer that this adapter gets, the refusals too, so knowing the time costs no
-call. The items are in the control table, which is another trust zone than the ledger (DESIGN §7).
+The store's clock is learned from the `Date` header of every answer that this adapter gets, the refusals too, so the time costs no extra
+call. The items are in the control table, which is in a different trust zone from the ledger (DESIGN §7).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class DynamoLeases:
     """The leases of one deployment.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
         clock: this machine's two clocks.
     """
@@ -80,7 +80,7 @@ class DynamoLeases:
         return done
 
     def call(self, released: LeaseRecord, who: str) -> bool:
-        """Take the first waiting message off, if it is still the first, and keep the lease for *who*."""
+        """Remove the first waiting message, if it is still the first, and keep the lease for *who*."""
         done, _ = self._write(CALL, released.name, {":first": {"S": released.waiting[0]}, ":who": {"S": who}})
         return done
 

@@ -1,8 +1,8 @@
 """The ledger in one DynamoDB table: `sedano.ports.Ledger` by the writes of `sedano.aws.expressions`.
 
-Promises: nothing is read before it is written; a refusal brings the item in the way; an own write whose answer was lost
-is recognised; a task that is out of reach or too large answers for itself and leaves its neighbours alone. Only a fault
-that strikes all of them (a missing table, a denied action) raises, as `ConfigurationError`.
+Promises: no write needs a read before it; a refused write returns the item that made it fail; an own write whose answer was lost is
+recognised; a task whose item is unavailable or too large gets its own error and does not affect the rest of its batch. Only a fault of all
+of them (a missing table, a denied action) raises, as `ConfigurationError`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DynamoLedger:
     """The ledger over DynamoDB.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
         lanes: calls of one batch that go out at a time; 1 keeps everything on the caller's thread.
         now: seconds since the epoch; decides only when joins may be deleted.

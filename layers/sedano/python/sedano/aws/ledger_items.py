@@ -1,4 +1,4 @@
-"""Records and joins as items of the ledger table, and back. Direct: without a generic serialiser between a value and its attribute.
+"""Converts records and joins to items of the ledger table and back, directly, without a generic serialiser.
 
 Numbers are whole, so none loses precision: fences, counters and clocks as they are, times in milliseconds, TTL in
 seconds.

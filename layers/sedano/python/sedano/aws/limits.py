@@ -19,7 +19,7 @@ from sedano.model.limits.concurrency import GUARD_MS, Board, BoardChanged, Permi
 from sedano.model.limits.rate import Line, LineChanged, Paces
 
 LIFETIME_S = 8 * 86_400
-"""How long what is over is remembered: a permit's token must outlive every request that was sent under it."""
+"""How long an ended permit is kept: its token must outlive every request that was sent under it."""
 _TURNS = rates.MOST_PACES
 _NUMBERED: Mapping[str, Write] = {
     "take": writes.TAKE_PERMIT, "give back": writes.GIVE_BACK, "wait": writes.AWAIT_PERMIT, "call": writes.CALL_NEXT,
@@ -30,7 +30,7 @@ class DynamoLimits:
     """The lines, permits, latest calls and baskets of one deployment.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
     """
 
@@ -43,7 +43,7 @@ class DynamoLimits:
         return self._set(writes.BEGIN, name, line, {":idle": _number(rates.idle_before(limits, line.base))})
 
     def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
-        """Put *line* in the place of exactly the one that was *seen*."""
+        """Replace exactly the line that was *seen* by *line*."""
         return self._set(writes.TURN, name, line, {":seen": {"S": seen.nonce}, ":before": _number(seen.taken)})
 
     def join(self, name: str, limits: Paces, count: int, now: int) -> LineChanged:
@@ -77,7 +77,7 @@ class DynamoLimits:
         return self._change("wait", name, seen, values)
 
     def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
-        """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
+        """Remove the message *first*, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
         values = {**_mine(permit), ":first": {"S": first}, ":who": {"S": who}, ":exp": _number(until)}
         return self._change("call", name, permit, values).done
 
@@ -148,7 +148,7 @@ def _mine(permit: Permit) -> dict[str, Mapping[str, str]]:
 
 
 def _padded(numbers: Sequence[int]) -> list[int]:
-    """Return as many numbers as a line has turns: a pace that is said twice changes nothing."""
+    """Return *numbers* padded to the number of turns of a line: a repeated pace changes nothing."""
     return [*numbers, *(numbers[0] for _ in range(_TURNS - len(numbers)))]
 
 

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 LEVELS = ("POWERTOOLS_LOG_LEVEL", "AWS_LAMBDA_LOG_LEVEL")
-"""The variables that name the least level that is written, the first that is set; INFO by default."""
+"""The variables that may name the lowest level that is written; the first one that is set applies; INFO by default."""
 QUIET = ("botocore", "urllib3")
-"""Libraries below us whose ``info`` is about themselves; their warnings are written."""
+"""Libraries that sedano uses, whose ``info`` records are about themselves; only their warnings are written."""
 TASK = ("task", "task_id", "attempt", "trace_id")
 _LAMBDAS = "LambdaLoggerHandler"
 _OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "aws_request_id"}
@@ -27,7 +27,7 @@ _dump = json.JSONEncoder(separators=(",", ":"), default=str, skipkeys=True).enco
 
 
 class LineFormatter(logging.Formatter):
-    """Writes a record as one JSON line of ASCII. *end*: what follows it, where the handler adds none."""
+    """Writes a record as one JSON line of ASCII. *end*: the text after the line, for a handler that adds none."""
 
     def __init__(self, service: str, end: str = "") -> None:
         """Name the *service* in each line."""
@@ -52,7 +52,7 @@ class LineFormatter(logging.Formatter):
 
 
 def write_lines(service: str, environment: Mapping[str, str]) -> None:
-    """Let the root logger of this process write such lines for *service*, from the level on that the *environment* names."""
+    """Make the root logger of this process write such lines for *service*, from the level that the *environment* names."""
     root = logging.getLogger()
     named = next((environment[name] for name in LEVELS if environment.get(name)), "INFO").upper()
     level = logging.getLevelNamesMapping().get(named, logging.DEBUG if named == "TRACE" else logging.INFO)
@@ -81,5 +81,5 @@ def _shown(moment: float) -> str:
 def _written(line: dict[str, Any]) -> str:
     try:
         return _dump(line)
-    except (ValueError, TypeError, RecursionError, AttributeError):  # what was given as `extra=` cannot be written; the rest can
+    except (ValueError, TypeError, RecursionError, AttributeError):  # the values of `extra=` cannot be written; the rest can
         return _dump({**line, "fields": {str(name): f"<{type(value).__name__}>" for name, value in line.get("fields", {}).items()}})

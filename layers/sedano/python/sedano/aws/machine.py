@@ -13,7 +13,7 @@ class SystemClock:
     __slots__ = ()
 
     now = staticmethod(time.time)
-    """Return seconds since the epoch, UTC. The function itself: a task asks five times."""
+    """Return seconds since the epoch, UTC. The function itself, without a wrapper: each task calls it five times."""
     monotonic = staticmethod(time.monotonic)
     """Return seconds that never run backwards."""
     sleep = staticmethod(time.sleep)
@@ -27,7 +27,7 @@ class SystemClock:
 
 
 class SystemEntropy:
-    """Randomness of the operating system, drawn per call: a state that SnapStart could clone does not exist."""
+    """Randomness of the operating system, drawn for each call, so there is no state that SnapStart could clone."""
 
     __slots__ = ()
 

@@ -1,9 +1,9 @@
 """Members of the cluster in the control table, which is separate from the ledger: another trust zone (DESIGN §7).
 
-A heartbeat is one conditional write; an older one that arrives late is refused and forgotten. Reading is a query of the
-index `MEMBERS`, which holds the members and nothing else of the table: it costs one read unit for some twenty members,
-however many rates, permits, leases and baskets lie beside them. The index follows the table within a second; a decision
-made from it is written under a condition on the table itself.
+A heartbeat is one conditional write; an older one that arrives late is refused and dropped. Reading is a query of the
+index `MEMBERS`, which holds only the members: it costs one read unit for some twenty members, however many rates, permits,
+leases and baskets are in the table. The index is up to date within a second; a decision made from it is written under a
+condition on the table itself.
 
 A worker of a version before the index writes members without its key, so they are not read here until a newer version
 takes the worker's place; an older reader, which scans, finds the members of all versions.
@@ -30,7 +30,7 @@ class DynamoMembers:
     """The members of one deployment.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
     """
 
@@ -55,7 +55,7 @@ class DynamoMembers:
         self._table.update(BEAT, keys.member(member.name), {**values, ":name": {"S": member.name}})
 
     def lose(self, name: str, clock: int, lapsed: float) -> bool:
-        """Write down that the member is LOST where it has said nothing since *lapsed*."""
+        """Mark the member as LOST if it has sent no heartbeat since *lapsed*."""
         values = {
             ":clk": {"N": str(clock)}, ":lapsed": {"N": str(round(lapsed * 1000))}, ":active": {"S": ACTIVE}, ":lost": {"S": LOST},
         }  # fmt: skip

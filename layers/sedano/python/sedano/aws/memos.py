@@ -15,7 +15,7 @@ class DynamoMemos:
     """The memos of one deployment.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string).
     """
 
@@ -30,7 +30,7 @@ class DynamoMemos:
         return {by_key[key]: _memo(by_key[key], item) for key, item in found.items()}
 
     def change(self, memo: Memo, seen: Memo) -> MemoChanged:
-        """Write *memo* where the memo of its name is still the one that was *seen*."""
+        """Write *memo* if the memo of its name is still *seen*."""
         values: dict[str, Any] = {":nc": {"S": memo.nonce}, ":memo": {"S": memo.text}}
         if seen.nonce:
             values[":seen"] = {"S": seen.nonce}

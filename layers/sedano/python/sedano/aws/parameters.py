@@ -1,7 +1,7 @@
 """Parameters in the Parameter Store of Systems Manager, and profiles of AppConfig.
 
-A profile is read in a session of its own each time: a session answers with nothing while its text has not changed, and refuses to be asked
-again too soon.
+Each read of a profile uses a new session: an existing session returns an empty text while the profile has not changed, and rejects a poll
+that follows too soon.
 """
 
 from __future__ import annotations

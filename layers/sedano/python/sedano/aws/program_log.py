@@ -1,8 +1,9 @@
 """The telemetry of a program that publishes and reads: its log is Python's, and nothing is written to its stdout.
 
 Each line goes to the logger `sedano`, whose handlers and level the program decides; a program that configures no logging sees warnings and
-errors on stderr, as Python has it. The fields follow the message; handlers that format them find them in the record's attribute `sedano`.
-Metrics in CloudWatch's embedded format mean something where CloudWatch reads the output, in a deployed function; here they are not written.
+errors on stderr, which is Python's default. The fields follow the message; handlers that format them find them in the record's attribute
+`sedano`. Metrics in CloudWatch's embedded format need a reader of the output, which only a deployed function has; here they are not
+written.
 """
 
 from __future__ import annotations
@@ -45,5 +46,5 @@ class ProgramLog:
 
 
 def _line(message: str, fields: Mapping[str, Any]) -> str:
-    """Return a message with its fields as one line that moves no cursor."""
+    """Return a message with its fields as one line without control characters."""
     return ascii(" ".join([message, *(f"{name}={str(value)[:_LONGEST]}" for name, value in fields.items())]))[1:-1]

@@ -1,14 +1,14 @@
-"""Queues over SQS: batches of ten and of at most 1 MiB, each entry answered for itself.
+"""Queues over SQS: batches of at most ten messages and 1 MiB; each message has its own answer.
 
 Promises: a queue's name is a key of this deployment's table, never an address taken from a message. A message that SQS would refuse is
-found before the call, so it costs nothing and delays no other. A message is accepted when its entry is among the successful ones of an
-answer, and not otherwise: an answer that names it nowhere confirms nothing. Once a call went out nothing is raised: each message has its
-own answer, whatever became of the others. When SQS is away or refuses us, the first batch that finds out answers for the rest: the caller
-is never kept waiting once for each batch. A tenant becomes the `MessageGroupId`, which on a standard queue means fairness between tenants
-(SQS fair queues), not order.
+found before the call, so it costs nothing and delays no other. A message counts as accepted only if its entry is among the successful ones
+of a response; a response that does not list it confirms nothing. Once a call was sent, nothing is raised: each message has its own answer,
+whatever happened to the others. When SQS is unavailable or refuses the calls, the first batch that fails answers for the rest, so the
+caller does not wait for every batch. A tenant becomes the `MessageGroupId`, which on a standard queue means fairness between tenants (SQS
+fair queues), not order.
 
-On a FIFO queue a serial key becomes the `MessageGroupId`. SQS answers each entry of a call for itself, so two messages of one key never
-go in one call: the second could be taken where the first was not.
+On a FIFO queue a serial key becomes the `MessageGroupId`. SQS accepts or refuses each entry of a call separately, so two messages of one
+key are never in one call: the second could be accepted although the first was not.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from sedano.model.queues import HOLD_MOST_S, MAX_ENTRIES, SQS, batches, is_fifo,
 from sedano.ports import Delivery, Outgoing
 
 POLL_S, LONG_POLL_S = 5, 20
-"""The longest single poll: below the read timeout of the session's clients; and by a client that waits longer, the most that SQS allows."""
+"""The longest single poll: below the read timeout of the session's clients; for a client that waits longer, the maximum of SQS."""
 _GONE = frozenset({"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"})
 _LAPSED = frozenset({"AWS.SimpleQueueService.MessageNotInflight", "MessageNotInflight", "ReceiptHandleIsInvalid"})
 _TOO_LONG = "InvalidParameterValue"
-"""The answers of SQS to a hold beyond the 12 hours since the receipt, and to a receipt that it cannot read."""
+"""The errors of SQS for a hold beyond 12 hours after the receipt, and for a receipt handle that it cannot read."""
 
 
 class SqsQueues:
     """The queues of one deployment.
 
     Args:
-        client: an SQS client of botocore.
+        client: a botocore SQS client.
         urls: each queue's URL by its key, such as `commands:default`.
         monotonic: seconds that never run backwards; measures how long `receive` has waited.
         visibility: whole seconds for which a received message stays invisible; None: for as long as its queue says.
@@ -73,7 +73,7 @@ class SqsQueues:
     def _send_in_order(
         self, queue: str, messages: Sequence[Outgoing], fit: Sequence[int], answers: list[SedanoError | None]
     ) -> None:  # fmt: skip
-        """Send those that *fit*, of each key one to a call; what follows one that was not accepted now is answered as that one."""
+        """Send those that *fit*, at most one of each key in a call; the messages after one that was not accepted now get its answer."""
         from sedano.model.order import turns
 
         keys = [messages[position].serial_key or "" for position in fit]
@@ -88,7 +88,8 @@ class SqsQueues:
     def _send_fit(
         self, queue: str, messages: Sequence[Outgoing], fit: Sequence[int], answers: list[SedanoError | None]
     ) -> None:  # fmt: skip
-        """Send those that *fit* in tens; when the queue is away or refuses us, the first batch that finds out answers for the rest."""
+        """Send those that *fit*, ten to a call; when SQS is unavailable or refuses the calls, the first batch that fails answers for the
+        rest."""
         weights = [weigh(messages[position].body, messages[position].attributes) for position in fit]
         away: SedanoError | None = None
         for batch in batches(weights):
@@ -123,11 +124,11 @@ class SqsQueues:
             raise Unavailable(f"sqs.DeleteMessageBatch: {len(failed)} messages: {failed[0]}")
 
     def hold(self, delivery: Delivery, seconds: float) -> None:
-        """Make a received message invisible for *seconds* from now, at most for what is left of the 12 hours since its receipt; one that is
-        visible again already stays so.
+        """Make a received message invisible for *seconds* from now, at most until 12 hours after its receipt; a message that is visible
+        again stays visible.
 
-        SQS refuses what is too long instead of shortening it, and does not say what is left. `HOLD_MOST_S` is taken on Lambda whatever
-        happened since the receipt; a process that keeps a message for longer has its hold halved until SQS takes it.
+        SQS refuses a hold that is too long instead of shortening it, and does not report the remaining time. On Lambda, `HOLD_MOST_S` is
+        always accepted; for a process that keeps a message for longer, the hold is halved until SQS accepts it.
         """
         whole = -int(-min(max(seconds, 0.0), HOLD_MOST_S) // 1)
         while not self._held(delivery, whole):
@@ -167,7 +168,7 @@ class SqsQueues:
     def _send_batch(
         self, queue: str, messages: Sequence[Outgoing], positions: Sequence[int], answers: list[SedanoError | None]
     ) -> SedanoError | None:
-        """Send one batch and note each answer; return why nothing more can be sent now, if that is so."""
+        """Send one batch and note each answer; return the error if nothing more can be sent now."""
         entries = [_entry(position, messages[position]) for position in positions]
         try:
             answer = self._client.send_message_batch(QueueUrl=self._url(queue), Entries=entries)
@@ -186,7 +187,7 @@ class SqsQueues:
     def _refused(
         self, queue: str, messages: Sequence[Outgoing], positions: Sequence[int], answers: list[SedanoError | None], error: Exception
     ) -> SedanoError | None:
-        """Answer for a batch that SQS refuses as a whole: each message is sent alone, so that only the guilty one is refused."""
+        """Answer for a batch that SQS refuses as a whole: each message is sent alone, so that only the invalid ones are refused."""
         if len(positions) == 1:
             answers[positions[0]] = NotAccepted(str(self._fault(error, "SendMessageBatch", queue)))
             return None
@@ -228,10 +229,10 @@ def _entry(position: int, message: Outgoing) -> Mapping[str, Any]:
 def _refusal(failed: Mapping[str, Any] | None) -> SedanoError:
     """Return why an entry that is not among the successful ones was not accepted; None: the answer does not name it at all.
 
-    The code decides. `SenderFault` does not: SQS calls a throttled request, of a key or of the queue, its sender's fault.
+    The code decides, not `SenderFault`: SQS also sets that for throttled requests, of a key or of the queue.
     """
     if failed is None:
-        return Unavailable("sqs.SendMessageBatch: the answer does not name this message, so nothing says that it was accepted")
+        return Unavailable("sqs.SendMessageBatch: the response does not list this message, so it is not known to be accepted")
     code, text = str(failed.get("Code", "")), str(failed.get("Message", ""))
     meaning = class_of(code, text=text) if is_known(code) else MINE if failed.get("SenderFault") else LATER
     said = verdict("sqs.SendMessageBatch", code, text, meaning)
@@ -239,12 +240,12 @@ def _refusal(failed: Mapping[str, Any] | None) -> SedanoError:
 
 
 def _not_deleted(answer: Mapping[str, Any], number: int) -> list[str]:
-    """Return why entries 0 to *number* of a DeleteMessageBatch were not deleted; a receipt that lapsed has nothing to delete any more."""
+    """Return why entries 0 to *number* of a DeleteMessageBatch were not deleted; an expired receipt handle has nothing left to delete."""
     done = {entry.get("Id") for entry in answer.get("Successful", ())}
     failed = {entry.get("Id"): entry for entry in answer.get("Failed", ())}
     done |= {name for name, entry in failed.items() if entry.get("Code") in _LAPSED}
     why = {name: f"{entry.get('Code')}: {entry.get('Message', '')}" for name, entry in failed.items()}
-    return [why.get(str(one), "the answer does not name it") for one in range(number) if str(one) not in done]
+    return [why.get(str(one), "the response does not list it") for one in range(number) if str(one) not in done]
 
 
 def _delivery(queue: str, message: Mapping[str, Any]) -> Delivery:

@@ -27,7 +27,7 @@ class DynamoRollups:
     """The roll-ups of one deployment.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
     """
 
@@ -37,7 +37,7 @@ class DynamoRollups:
         self._table = Table(client, table)
 
     def put(self, rollup: Rollup) -> None:
-        """Keep *rollup* unless there is one of the same object."""
+        """Write *rollup* unless its object has one."""
         item = {
             "pk": {"S": keys.rollup(rollup.name)}, "rod": _day(rollup.minute), "rom": {"N": str(rollup.minute)}, "obj": {"S": rollup.name},
             "sums": {"S": rollup.text}, "ttl": {"N": str(rollup.minute * MINUTE_S + LIFETIME_S)},
@@ -45,7 +45,7 @@ class DynamoRollups:
         self._table.put(PUT, item)
 
     def read(self, since: int, until: int) -> list[Rollup] | None:
-        """Return those of the minutes from *since* to *until*, by minute and name; None: the table has no such index."""
+        """Return the roll-ups of the minutes from *since* to *until*, by minute and name; None: the table has no such index."""
         found: list[Rollup] = []
         for day in range(since // _DAY_MINUTES, until // _DAY_MINUTES + 1):
             some = self._of_day(day * _DAY_MINUTES, since, until)
@@ -61,7 +61,7 @@ class DynamoRollups:
             pages = self._client.get_paginator("query").paginate(**asked)
             return [_rollup(item) for page in pages for item in page["Items"]]
         except AWS_ERRORS as error:
-            if f"index: {ROLLUPS}" in str(error):  # the end of DynamoDB's words for an index that is not there, or is being made
+            if f"index: {ROLLUPS}" in str(error):  # DynamoDB's message for a missing or unfinished index
                 return None
             raise fault(error, "dynamodb.Query") from error
 

@@ -15,7 +15,7 @@ class DynamoSchedules:
     """The periodic tasks of one deployment: sixteen items, all read with one call.
 
     Args:
-        client: a DynamoDB client of botocore.
+        client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string).
     """
 
@@ -24,13 +24,13 @@ class DynamoSchedules:
         self._table = Table(client, table)
 
     def read(self) -> list[Agenda | MessageRefused]:
-        """Return all agendas, strongly consistent, by number; for one that cannot be read, why."""
+        """Return all agendas, strongly consistent, by number; for one that cannot be read, the refusal."""
         wanted = [keys.agenda(number) for number in range(AGENDAS)]
         items = self._table.read(wanted)
         return [agenda_or_refusal(number, *_kept(items.get(key))) for number, key in enumerate(wanted)]
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
-        """Write *agenda* where it is still the one that was *seen*."""
+        """Write *agenda* if the stored agenda is still *seen*."""
         values: dict[str, Any] = {":nc": {"S": agenda.nonce}, ":body": {"S": write_agenda(agenda)}, ":held": {"N": str(agenda.held)}}
         if seen.nonce:
             values[":seen"] = {"S": seen.nonce}

@@ -1,8 +1,8 @@
-"""Where this deployment keeps its things: read once from the environment, validated, frozen.
+"""The settings of this deployment: read once from the environment, validated, frozen.
 
-Lambda takes 4 KB of environment variables, so a stage does not repeat what its queues' addresses have in common: SEDANO_QUEUES gives the
-names of the command queues, and what their names on SQS begin with: `{"sedano-prod-1a2b3c4d-": ["default", "mail"]}`. The rest of an
-address is that of SEDANO_EVENTS_QUEUE. An object of addresses by name, `{"default": "https://…"}`, is taken as well.
+Lambda allows 4 KB of environment variables, so the common part of the queues' addresses is not repeated: SEDANO_QUEUES has the names of the
+command queues, below the prefix of their names on SQS: `{"sedano-prod-1a2b3c4d-": ["default", "mail"]}`. The rest of an address is that of
+SEDANO_EVENTS_QUEUE. An object of addresses by name, `{"default": "https://…"}`, is accepted as well.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _HINT = (
 class DeploymentSettings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
     command queues to the UUIDs of their event source mappings. *scheduler*: a scheduler runs periodic tasks. *streams*: the ARNs of the
-    app's streams, by name. *tables*, *functions*: the names or ARNs of the app's tables and of the functions of its boxes,
-    by name. *most_budget*: the largest budget that is taken from a message without a mark.
+    app's streams, by name. *tables*, *functions*, *sinks*: the names or ARNs of the app's tables and of the functions of its boxes, and
+    the places of its sinks, by name. *most_budget*: the largest budget that is accepted from a message without a mark.
     """
 
     queues: Mapping[str, str]
@@ -45,6 +45,7 @@ class DeploymentSettings(NamedTuple):
     most_budget: int = DEFAULT_BUDGET
     tables: Mapping[str, str] = MappingProxyType({})
     functions: Mapping[str, str] = MappingProxyType({})
+    sinks: Mapping[str, str] = MappingProxyType({})
 
 
 def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
@@ -69,6 +70,7 @@ def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
         streams=_named(environment, "SEDANO_STREAMS", "<stream arn>", "orders") if environment.get("SEDANO_STREAMS") else {},
         tables=_named(environment, "SEDANO_TABLES", "arn:aws:dynamodb:…", "orders") if environment.get("SEDANO_TABLES") else {},
         functions=_named(environment, "SEDANO_FUNCTIONS", "arn:aws:lambda:…", "resize") if environment.get("SEDANO_FUNCTIONS") else {},
+        sinks=_named(environment, "SEDANO_SINKS", "arn:aws:s3:::…", "archive") if environment.get("SEDANO_SINKS") else {},
         most_budget=_count(environment, "SEDANO_MOST_BUDGET", DEFAULT_BUDGET),
     )
 
@@ -89,7 +91,7 @@ def command_addresses(environment: Mapping[str, str]) -> dict[str, str]:
             found[key] = value
         elif isinstance(value, list) and value and all(map(_is_text, value)):
             if not place:
-                raise ConfigurationError("SEDANO_EVENTS_QUEUE is not the address of a queue, https://…/…; SEDANO_QUEUES is completed by it")
+                raise ConfigurationError("SEDANO_EVENTS_QUEUE is not a queue's address, https://…/…; SEDANO_QUEUES depends on it")
             found |= {name: f"{place}/{key}{name}" for name in value}
         else:
             raise ConfigurationError(f"SEDANO_QUEUES must be an object such as {example}, or give URLs by name")

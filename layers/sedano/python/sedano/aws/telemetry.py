@@ -3,10 +3,10 @@
 Promises: fields are under `fields`, never at a line's top level, because CloudWatch reads a top-level `_aws` as a metric, and a caller that
 can name a field could then write metrics, or bills. Lines are ASCII, so no text can break one. A metric's dimensions come from code and the
 registry; metrics with different dimensions are different objects, so they are not multiplied into combinations. Counts add up in memory and
-leave at `flush`, once an invocation and whenever one must not be lost.
+are written at `flush`, once an invocation and whenever one must not be lost.
 
-CloudWatch charges 0.30 USD a month for each combination of a metric and its dimensions. So the task of a count is a member of its line,
-which Logs Insights can group by, and a dimension only where the stage asks for that.
+CloudWatch charges 0.30 USD a month for each combination of a metric and its dimensions. So the task of a count is a field of its line,
+which Logs Insights can group by, and a dimension only if the stage requests it.
 
 Values that CloudWatch would drop without an error are not written: a dimension's value is printable ASCII (other characters
 are percent-encoded), a line declares at most 100 metrics, and a text of a log line is cut at 32 KB, far below the 1 MB of an event.
@@ -28,7 +28,7 @@ _dump = json.JSONEncoder(separators=(",", ":"), default=str).encode
 
 Dimensions = tuple[tuple[str, str], ...]
 MOST_METRICS = 100
-"""How many metrics CloudWatch reads out of one line."""
+"""How many metrics CloudWatch reads from one line."""
 LONGEST_TEXT = 32 * 1024
 """How many characters of a text a log line holds."""
 LONGEST_VALUE = 1024
@@ -45,10 +45,10 @@ class PowertoolsTelemetry:
         service: the service's name: `service` in each line and in each metric.
         namespace: the metrics' namespace.
         counts: how many AWS calls were made by `service.Operation`; usually `Session.calls`.
-        level: the least level that is written; by default what the environment says (`POWERTOOLS_LOG_LEVEL`), else
+        level: the lowest level that is written; by default that of the environment (`POWERTOOLS_LOG_LEVEL`), else
             INFO.
         stream: where lines go; standard output unless given.
-        by_task: whether the task is a dimension of its metrics: a series each.
+        by_task: whether the task is a dimension of its metrics: one series for each task.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class PowertoolsTelemetry:
             counts, self._counts = self._counts, {}
             try:
                 text = "".join(f"{line}\n" for dimensions, metrics in counts.items() for line in self._lines(dimensions, metrics))
-                if text:  # in one piece and under the lock: threads record outcomes, and two lines in one are not a metric
+                if text:  # one write, under the lock: threads record outcomes, and interleaved lines are not a metric
                     print(text, end="", file=self._stream or sys.stdout, flush=True)
-            except Exception as error:  # noqa: BLE001 - whatever it is, a metric is not worth a batch
+            except Exception as error:  # noqa: BLE001 - a lost metric must not fail a batch
                 self.log("error", "metrics are lost", sets=len(counts), error=type(error).__name__)
 
     def _lines(self, dimensions: Dimensions, metrics: Mapping[str, float]) -> Iterator[str]:
@@ -117,7 +117,7 @@ class PowertoolsTelemetry:
 
 
 def _value(text: str) -> str:
-    """Return *text* as the value of a dimension, another one for another text: CloudWatch takes printable ASCII that is not blank."""
+    """Return *text* as the value of a dimension, distinct for each text: CloudWatch accepts only printable ASCII that is not blank."""
     if text.isascii() and text.isprintable() and "%" not in text and text.strip() and len(text) <= LONGEST_VALUE:
         return text
     encoded = quote_from_bytes(text.encode("utf-8", "surrogatepass"), safe=_PRINTABLE)
@@ -125,5 +125,5 @@ def _value(text: str) -> str:
 
 
 def _cut(value: Any) -> Any:
-    """Return *value*; a long text without its end."""
+    """Return *value*; a long text is cut."""
     return f"{value[:LONGEST_TEXT]} ... {len(value) - LONGEST_TEXT} more" if isinstance(value, str) and len(value) > LONGEST_TEXT else value

@@ -1,7 +1,7 @@
 """Timers over EventBridge Scheduler: each is a one-time schedule of the deployment's group, which deletes itself when it has fired.
 
-A schedule's name is the timer's, and Scheduler refuses a second one of a name: setting a timer twice sets one. The target is the queue
-itself, so no function runs to send a message. A message that Scheduler cannot deliver for a day is put among the parked messages.
+A schedule has the name of its timer, and Scheduler refuses a second schedule with that name: setting a timer twice sets one. The target is
+the queue itself, so no function runs to send a message. A message that Scheduler cannot deliver for a day is put among the parked messages.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sedano.model.timers import Foreign, Timer, foreign, opened, sealed
 
 Out = TypeVar("Out")
 TRY_FOR_S = 86_400
-"""How long Scheduler tries to deliver what the queue does not take."""
+"""How long Scheduler retries a message that the queue does not accept."""
 LANES = 8
-"""How many schedules are looked at at a time."""
+"""How many schedules are read at a time."""
 _GONE = "ResourceNotFoundException"
 _URL = re.compile(r"^https?://(?:sqs\.(?P<region>[a-z0-9-]+)\.)?[^/]+/(?P<account>\d{12})/(?P<name>[^/]+)$")
 _PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
@@ -36,14 +36,14 @@ class TimerGroup(NamedTuple):
 
 
 def arn_of(url: str, region: str) -> str:
-    """Return the ARN of the queue at *url*, in *region* (the client's) where the address names none: a VPC endpoint, FIPS, a local one.
+    """Return the ARN of the queue at *url*; its Region is *region* (the client's) if *url* has none, as for a VPC, FIPS or local endpoint.
 
     Raises:
-        ConfigurationError: the address does not have the shape that SQS gives, or no Region is known, so Scheduler could not send there.
+        ConfigurationError: the address does not have the format of SQS, or the Region is unknown, so Scheduler could not send there.
     """
     found = _URL.search(url)
     if found is None:
-        raise ConfigurationError(f"{url}: no address of an SQS queue with an account and a name; timers cannot send to it")
+        raise ConfigurationError(f"{url}: not the address of an SQS queue, https://…/ACCOUNT/NAME; timers cannot send to it")
     where = found["region"] or region
     if not where:
         raise ConfigurationError(f"{url}: the address names no Region; set AWS_DEFAULT_REGION, or a Region in the profile")
@@ -58,7 +58,7 @@ class SchedulerTimers:
     """The timers of one deployment.
 
     Args:
-        client: a client of EventBridge Scheduler of botocore.
+        client: a botocore EventBridge Scheduler client.
         group: where they are kept.
         arns: each queue's ARN by its key, such as `commands:default`.
     """
@@ -71,7 +71,7 @@ class SchedulerTimers:
         """
         if not group.name or not group.role:
             raise ConfigurationError(
-                "SEDANO_TIMERS_GROUP and SEDANO_TIMERS_ROLE are not set; delays beyond 900 s need them: deploy the stage anew"
+                "SEDANO_TIMERS_GROUP and SEDANO_TIMERS_ROLE are not set; delays beyond 900 s need them: deploy the stage again"
             )
         self._client, self._group, self._arns = client, group, dict(arns)
         self._lanes = ParallelCalls(LANES)
@@ -92,12 +92,12 @@ class SchedulerTimers:
         return self._call("DeleteSchedule", _GONE, self._client.delete_schedule, GroupName=self._group.name, Name=name)
 
     def list(self) -> list[Timer]:
-        """Return the existing timers, the next to fire first; one call for each, so for people and not for workers."""
+        """Return the existing timers, the next to fire first. Makes one call for each timer, so it is for people, not for workers."""
         found = [timer for timer in self._each(self._read) if timer is not None]
         return sorted(found, key=lambda timer: (timer.at, timer.name))
 
     def foreign(self) -> Iterator[Foreign]:
-        """Yield the schedules beside them that are not timers; one call for each schedule of the group, so for people and not for
+        """Yield the schedules of the group that are not timers. Makes one call for each schedule of the group, so it is for people, not for
         workers."""
         return (found for found in self._each(self._foreign) if found is not None)
 

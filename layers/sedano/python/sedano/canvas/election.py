@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sedano.engine.context import CURRENT
 from sedano.engine.publisher.publisher import Outlet
+from sedano.engine.task_context import CURRENT
 from sedano.errors import OptionError
 from sedano.model.cluster.members import ACTIVE
 from sedano.model.elections import ANYBODY, LONGEST_S, Election, Mode

@@ -9,10 +9,10 @@ from typing import Any
 from sedano.canvas.form import Publishes
 from sedano.canvas.primitives import chunks
 from sedano.canvas.signature import Sig
-from sedano.engine.registry import TaskSpec, apart
 from sedano.errors import OptionError
 from sedano.model.messages.message import MAP, MAP_ASYNC, TimeLimits
 from sedano.model.tasks.signature import Options, Signature
+from sedano.model.tasks.task_spec import TaskSpec, apart
 
 
 def mapped(spec: TaskSpec, app: Publishes, items: Iterable[Any], star: bool) -> Sig[Any]:

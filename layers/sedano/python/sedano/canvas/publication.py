@@ -14,9 +14,9 @@ from typing import Any
 from sedano.engine.canvas.chord_results import member_id
 from sedano.engine.canvas.launches import LaunchOrigin, drafted
 from sedano.engine.canvas.page_cache import Plans
-from sedano.engine.context import CURRENT
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
+from sedano.engine.task_context import CURRENT
 from sedano.errors import CanvasError, DuplicateTask
 from sedano.model.canvas.continuation import begin, branch_id, step_id
 from sedano.model.canvas.pages import PageWriter

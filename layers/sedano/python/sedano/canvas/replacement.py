@@ -8,8 +8,8 @@ from typing import NoReturn
 from sedano.canvas.form import Form, Publishes, tree_of
 from sedano.canvas.publication import begun, own_id
 from sedano.engine.canvas.page_cache import Plans
-from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.publisher.publisher import Outlet
+from sedano.engine.task_context import CURRENT, Replaced, TaskContext
 from sedano.errors import CanvasError, HopLimit, SedanoError
 from sedano.model.canvas.continuation import ADDED, find
 from sedano.model.canvas.pages import resuming
@@ -39,7 +39,7 @@ def replace(form: object, app: Publishes) -> NoReturn:
     outlet = (form.app or app).outlet
     own_task = outlet.registry.tasks.get(context.command.task)
     if own_task is not None and own_task.serial_key is not None:
-        raise unordered("what replaces a task runs", own_task.queue)
+        raise unordered("a replacement runs", own_task.queue)
     attempt = context.command.attempt + 1
     if attempt >= MAX_EXECUTIONS:
         raise HopLimit(f"replace: task {context.id} was attempted and replaced {MAX_EXECUTIONS} times, which is the limit")

@@ -6,17 +6,17 @@ from functools import partial
 
 from sedano.app import Sedano
 from sedano.changes.pauses import valid
-from sedano.changes.plan import ChangePlan, Effect, Made
+from sedano.changes.plan import AppliedChange, ChangePlan, Effect
 from sedano.model.cluster import inbox
 from sedano.model.cluster.members import ACTIVE
 from sedano.model.seals.seal import LONGEST_LIFE_S
 
 LOOK_S = 0.2
-"""The pause between two looks at the answers."""
+"""The pause in seconds between two reads of the answers."""
 
 
 def broadcast(app: Sedano, verb: str, argument: str, to: str | None, wait: float) -> ChangePlan:
-    """Return the plan to send *verb* to all workers, or to the one called *to*, and to wait for answers for so many seconds.
+    """Return the plan to send *verb* to all workers, or to the one called *to*, and to wait up to *wait* seconds for answers.
 
     Raises:
         UsageError: the verb is unknown, or it does not take this argument.
@@ -32,8 +32,8 @@ def broadcast(app: Sedano, verb: str, argument: str, to: str | None, wait: float
     )  # fmt: skip
 
 
-def _sent(app: Sedano, verb: str, argument: str, to: str | None, wait: float) -> Made:
-    """Send it; wait until each active worker that was asked has answered, or the time is over."""
+def _sent(app: Sedano, verb: str, argument: str, to: str | None, wait: float) -> AppliedChange:
+    """Send it; wait until each active worker to which it was sent has answered, or the time is over."""
     clock = app.outlet.ports.clock
     asked = {member.name for member in app.control.members() if member.state == ACTIVE} if to is None else {to}
     command = str(valid(app.control.broadcast, verb, argument, to=to))
@@ -42,4 +42,4 @@ def _sent(app: Sedano, verb: str, argument: str, to: str | None, wait: float) ->
         clock.sleep(min(LOOK_S, max(0.0, until - clock.monotonic())))
         answers = app.control.answers(command)
     found = [Effect(f"{name} {said}", {"worker": name, "answer": said}) for name, said in sorted(answers.items())]
-    return Made((Effect(f"sent {command}", {"id": command, "verb": verb}), *found))
+    return AppliedChange((Effect(f"sent {command}", {"id": command, "verb": verb}), *found))

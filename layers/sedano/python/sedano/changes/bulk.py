@@ -1,30 +1,30 @@
-"""The plan of a change that a task of the stage makes, because a search found many tasks. The task has its progress."""
+"""The plan of a change that a task of the stage makes, because a search found many tasks. The task reports its progress."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from sedano.app import Sedano
-from sedano.changes.plan import MOST_UNTYPED, ChangePlan, Effect, FoundTasks, Made, person
+from sedano.changes.plan import MOST_UNTYPED, AppliedChange, ChangePlan, Effect, FoundTasks, person
 from sedano.model.bulk import PAGE, RETRY
 from sedano.workflow.built_in_tasks import enlist
 from sedano.workflow.names import BULK
 
 
 def is_bulk(found: FoundTasks) -> bool:
-    """Return whether a task makes the change of what was *found*: it is about more tasks than one click may change."""
+    """Return whether a task must make the change, because more tasks were *found* than one click may change."""
     return len(found.ids) > MOST_UNTYPED
 
 
 def bulk(app: Sedano, verb: str, query: str, found: FoundTasks, *, terminate: bool = False) -> ChangePlan:
-    """Return the plan to let a task of the stage make the change *verb* of the tasks that the search *query* found.
+    """Return the plan for a task of the stage that makes the change *verb* for the tasks that the search *query* found.
 
-    The task has an id of the preview (*found*), so making the plan twice publishes copies of one task, which its claim absorbs.
+    The preview (*found*) has drawn the id of the task, so making the plan twice publishes copies of one task, and only one copy runs.
     """
     task_id = found.change or f"bulk-{app.outlet.ports.entropy.uuid()}"
     kept, number = found._replace(change=task_id), len(found.ids)
     again = "run {} tasks again, each under a new id" if verb == RETRY else "revoke {} tasks"
-    how = f"one task of the stage does it, {PAGE} at a time: {task_id}"
+    how = f"one task of the stage makes the change, {PAGE} at a time: {task_id}"
     lines = (f"{query}: {found.sentence}", again.format(f"{number:,}"), how, *_left(verb))
     begin = partial(_begun, app, verb, query, kept, terminate)
     return ChangePlan(
@@ -34,12 +34,12 @@ def bulk(app: Sedano, verb: str, query: str, found: FoundTasks, *, terminate: bo
 
 
 def _left(verb: str) -> tuple[str, ...]:
-    return ("a task that cannot run again is left; parked messages stay parked: redrive sends them",) if verb == RETRY else ()
+    return ("a task that cannot run again is skipped; parked messages stay parked: use redrive to send them",) if verb == RETRY else ()
 
 
-def _begun(app: Sedano, verb: str, query: str, found: FoundTasks, terminate: bool, reason: str) -> Made:
+def _begun(app: Sedano, verb: str, query: str, found: FoundTasks, terminate: bool, reason: str) -> AppliedChange:
     enlist(app)
     request = {"verb": verb, "ids": list(found.ids), "what": f"query={query}", "reason": reason, "by": person(), "terminate": terminate}
     app.send_task(BULK, kwargs=request, task_id=found.change)
-    text = f"{found.change} changes {len(found.ids):,} tasks; `sedano show` says how far it is, `sedano revoke --terminate` stops it"
-    return Made((Effect(text, {"id": found.change, "bulk": found.change, "tasks": len(found.ids)}),))
+    text = f"{found.change} changes {len(found.ids):,} tasks; `sedano show` reports its progress, `sedano revoke --terminate` stops it"
+    return AppliedChange((Effect(text, {"id": found.change, "bulk": found.change, "tasks": len(found.ids)}),))

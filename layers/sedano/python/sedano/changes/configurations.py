@@ -6,7 +6,7 @@ from functools import partial
 
 from sedano.app import Sedano
 from sedano.changes.pauses import valid
-from sedano.changes.plan import ChangePlan, Effect, Made
+from sedano.changes.plan import AppliedChange, ChangePlan, Effect
 from sedano.engine.configuration import Configuration
 from sedano.errors import UsageError
 from sedano.model.configuration.fields import fields_of
@@ -20,7 +20,7 @@ def configured(app: Sedano) -> Configuration[object]:
     """Return the configuration of *app*.
 
     Raises:
-        UsageError: it declares none.
+        UsageError: it declares no configuration.
     """
     if app.registry.configuration is None:
         raise UsageError('this app has no configuration; declare a frozen dataclass: app.configure(Options, layers=["stage:"])')
@@ -28,10 +28,10 @@ def configured(app: Sedano) -> Configuration[object]:
 
 
 def set_value(app: Sedano, path: str, value: str | None) -> ChangePlan:
-    """Return the plan to set the field *path* in the layer ``stage:``; None takes its value away.
+    """Return the plan to set the field *path* in the layer ``stage:``; None removes its value.
 
     Raises:
-        UsageError: the app reads no layer ``stage:``, no field has this path, it is secret, or the value does not fit its type.
+        UsageError: the app does not read the layer ``stage:``, no field has this path, it is secret, or the value does not fit its type.
     """
     found = configured(app)
     if STAGE not in {layer.kind for layer in found.layers}:
@@ -41,32 +41,32 @@ def set_value(app: Sedano, path: str, value: str | None) -> ChangePlan:
     valid(with_value, text, fields_of(found.cls), path, value)
     before = stage_values(text).get(path)
     if value is None and before is None:
-        raise UsageError(f"{path}: the layer stage: has no value of it, so there is nothing to remove; look with `sedano config show`")
+        raise UsageError(f"{path}: the layer stage: has no value for it, so there is nothing to remove; see `sedano config show`")
     after = BELOW if value is None else value
     row = next((one for one in found.rows() if one.path == path), None)
     now = "" if row is None else f"; now {row.value} from {row.origin}"
-    when = "when no body runs" if row is not None and row.cold else "with the next bodies"
-    lines = (f"set 1 field in the layer stage:, {path}: {after}{now}", f"all workers read their layers again; it counts {when}")
+    when = "when no body runs" if row is not None and row.cold else "for the next bodies"
+    lines = (f"set 1 field in the layer stage:, {path}: {after}{now}", f"all workers read their layers again; it takes effect {when}")
     make = partial(_set, app, path, value, f"{path} {after}")
     return ChangePlan(verb="config set", what=f"{path}: {after}", lines=lines, number=0, word=path, make=make)
 
 
 def reload(app: Sedano) -> ChangePlan:
-    """Return the plan to let all workers read the layers of the configuration again.
+    """Return the plan to make all workers read the layers of the configuration again.
 
     Raises:
         UsageError: the app has no configuration.
     """
     layers = ", ".join(map(str, configured(app).layers))
-    line = f"let all workers read 1 configuration again: {layers}; an invalid one is refused as a whole by each worker"
+    line = f"let all workers read 1 configuration again: {layers}; each worker refuses an invalid one as a whole"
     return ChangePlan(verb="config reload", what="all layers", lines=(line,), number=0, word="reload", make=partial(_reloaded, app))
 
 
-def _set(app: Sedano, path: str, value: str | None, text: str) -> Made:
+def _set(app: Sedano, path: str, value: str | None, text: str) -> AppliedChange:
     valid(app.control.set_config, path, value)
-    return Made((Effect(text, {"field": path, "value": BELOW if value is None else value}),))
+    return AppliedChange((Effect(text, {"field": path, "value": BELOW if value is None else value}),))
 
 
-def _reloaded(app: Sedano) -> Made:
+def _reloaded(app: Sedano) -> AppliedChange:
     app.control.reload()
-    return Made((Effect("announced", {"announced": "a new configuration"}),))
+    return AppliedChange((Effect("announced", {"announced": "a new configuration"}),))

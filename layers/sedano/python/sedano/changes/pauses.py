@@ -8,21 +8,21 @@ from functools import partial
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.changes.plan import ChangePlan, Effect, Made, hindered, person
+from sedano.changes.plan import AppliedChange, ChangePlan, Effect, hindered, person
 from sedano.changes.targets import SCHEDULE, found, is_paused, load
 from sedano.errors import OptionError, UsageError
 
 
 def pause(app: Sedano, name: str, kind: str | None, seconds: float | None = None) -> ChangePlan:
-    """Return the plan to pause what is called *name*, for so many *seconds* or until it is resumed.
+    """Return the plan to pause the queue, task, tenant, circuit or schedule *name*, for *seconds* or until it is resumed.
 
     Raises:
-        UsageError: several things have that name, or it cannot be paused so.
-        UnknownTask: nothing has it.
+        UsageError: several things have that name, or this kind cannot be paused for a time.
+        UnknownTask: nothing has that name.
     """
     kind, name = found(app, name, kind)
     if kind == SCHEDULE and seconds is not None:
-        raise UsageError("--for: a schedule is paused until `sedano resume`; leave out --for")
+        raise UsageError("--for: a schedule is paused until `sedano resume`; remove --for")
     until = datetime.fromtimestamp(app.outlet.ports.clock.now() + seconds, UTC) if seconds is not None else None
     ends = f" for {seconds:.0f} s" if seconds is not None else " until `sedano resume`"
     waiting, words = load(app, kind, name)
@@ -37,11 +37,11 @@ def pause(app: Sedano, name: str, kind: str | None, seconds: float | None = None
 
 
 def resume(app: Sedano, name: str, kind: str | None) -> ChangePlan:
-    """Return the plan to take back a pause; it has a hindrance where *name* is not paused.
+    """Return the plan to end a pause; it has a hindrance if *name* is not paused.
 
     Raises:
         UsageError: several things have that name.
-        UnknownTask: nothing has it.
+        UnknownTask: nothing has that name.
     """
     kind, name = found(app, name, kind, to_resume=True)
     if not is_paused(app, kind, name):
@@ -56,7 +56,7 @@ def resume(app: Sedano, name: str, kind: str | None) -> ChangePlan:
 
 
 def valid(change: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call *change*; an option that it refuses is a fault of the question.
+    """Call *change*; report an option that it refuses as an invalid request.
 
     Raises:
         UsageError: *change* refuses an argument.
@@ -71,11 +71,11 @@ def _named(kind: str, name: str) -> dict[str, Any]:
     return {kind: name}
 
 
-def _explained(change: Callable[..., Any], effect: Effect, reason: str) -> Made:
+def _explained(change: Callable[..., Any], effect: Effect, reason: str) -> AppliedChange:
     change(reason=reason)
-    return Made((effect,))
+    return AppliedChange((effect,))
 
 
-def _changed(change: Callable[[], Any], effect: Effect) -> Made:
+def _changed(change: Callable[[], Any], effect: Effect) -> AppliedChange:
     change()
-    return Made((effect,))
+    return AppliedChange((effect,))

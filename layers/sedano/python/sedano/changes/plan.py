@@ -1,7 +1,7 @@
 """The plan of a change with its count, the change itself, and its report with the person and the reason.
 
-A plan changes nothing. The command line prints it and asks; a page shows it and takes a reason. Both make the change by `made`, so that no
-change is without its log line and its event in the history (`sedano.model.history.stage_changes`).
+A plan changes nothing. The command line prints it and asks for confirmation; a page shows it and asks for a reason. Both make the change
+with `apply`, so each change has a log line and an event in the history (`sedano.model.history.stage_changes`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sedano.errors import SedanoError
 from sedano.model.history.stage_changes import StageChange
 
 MOST_UNTYPED = 100
-"""A plan that touches more tasks or messages than this needs more than a click."""
+"""A plan that affects more tasks or messages than this must be confirmed with a typed word."""
 
 
 class Effect(NamedTuple):
@@ -27,10 +27,10 @@ class Effect(NamedTuple):
     facts: Mapping[str, str | int]
 
 
-class Made(NamedTuple):
-    """The effects of a change, one for each thing, and the things that it *left* as they were, with the reasons.
+class AppliedChange(NamedTuple):
+    """The effects of a change, one for each item, and the items that it *left* unchanged, with the reasons.
 
-    *unrecorded*: why the history does not have the change; empty where it has.
+    *unrecorded*: why the history does not have the change; empty if it has.
     """
 
     effects: tuple[Effect, ...]
@@ -39,9 +39,9 @@ class Made(NamedTuple):
 
 
 class FoundTasks(NamedTuple):
-    """The *ids* of the tasks that a search found for a change, and the *sentence* about them.
+    """The *ids* of the tasks that a search found for a change, and a *sentence* about them.
 
-    *change*: the id of the task that makes the change, where one does; a preview has drawn it.
+    *change*: the id, drawn by the preview, of the task that makes a large change.
     """
 
     ids: tuple[str, ...]
@@ -50,13 +50,13 @@ class FoundTasks(NamedTuple):
 
 
 class ChangePlan(NamedTuple):
-    """A change that was not made yet.
+    """A change that is not made yet.
 
     *verb*: its name on the command line. *what*: its target, for the log. *lines*: the plan in words. *number*: how many tasks or messages
-    it touches, as far as is known. *word*: the text with which a person confirms it. *make* makes it. *hindrance*: why it cannot be made.
-    *refused*: why some of what was asked for is not part of it. *drop* gives back what the plan holds, where the change is not made.
-    *with_reason* makes it instead of *make* where the stage keeps the reason, beside the log line. *found*: the tasks of a search that it
-    is about, those that it refuses included.
+    it affects, if known. *word*: the text with which a person confirms it. *make* makes it. *hindrance*: why it cannot be made.
+    *refused*: why some of the requested items are not part of it. *drop* releases the messages that the plan holds if the change is not
+    made. *with_reason* replaces *make* if the stage stores the reason in addition to the log line. *found*: the tasks of its search,
+    including those that it refuses.
     """
 
     verb: str
@@ -64,26 +64,26 @@ class ChangePlan(NamedTuple):
     lines: tuple[str, ...]
     number: int
     word: str
-    make: Callable[[], Made]
+    make: Callable[[], AppliedChange]
     hindrance: str = ""
     refused: tuple[SedanoError, ...] = ()
     drop: Callable[[], None] = lambda: None
-    with_reason: Callable[[str], Made] | None = None
+    with_reason: Callable[[str], AppliedChange] | None = None
     found: FoundTasks | None = None
 
     @property
     def typed(self) -> str:
-        """The text that a person must type to confirm it; empty where a click is enough."""
+        """The text that a person must type to confirm it; empty if a click is enough."""
         return self.word if self.number > MOST_UNTYPED else ""
 
 
 def hindered(verb: str, what: str, why: str, refused: tuple[SedanoError, ...] = ()) -> ChangePlan:
-    """Return a plan that cannot be made, and changes nothing."""
-    return ChangePlan(verb=verb, what=what, lines=(), number=0, word="", make=lambda: Made(()), hindrance=why, refused=refused)
+    """Return a plan that cannot be made because of *why*."""
+    return ChangePlan(verb=verb, what=what, lines=(), number=0, word="", make=lambda: AppliedChange(()), hindrance=why, refused=refused)
 
 
-def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:
-    """Make the change of *plan*, and report it with the person and the *reason*; also where the change fails, with the error.
+def apply(app: Sedano, plan: ChangePlan, reason: str) -> AppliedChange:
+    """Make the change of *plan*, and report it with the person and the *reason*; report a failed change with the error.
 
     Raises:
         SedanoError: the change failed; a part of it may have been made.
@@ -101,8 +101,8 @@ def made(app: Sedano, plan: ChangePlan, reason: str) -> Made:
 def note(app: Sedano, verb: str, what: str, reason: str, changed: int | None = None, left: int | None = None) -> str:
     """Report a change with the person and the *reason*: as one structured log line, and as an event of the history.
 
-    *changed*, *left*: how many things were changed, and how many stayed as they were, where the verb counts them. Return why the history
-    does not have the change, or nothing.
+    *changed*, *left*: how many items were changed, and how many were left, if the verb counts them. Return why the history does not have
+    the change, or nothing.
     """
     ports = app.outlet.ports
     ports.telemetry.log("info", "changed by an operator", verb=verb, what=what, reason=reason, by=person())
@@ -118,11 +118,11 @@ def _recorded(app: Sedano, change: StageChange) -> str:
     if refused is None:
         return ""
     app.outlet.ports.telemetry.log("warning", "change not in the history", verb=change.verb, what=change.what, error=str(refused))
-    return f"the change was made, and the history does not have it: {refused}"
+    return f"the change was made, but it is not in the history: {refused}"
 
 
 def person() -> str:
-    """Return the name of the user who runs this process; the number where the machine has no name for it."""
+    """Return the name of the user who runs this process; the user's number if the machine has no name for it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

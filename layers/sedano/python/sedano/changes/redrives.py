@@ -1,4 +1,4 @@
-"""Sending parked messages again: those of a queue, of a reason, or all."""
+"""Sending parked messages again: those of one queue, with one reason, or all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from sedano.app import Sedano
-from sedano.changes.plan import ChangePlan, Effect, Made, hindered
+from sedano.changes.plan import AppliedChange, ChangePlan, Effect, hindered
 from sedano.engine.parked.redrive import MOST, Going, give_back, parked, planned
 from sedano.engine.parked.redrive import redrive as send
 from sedano.engine.reruns import Rerun
@@ -19,7 +19,7 @@ NEW_IDS = ", under new ids: these tasks have ended"
 
 
 def redrive(app: Sedano, queue: str | None, why: str | None, most: int = MOST) -> ChangePlan:
-    """Return the plan to send the messages again that came from *queue* and were parked for *why*; it holds those messages.
+    """Return the plan to resend the messages of *queue* that were parked for the reason *why*; it holds these messages.
 
     Raises:
         Unavailable: the queue or the ledger did not answer.
@@ -39,21 +39,21 @@ def redrive(app: Sedano, queue: str | None, why: str | None, most: int = MOST) -
 
 
 def counts(going: Sequence[Going]) -> tuple[str, ...]:
-    """Return what can be sent, a line for each task and queue."""
+    """Return how many messages can be sent, a line for each task and queue."""
     able = [one for one in going if one.error is None]
     counted = Counter((one.one.name or "unreadable", one.queue, one.rerun is not None) for one in able)
     return tuple(f"{n} of {name} to {queue}{NEW_IDS if ended else ''}" for (name, queue, ended), n in sorted(counted.items()))
 
 
-def sent(app: Sedano, going: Sequence[Going]) -> Made:
-    """Send what is *going*; the messages that stay parked are left."""
+def sent(app: Sedano, going: Sequence[Going]) -> AppliedChange:
+    """Send the messages in *going* that are not refused; the others stay parked."""
     answers = send(app.outlet.ports, going, answering(app).again, reading(app).again)
     effects = tuple(_effect(one) for one, error in zip(going, answers, strict=True) if error is None)
-    return Made(effects, staying(going, answers))
+    return AppliedChange(effects, staying(going, answers))
 
 
 def staying(going: Sequence[Going], errors: Sequence[SedanoError | None]) -> tuple[str, ...]:
-    """Return which messages stay parked, and why."""
+    """Return a line for each message that stays parked, with the reason."""
     some = ((each.one, error) for each, error in zip(going, errors, strict=True) if error is not None)
     return tuple(f"{one.task_id or one.message_id} stays parked: {error}" for one, error in some)
 

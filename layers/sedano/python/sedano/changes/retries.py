@@ -1,4 +1,4 @@
-"""Running again what did not end well: parked messages, ended tasks, and runs of workflows."""
+"""Retrying parked messages, ended tasks, and runs of workflows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
-from sedano.changes.plan import ChangePlan, Effect, Made, hindered
+from sedano.changes.plan import AppliedChange, ChangePlan, Effect, hindered
 from sedano.changes.redrives import rerun_effect, sent
 from sedano.engine import reruns
 from sedano.engine.parked.redrive import Parked, give_back, parked, planned
@@ -36,7 +36,7 @@ class _Meant(NamedTuple):
 def retry(app: Sedano, ids: Sequence[str]) -> ChangePlan:
     """Return the plan to run *ids* again: ids of tasks, parked messages or runs of workflows. It holds the parked messages.
 
-    An id that cannot run again is refused with the reason; the plan has a hindrance where none can.
+    An id that cannot run again is refused with the reason; if no id can run again, the plan has a hindrance.
 
     Raises:
         Unavailable: a store did not answer.
@@ -58,7 +58,7 @@ def retry(app: Sedano, ids: Sequence[str]) -> ChangePlan:
 
 
 def retry_edited(app: Sedano, task_id: str, args: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> ChangePlan:
-    """Return the plan to run the ended task *task_id* again with other arguments; those that are None stay as they were.
+    """Return the plan to run the ended task *task_id* again with other arguments; None keeps the present ones.
 
     Raises:
         UsageError: the task does not take these arguments.
@@ -82,7 +82,7 @@ def retry_edited(app: Sedano, task_id: str, args: Sequence[Any] | None, kwargs: 
 
 
 def kept_call(app: Sedano, task_id: str) -> KeptCall | None:
-    """Return the arguments that are kept of the ended task *task_id*; None where its record holds none.
+    """Return the arguments in the record of the ended task *task_id*; None if the record has none.
 
     Raises:
         Unavailable: the ledger did not answer.
@@ -98,8 +98,8 @@ def _call(one: Rerun) -> str:
 
 
 def _lines(meant: _Meant) -> tuple[str, ...]:
-    """Return what a retry would do, a line for each kind."""
-    again = f"run {len(meant.ended)} ended tasks again, each under a new id; what follows them in a canvas does not run again"
+    """Return the effects of a retry, a line for each kind."""
+    again = f"run {len(meant.ended)} ended tasks again, each under a new id; later tasks of their canvas do not run again"
     kinds = (
         (meant.parked, f"send {len(meant.parked)} parked messages again"), (meant.runs, f"retry {len(meant.runs)} runs of workflows"),
         (meant.ended, again),
@@ -107,23 +107,23 @@ def _lines(meant: _Meant) -> tuple[str, ...]:
     return tuple(line for of, line in kinds if of)
 
 
-def _made(app: Sedano, meant: _Meant) -> Made:
+def _made(app: Sedano, meant: _Meant) -> AppliedChange:
     done = (_redriven(app, meant.parked), _published(app, meant.ended), _retried(app, meant.runs))
-    return Made(tuple(one for each in done for one in each.effects), tuple(one for each in done for one in each.left))
+    return AppliedChange(tuple(one for each in done for one in each.effects), tuple(one for each in done for one in each.left))
 
 
-def _redriven(app: Sedano, some: Sequence[Parked]) -> Made:
-    return sent(app, planned(app.outlet.ports, some, app.registry)) if some else Made(())
+def _redriven(app: Sedano, some: Sequence[Parked]) -> AppliedChange:
+    return sent(app, planned(app.outlet.ports, some, app.registry)) if some else AppliedChange(())
 
 
-def _published(app: Sedano, ended: Sequence[Rerun]) -> Made:
+def _published(app: Sedano, ended: Sequence[Rerun]) -> AppliedChange:
     answers = reruns.publish(app.outlet.ports, ended)
     pairs = tuple(zip(ended, answers, strict=True))
     left = tuple(f"{one.ended_id} was not published: {error}" for one, error in pairs if error is not None)
-    return Made(tuple(rerun_effect(one) for one, error in pairs if error is None), left)
+    return AppliedChange(tuple(rerun_effect(one) for one, error in pairs if error is None), left)
 
 
-def _retried(app: Sedano, runs: Sequence[str]) -> Made:
+def _retried(app: Sedano, runs: Sequence[str]) -> AppliedChange:
     effects, left = list[Effect](), list[str]()
     for run in runs:
         try:
@@ -131,4 +131,4 @@ def _retried(app: Sedano, runs: Sequence[str]) -> Made:
             effects.append(Effect(f"{run} {state}", {"id": run, "state": state}))
         except SedanoError as refused:
             left.append(str(refused))
-    return Made(tuple(effects), tuple(left))
+    return AppliedChange(tuple(effects), tuple(left))

@@ -1,8 +1,8 @@
-"""The IAM actions that credentials lack, found before a change is made: by writes whose condition cannot hold.
+"""The IAM actions that the credentials lack, found before a change is made, by writes whose condition cannot hold.
 
 DynamoDB has no dry run of a write. It checks the credentials before the condition. So a compare-and-swap on a state that was never stored
-is refused by its condition with the right, and as not allowed without it. Neither writes anything; each costs one write unit. Verbs
-that only send messages have no such write: a right that they lack is known after the first refusal.
+fails its condition if the credentials have the right, and is denied if they do not. Neither writes anything; each costs one write unit.
+Verbs that only send messages have no such write: a missing right is known after the first refusal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sedano.ports.absent import has
 
 
 def missing(app: Sedano) -> dict[str, str]:
-    """Return the IAM actions that the credentials lack, by the verbs that need them; a store that does not answer says nothing."""
+    """Return the IAM actions that the credentials lack, by the verbs that need them; a store that does not answer is ignored."""
     ports, found = app.outlet.ports, dict[str, str]()
     for verbs, probe in PROBES.items():
         try:
@@ -28,7 +28,7 @@ def missing(app: Sedano) -> dict[str, str]:
         except NotAllowed as refused:
             found |= dict.fromkeys(verbs, refused.action)
         except SedanoError:
-            continue  # the change itself will show whether the right is there
+            continue  # the change itself will show whether the right is missing
     return found
 
 
@@ -52,4 +52,4 @@ def _leases(ports: Ports) -> None:
 PROBES: Mapping[tuple[str, ...], Callable[[Ports], None]] = {
     ("pause", "resume", "limit"): _control, ("revoke",): _ledger, ("release",): _leases,
 }  # fmt: skip
-"""The write that shows whether the right for some verbs is there."""
+"""The writes that detect missing rights, with the verbs that need each right."""

@@ -1,4 +1,4 @@
-"""Changes of all tasks that a search found: run them again, or revoke them. The plan says how many, and why some are left out."""
+"""Changes of all tasks that a search found: run them again, or revoke them. The plan has their number, and why some are left out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sedano.changes.revocations import revoke
 from sedano.model.bulk import RETRY, REVOKE
 
 NAMED = 3
-"""So many of the reasons why tasks cannot run again are part of the plan."""
+"""The most reasons in a plan why tasks cannot run again."""
 
 
 def retry_found(app: Sedano, query: str, found: FoundTasks) -> ChangePlan:
-    """Return the plan to run the tasks again that the search *query* found; of more than a hundred, to let a task of the stage do it.
+    """Return the plan to retry the tasks that the search *query* found; for more than a hundred, a task of the stage does it.
 
     Raises:
         Unavailable: a store did not answer.
@@ -25,15 +25,15 @@ def retry_found(app: Sedano, query: str, found: FoundTasks) -> ChangePlan:
 
 
 def revoke_found(app: Sedano, query: str, found: FoundTasks, *, terminate: bool = False) -> ChangePlan:
-    """Return the plan to revoke the tasks that the search *query* found; of more than a hundred, to let a task of the stage do it.
+    """Return the plan to revoke the tasks that the search *query* found; for more than a hundred, a task of the stage does it.
 
-    *terminate*: a running one ends at its next check.
+    *terminate*: a running task ends at its next check.
 
     Raises:
         Unavailable: a store did not answer.
     """
     if not found.ids:
-        return hindered("revoke", _what(query), f"{query}: no task that could be revoked; {found.sentence}")
+        return hindered("revoke", _what(query), f"{query}: no task can be revoked; {found.sentence}")
     if is_bulk(found):
         return bulk(app, REVOKE, query, found, terminate=terminate)
     return _shortened(revoke(app, found.ids, terminate=terminate), query, found)
@@ -44,7 +44,7 @@ def _what(query: str) -> str:
 
 
 def _shortened(plan: ChangePlan, query: str, found: FoundTasks) -> ChangePlan:
-    """Return *plan* with the search in the place of its ids, and with the first reasons for the tasks that it leaves out."""
+    """Return *plan* with the search instead of its ids, and with the first reasons for the tasks that it leaves out."""
     more = len(plan.refused) - NAMED
     reasons = [str(one) for one in plan.refused[:NAMED]] + [f"and {more} more"] * (more > 0)
     left = (f"{len(plan.refused)} cannot run again: {'; '.join(reasons)}",) * bool(plan.refused)

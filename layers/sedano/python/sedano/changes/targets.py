@@ -1,4 +1,4 @@
-"""The things that a person names to change them: queues, tasks, tenants, circuits, ids and schedules."""
+"""The targets of changes, found by the name that a person gives: queues, tasks, tenants, circuits, ids and schedules."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sedano.ports import command_queue
 
 SCHEDULE = "schedule"
 MOST_NAMES = 5
-"""How many names an error lists."""
+"""The most names that an error lists."""
 
 
 def found(app: Sedano, name: str, kind: str | None, *, to_resume: bool = False) -> tuple[str, str]:
-    """Return the kind of what *name* names, and its full name.
+    """Return the kind and the full name of the target that *name* names.
 
     Raises:
-        UsageError: several things have that name.
-        UnknownTask: nothing has it.
+        UsageError: several targets have that name.
+        UnknownTask: nothing has that name.
     """
     if kind in (TENANT, ID):
         return kind, name
@@ -42,7 +42,7 @@ def found(app: Sedano, name: str, kind: str | None, *, to_resume: bool = False) 
 
 
 def is_paused(app: Sedano, kind: str, name: str) -> bool:
-    """Return whether it is paused; a shared circuit that is open counts, since to resume it closes it."""
+    """Return whether it is paused; an open shared circuit counts as paused, because `sedano resume` closes it."""
     if kind == SCHEDULE:
         return any(one.paused for one in app.schedules.list() if one.name == name)
     if kind == CIRCUIT and any(one.open for one in app.control.inspect().circuits() if one.name == name):
@@ -51,7 +51,7 @@ def is_paused(app: Sedano, kind: str, name: str) -> bool:
 
 
 def load(app: Sedano, kind: str, name: str) -> tuple[int, str]:
-    """Return how many messages of a queue wait, and its load in words; nothing for another *kind*."""
+    """Return how many messages of a queue wait, and its load in words; for another *kind* 0 and an empty text."""
     if kind != QUEUE:
         return 0, ""
     there = app.outlet.ports.consumers.load(command_queue(name))
@@ -59,7 +59,7 @@ def load(app: Sedano, kind: str, name: str) -> tuple[int, str]:
 
 
 def _instead(name: str, kind: str | None, meant: Sequence[str]) -> str:
-    """Return what to write instead of *name*, which is none of what can be *meant*."""
+    """Return what to write instead of *name*, which is not among the valid names *meant*."""
     last = {one.rpartition(".")[2]: one for one in meant}
     near = get_close_matches(name, meant, n=1) or [last[one] for one in get_close_matches(name, last, n=1)]
     if near:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from sedano.app import Sedano
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json, say_text
-from sedano.engine.registry import TaskSpec
 from sedano.errors import ArgumentError, OptionError, UnknownTask, UsageError
 from sedano.model import states
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.signature import Signature
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.result import AsyncResult
 from sedano.views.task import call_text, task
 
@@ -34,7 +34,7 @@ class Asked(NamedTuple):
 def call(app: Sedano, asked: Asked, *, dry_run: bool, wait: bool, timeout: float | None) -> Exit:
     """Publish a task and print its id; with *wait* print its result, with *dry_run* print only what would be published."""
     spec = _known(app, asked.name)
-    args, kwargs = _arguments(spec, asked)
+    args, kwargs = arguments(spec, asked)
     try:
         signature = Signature(spec.name, tuple(args), kwargs).set(**asked.options)
         if dry_run:
@@ -133,7 +133,7 @@ def _known(app: Sedano, name: str) -> TaskSpec:
     raise UnknownTask(f"{name}: the app has no task of this name; {instead}")
 
 
-def _arguments(spec: TaskSpec, asked: Asked) -> tuple[list[Any], dict[str, Any]]:
+def arguments(spec: TaskSpec, asked: Asked) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments of a call: each string as JSON, or unchanged where the task takes only a string.
 
     Raises:
@@ -171,7 +171,7 @@ def _taken_as_text(field: str, args: list[Any], given: Sequence[str], kwargs: di
 def _value(text: str, is_strict: bool) -> Any:
     try:
         return json.loads(text)
-    except ValueError as wrong:
+    except (ValueError, RecursionError) as wrong:
         if is_strict:
             raise UsageError(f"{text}: not JSON ({wrong}); leave out --json-args to pass plain text") from None
         return text

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.changes import plan as changes
-from sedano.changes.plan import ChangePlan, Made
+from sedano.changes.plan import AppliedChange, ChangePlan
 from sedano.cli.exits import Exit
 from sedano.cli.printer import line, say, say_json
 from sedano.errors import UsageError
@@ -83,14 +83,14 @@ def made(app: Sedano, plan: ChangePlan, consent: Consent) -> Exit:
     if refused is not None:
         plan.drop()
         return refused
-    done = changes.made(app, plan, consent.reason)
+    done = changes.apply(app, plan, consent.reason)
     print_effects(done, consent)
     for why in (*done.left, *filter(None, [done.unrecorded])):
         say(f"sedano {plan.verb}: {why}", err=True)
     return Exit.REFUSED if done.left else Exit.DONE
 
 
-def print_effects(done: Made, consent: Consent) -> None:
+def print_effects(done: AppliedChange, consent: Consent) -> None:
     """Print the effects of a change."""
     for one in done.effects:
         consent.done(one.text, **one.facts)

@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sedano.api.connector import connector
@@ -75,11 +75,20 @@ def _show(found: Discovered) -> None:
         say("", f"{event}: {', '.join(tasks) or 'no subscribers'}")
     for schedule, task in found.schedules.items():
         say("", f"{schedule}: {task} runs periodically")
+    for line in _outside(found):
+        say("", line)
+
+
+def _outside(found: Discovered) -> Iterator[str]:
+    """Yield a line for each connection to another system."""
     for webhook, signed in found.webhooks.items():
-        say("", f"/{webhook}: a webhook, {'signed' if signed else 'unsigned'}")
-    for stream, standing in found.streams.items():
-        told = ", ".join(f"{task} ({', '.join(operations)})" if operations else task for task, operations in standing.items())
-        say("", f"stream {stream}: {told}")
+        yield f"/{webhook}: a webhook, {'signed' if signed else 'unsigned'}"
+    for stream, tasks in found.streams.items():
+        readers = ", ".join(f"{task} ({', '.join(operations)})" if operations else task for task, operations in tasks.items())
+        form = f" (reads {found.formats[stream]})" if stream in found.formats else ""
+        yield f"stream {stream}{form}: {readers}"
+    for sink in found.sinks:
+        yield f"sink {sink}: receives documents"
 
 
 if __name__ == "__main__":

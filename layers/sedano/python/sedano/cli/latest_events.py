@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sedano.app import Sedano
 from sedano.cli.printer import say, say_json
 from sedano.cli.tables import Instant, for_json, head, row
-from sedano.views.tail import RECORDER_S, EventTail, Look
+from sedano.views.tail import RECORDER_S, EventTail, TailPage
 from sedano.views.terminal_screen import price
 
 HEAD = ("AT", "TYPE", "TASK", "ID", "WORKER", "ERROR", "LATE")
@@ -51,7 +51,7 @@ def tail(app: Sedano, asked: TailOptions) -> None:
         ports.clock.sleep(asked.every)
 
 
-def _show(look: Look, asked: TailOptions, most: int) -> None:
+def _show(look: TailPage, asked: TailOptions, most: int) -> None:
     """Print the last *most* wanted events of *look*, and the number of its reads."""
     found = [one for one in look.events if one.is_among(asked.wanted)]
     for one in found[-most:]:

@@ -19,7 +19,7 @@ from sedano.cli.exits import Exit
 from sedano.cli.printer import say_json
 from sedano.dev.keys import single
 from sedano.errors import SedanoError, UsageError
-from sedano.views.browser import FIRST_S, HELP, Browser, away, pressed, rested
+from sedano.views.browser import FIRST_S, HELP, Browser, pause_after_failure, pause_after_read, pressed
 from sedano.views.panels import Screen, ScreenQuery
 from sedano.views.screens import screen
 from sedano.views.terminal_colour import wants_colour
@@ -69,7 +69,7 @@ def stream(app: Sedano, asked: ScreenQuery, sleep: Callable[[float], None] = tim
     while True:
         view = screen(app, asked).json
         drawn = {**view, "about": None} if isinstance(view, dict) else view  # the moment and the price of a look are no change
-        pause = rested(pause, changed=drawn != before)
+        pause = pause_after_read(pause, changed=drawn != before)
         if drawn != before:
             say_json({"schema": "sedano.top/1", "screen": asked.name, "view": view})
             sys.stdout.flush()
@@ -83,7 +83,7 @@ def _loop(app: Sedano, first: Browser, *, colour: bool) -> None:
     while state is not None:
         if state.fresh or (not state.held and state.typed is None and time.monotonic() >= due):
             before, seen = seen, _look(app, state, seen)
-            pause = away(pause) if seen.wrong else rested(pause, changed=state.fresh or before.rows != seen.rows)
+            pause = pause_after_failure(pause) if seen.wrong else pause_after_read(pause, changed=state.fresh or before.rows != seen.rows)
             due = time.monotonic() + pause
             state = state._replace(fresh=False, selected=_kept(before.rows, seen.rows, state.selected))
         drawn = _draw(state, seen, pause, drawn, colour=colour)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sedano.app import Sedano
 from sedano.changes.deployments import deployed
-from sedano.changes.plan import made
+from sedano.changes.plan import apply
 from sedano.cli.consent import Consent, note_here, refusal, require_answer
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json
@@ -195,7 +195,7 @@ def _marked(asked: StageOptions, clients: Clients) -> None:
             return
         with smoke.environment(found):
             app = Sedano("sedano-deploy")
-            made(app, deployed(app), asked.consent.reason)
+            apply(app, deployed(app), asked.consent.reason)
             app.close()
     except SedanoError as error:
         _note(f"the time of the deployment was not recorded, so `sedano failures --new` does not count from it: {error}")

@@ -1,4 +1,4 @@
-"""Finds out whose account a deployment goes to, before anything is deployed; each refusal names the remedy."""
+"""Determines the account of a deployment, before anything is deployed; each refusal names the remedy."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sedano.deploy.assembly import BOOTSTRAPPED
 from sedano.deploy.command_names import VERBS, Spelling
 from sedano.deploy.failure import DeployError
 
-#: So many executions at once Lambda keeps for the functions that have none of their own; an account that has no more gives none away.
+#: The concurrency that Lambda keeps for functions without reserved concurrency; an account without more than that cannot reserve any.
 LEFT_TO_OTHERS = 100
-#: The stacks of a stage, by what their names end with.
+#: The stacks of a stage, by the suffixes of their names.
 STACKS = ("state", "core", "observability", "pipeline")
 _LOG_IN = "log in (`aws sso login`, `aws configure`), or name a profile in AWS_PROFILE"
 
 
 class AccountError(DeployError):
-    """The credentials at hand cannot deploy this stage; the message says what to do."""
+    """The current credentials cannot deploy this stage; the message says what to do."""
 
 
 class Target(NamedTuple):
@@ -40,7 +40,7 @@ class Target(NamedTuple):
 
 
 def opened() -> boto3.Session:
-    """Return a session with what the shell and the files of the AWS CLI say.
+    """Return a session with the settings of the shell and of the AWS CLI's files.
 
     Raises:
         AccountError: they name a missing profile, or cannot be read.
@@ -58,7 +58,7 @@ def opened() -> boto3.Session:
 def target(
     session: boto3.Session, stage: str, region: str | None = None, account: str | None = None, spelled: Spelling = VERBS
 ) -> Target:
-    """Return where the credentials of *session* lead, which is the Region and the account of *stage* where it has its own.
+    """Return the target of the credentials of *session*, in *region* if it is given. A stage with an *account* can be deployed only there.
 
     Raises:
         AccountError: no credentials are set, AWS refuses them, no Region is set, or they belong to another account than the stage.
@@ -71,7 +71,7 @@ def target(
     except (NoCredentialsError, PartialCredentialsError) as error:
         raise AccountError(f"no AWS credentials are set: {_LOG_IN}") from error
     except (exceptions.ConnectionError, exceptions.HTTPClientError) as error:
-        remedy = f"look at the network, and whether {region} is a Region"
+        remedy = f"check the network, and that {region} is a Region"
         raise AccountError(f"AWS cannot be reached to ask whose credentials these are: {error}; {remedy}") from error
     except exceptions.InvalidRegionError as error:
         raise AccountError(f"{region!r} is not a Region: set AWS_REGION to one, such as eu-central-1") from error
@@ -88,7 +88,7 @@ def target(
 
 
 def require_prepared(session: boto3.Session, where: Target, spelled: Spelling = VERBS) -> None:
-    """Refuse an account and Region that the CDK was never prepared for.
+    """Refuse an account and Region that was never prepared for the CDK.
 
     Raises:
         AccountError: `cdk bootstrap` was not run there.
@@ -118,31 +118,31 @@ def require_deployed(session: boto3.Session, where: Target, stage: str, spelled:
             # A caller without this right may still destroy: the deployment role has it.
         return
     place = f"account {where.account} in {where.region}"
-    raise AccountError(f"nothing of the stage {stage} is deployed in {place}: give {spelled.stage} the name of one that is")
+    raise AccountError(f"the stage {stage} is not deployed in {place}: give {spelled.stage} the name of a deployed stage")
 
 
 def require_room(session: boto3.Session, where: Target, at_once: int, spelled: Spelling = VERBS) -> None:
-    """Refuse to keep *at_once* executions for the webhook's function in an account that cannot give them: a new one has ten in all.
+    """Refuse to reserve *at_once* executions for the webhook's function in an account with too few: a new account has ten in all.
 
     Raises:
-        AccountError: CloudFormation would find out in the middle of the deployment, and roll it back.
+        AccountError: the account has too few; CloudFormation would fail in the middle of the deployment, and roll it back.
     """
     try:
         settings = session.client("lambda", region_name=where.region).get_account_settings()
     except (ClientError, BotoCoreError):
-        return  # A caller without this right may still deploy: CloudFormation looks again.
+        return  # A caller without this right may still deploy: CloudFormation checks again.
     if refusal := no_room(where, int(settings["AccountLimit"]["ConcurrentExecutions"]), at_once, spelled):
         raise AccountError(refusal)
 
 
 def no_room(where: Target, most: int, at_once: int, spelled: Spelling = VERBS) -> str:
-    """Return why an account of *most* executions at once cannot keep *at_once* of them for one function; empty when it can."""
+    """Return why an account with *most* concurrent executions cannot reserve *at_once* of them for one function; empty if it can."""
     room = max(0, most - LEFT_TO_OTHERS)
     if at_once <= room:
         return ""
     fitting = spelled.setting(f"webhook_concurrency={room}")
     return (
-        f"webhook_concurrency: {at_once} executions at once cannot be kept for the webhook: account {where.account} has {most} in "
-        f"{where.region}, and Lambda leaves {LEFT_TO_OTHERS} of them to all others; deploy with {fitting}"
-        f"{'' if room else ', which keeps none,'} or ask for more at Service Quotas (Lambda, concurrent executions)"
+    f"webhook_concurrency: {at_once} executions at once cannot be reserved for the webhook: account {where.account} has {most} in "
+    f"{where.region}, and Lambda keeps {LEFT_TO_OTHERS} of them for all other functions; deploy with {fitting}"
+    f"{'' if room else ', which reserves none,'} or request more at Service Quotas (Lambda, concurrent executions)"
     )

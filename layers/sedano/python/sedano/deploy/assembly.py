@@ -1,4 +1,4 @@
-"""Reads a cloud assembly: which stacks in which order, the files that they need, in whose name each is deployed, and its settings."""
+"""Reads a cloud assembly: its stacks in their order, the files that they need, the role that deploys each stack, and its settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STACK = "aws:cloudformation:stack"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file or a directory (published as a zip archive), and where it goes; places may hold `${AWS::...}`.
+    """A file or a directory (published as a zip archive), and its destination; places may contain `${AWS::...}`.
 
     *role*: the ARN of the role that publishes it; empty for none.
     """
@@ -48,10 +48,10 @@ class StackFiles:
         name: of the deployed stack.
         template: its text.
         assets: the files to publish before; the template is one of them.
-        url: where the template is published, as `s3://bucket/key`; empty where it is none of the assets.
-        role: the ARN of the role that deploys it, and *execution_role* that of the one in whose name CloudFormation works; empty for none.
-        bootstrap: the least version of the account's bootstrap stack, and *noted* the parameter that holds it.
-        protected: it refuses to be deleted.
+        url: where the template is published, as `s3://bucket/key`; empty if it is not one of the assets.
+        role: the ARN of the role that deploys it, and *execution_role* that of the role that CloudFormation uses; empty for none.
+        bootstrap: the minimum version of the account's bootstrap stack, and *noted* the parameter that holds it.
+        protected: whether it is protected from deletion.
         tags: of the stack.
     """
 
@@ -75,7 +75,7 @@ def stacks(assembly: Path) -> list[StackFiles]:
     """Return the stacks of `assembly`, each after those it depends on.
 
     Raises:
-        DeployError: the templates were made without something that the CDK's own command line looks up.
+        DeployError: the templates lack a value that the CDK's own command line looks up.
     """
     manifest = json.loads((assembly / "manifest.json").read_text())
     if manifest.get("missing"):
@@ -116,7 +116,7 @@ def _assets(assembly: Path, stack: str) -> list[Asset]:
 
 
 def archive(directory: Path) -> bytes:
-    """A zip archive of `directory` that only its content decides."""
+    """Return a zip archive of `directory`, which depends only on its content."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in sorted(directory.rglob("*")):
@@ -128,5 +128,5 @@ def archive(directory: Path) -> bytes:
 
 
 def settings(outputs: Mapping[str, str]) -> dict[str, str]:
-    """The library's settings among a stack's outputs: `SedanoLedgerTable` is `SEDANO_LEDGER_TABLE`."""
+    """Return the library's settings among a stack's outputs: `SedanoLedgerTable` becomes `SEDANO_LEDGER_TABLE`."""
     return {_WORDS.sub("_", name).upper(): value for name, value in outputs.items() if _OURS.fullmatch(name)}

@@ -14,7 +14,7 @@ _ABSENT = ("403", "404", "NoSuchKey", "NotFound", "AccessDenied", "Forbidden")
 
 
 class PublishedAssets(NamedTuple):
-    """How many files were sent, their bytes, and how many were there before."""
+    """How many files were sent, their bytes, and how many existed before."""
 
     sent: int = 0
     bytes: int = 0

@@ -51,7 +51,7 @@ def bootstrap(clients: Clients, policies: Sequence[str], say: Say, sleep: Callab
 
     Args:
         clients: of the account.
-        policies: the ARNs of the policies that CloudFormation works with; those of an existing stack stay when this is empty.
+        policies: the ARNs of the policies of CloudFormation's role; if empty, an existing stack keeps its policies.
         say: takes each line of progress.
         sleep: waits for some seconds.
 
@@ -90,7 +90,7 @@ def _parameters(found: dict[str, Any], policies: str) -> list[dict[str, Any]]:
 
 
 def _updated(cloudformation: Any, request: dict[str, Any], parameters: list[dict[str, Any]]) -> bool:
-    """Begin the update; return whether anything changes by it."""
+    """Start the update; return whether it changes anything."""
     try:
         cloudformation.update_stack(**request, Parameters=parameters)
     except ClientError as error:
@@ -101,6 +101,6 @@ def _updated(cloudformation: Any, request: dict[str, Any], parameters: list[dict
 
 
 def _count(body: str) -> int:
-    """Return how many resources the template has: each is a name of two spaces below `Resources`."""
+    """Return how many resources the template has: each is a name indented by two spaces below `Resources`."""
     resources = body.partition("\nResources:\n")[2].partition("\nOutputs:\n")[0]
     return len(re.findall(r"^  \w+:$", resources, re.MULTILINE))

@@ -1,4 +1,5 @@
-"""Emptying a stage's buckets, without which CloudFormation cannot delete them. Never in production: there data outlives its stack."""
+"""Empties a stage's buckets, because CloudFormation cannot delete a bucket with objects. Never in production, where data outlives its
+stack."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _AT_ONCE = 1000
 
 
 def of_stage(session: boto3.Session, region: str, stage: str) -> list[str]:
-    """Return the names of the buckets that the first stack of *stage* has made; none when it is gone already."""
+    """Return the names of the buckets that the first stack of *stage* has made; none if the stack no longer exists."""
     cloudformation = session.client("cloudformation", region_name=region)
     found: list[str] = []
     try:
@@ -39,6 +40,6 @@ def emptied(s3: Any, bucket: str) -> int:
         if found:
             refused = s3.delete_objects(Bucket=bucket, Delete={"Objects": found, "Quiet": True}).get("Errors", [])
             if refused:
-                raise AccountError(f"{bucket}: {len(refused)} objects cannot be deleted ({refused[0]['Code']}): their owner must do it")
+                raise AccountError(f"{bucket}: {len(refused)} objects cannot be deleted ({refused[0]['Code']}): only their owner can")
             count += len(found)
     return count

@@ -1,7 +1,7 @@
-"""Finds a Python with the AWS CDK for the synthesis, or makes an environment of its own for it, once a machine.
+"""Finds a Python with the AWS CDK for the synthesis, or makes a separate environment for it, once on each machine.
 
 The environment of the user's project never gets the CDK: its packages are 490 MB, and it pins some that projects need in other versions.
-The packages are those of `requirements/deploy.txt`, pinned with hashes, so that two machines make the same templates. Node is one of them.
+The packages are those of `requirements/deploy.txt`, pinned with hashes, so that two machines make the same templates. They include Node.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from sedano.deploy.failure import DeployError
 from sedano.deploy.pinned_environment import Pinned, python_of
 
-#: Names a Python with the packages of `sedano[deploy]`, for machines that make their environments in another way.
+#: The variable that names a Python with the packages of `sedano[deploy]`, for machines that make their environments in another way.
 OWN = "SEDANO_DEPLOY_PYTHON"
 CDK = Pinned("deploy", "the AWS CDK and Node, once: about 140 MB are downloaded", f"name a Python with `sedano[deploy]` in {OWN}")
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -75,7 +75,7 @@ def _asked(python: Path, lacks: str) -> Toolset:
     """Return the toolset of *python*, which has the CDK and perhaps a Node.
 
     Raises:
-        DeployError: with *lacks*, as it has no CDK.
+        DeployError: *python* has no CDK; the message contains *lacks*.
     """
     try:
         done = subprocess.run([str(python), "-P", "-c", _ASKS], capture_output=True, text=True, check=False)

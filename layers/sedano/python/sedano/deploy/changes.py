@@ -10,9 +10,9 @@ from typing import Any, Literal
 Action = Literal["add", "modify", "remove"]
 _ACTIONS: Mapping[str, Action] = {"Add": "add", "Modify": "modify", "Remove": "remove"}
 _SIGNS: Mapping[Action, str] = {"add": "+", "modify": "~", "remove": "-"}
-#: The fate of a resource, by CloudFormation's word about its replacement.
+#: What happens to a resource, by CloudFormation's value of its replacement.
 _REPLACED = {"True": "replaced", "Conditional": "replaced if a value changes"}
-#: Resources whose content goes with them. Losing one is worth a line of its own.
+#: Resources that contain data. The loss of each gets a line of its own.
 HOLD_DATA = frozenset({
     "AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::Table", "AWS::KMS::Key", "AWS::Kinesis::Stream", "AWS::Logs::LogGroup", "AWS::S3::Bucket",
     "AWS::SQS::Queue", "AWS::Scheduler::ScheduleGroup",
@@ -21,7 +21,7 @@ HOLD_DATA = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class ResourceChange:
-    """The change of one resource: its type (`kind`) and name, and whether another one takes its place.
+    """The change of one resource: its type (`kind`) and name, and whether it is replaced.
 
     *replacement*: `True`, `False`, `Conditional`, or empty where CloudFormation does not say.
     """
@@ -34,7 +34,8 @@ class ResourceChange:
 
 @dataclass(frozen=True, slots=True)
 class StackChanges:
-    """The changes of one stack; *new*: it is not there yet. *estimated*: found from two templates, as no change set could be made."""
+    """The changes of one stack; *new*: it does not exist yet. *estimated*: computed from two templates, because no change set could be
+    made."""
 
     stack: str
     changes: tuple[ResourceChange, ...]
@@ -53,7 +54,7 @@ def of_change_set(described: Iterable[Mapping[str, Any]]) -> tuple[ResourceChang
 
 
 def of_templates(before: str, after: str) -> tuple[ResourceChange, ...]:
-    """Return how the resources of the template *after* differ from those of *before*; an empty text is a stack that is not there."""
+    """Return how the resources of the template *after* differ from those of *before*; an empty text means that the stack does not exist."""
     old, new = _resources(before), _resources(after)
     return (
         *(ResourceChange("add", one["Type"], name) for name, one in new.items() if name not in old),
@@ -70,7 +71,8 @@ def _resources(template: str) -> Mapping[str, Any]:
 
 
 def lines(plan: Sequence[StackChanges], *, every: bool = False) -> Iterator[str]:
-    """Yield a line for each stack, and one for each resource that is lost or replaced with what it holds; *every*: for all resources."""
+    """Yield a line for each stack, and one for each resource that is lost or replaced together with its data; *every*: for all
+    resources."""
     width = max((len(one.stack) for one in plan), default=0)
     for one in plan:
         yield f"{one.stack:<{width}}  {_counted(one)}"
@@ -85,7 +87,7 @@ def is_empty(plan: Iterable[StackChanges]) -> bool:
 
 
 def as_data(plan: Iterable[StackChanges]) -> list[dict[str, Any]]:
-    """Return the plan as JSON takes it."""
+    """Return the plan as values for JSON."""
     return [
         {
             "stack": one.stack,
@@ -104,7 +106,7 @@ def _counted(one: StackChanges) -> str:
         return "no change"
     counts = {action: sum(each.action == action for each in one.changes) for action in _SIGNS}
     parts = "  ".join(f"{_SIGNS[action]}{number}" for action, number in counts.items() if number)
-    note = " (new stack)" if one.new else " (from the templates: CloudFormation knows more after the stacks before it)"
+    note = " (new stack)" if one.new else " (estimated from the templates until the stacks before it are deployed)"
     return f"{parts}{note if one.new or one.estimated else ''}"
 
 

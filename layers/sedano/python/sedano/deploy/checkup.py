@@ -1,4 +1,4 @@
-"""Looks at an account and a deployed stage for `sedano doctor`: credentials, clock, stacks, settings, and the version of the library."""
+"""Checks an account and a deployed stage for `sedano doctor`: credentials, clock, stacks, settings, and the version of the library."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from sedano.deploy.account import AccountError, Target, target
 from sedano.views.findings import FAULT, OK, WARNING, Finding
 
 GOOD_CLOCK_S, SIGNED_S = 2.0, 240.0
-"""Offsets of this machine's clock (s) up to which nothing is said, and from which AWS soon refuses signatures: it does after 300 s."""
+"""The offset of this machine's clock (s) up to which there is no warning, and the one near which AWS refuses signatures: it does after 300
+s."""
 PARTS: Mapping[str, bool] = {"state": True, "core": True, "observability": False, "pipeline": False}
 """The stacks of a stage, and whether it needs each."""
 NO_ACCOUNT = "correct that, then run `sedano doctor` again; `sedano doctor --local` checks this machine alone and needs no AWS"
-"""The remedy where the credentials lead to no account: nothing else of a stage can be checked."""
+"""The remedy if the credentials lead to no account: then nothing of a stage can be checked."""
 LIBRARY = "sedano "
 """How the description of the library's layer begins; its version follows."""
 
 
 def credentials(session: boto3.Session, stage: str, region: str | None, account: str | None) -> tuple[Target | None, Finding]:
-    """Return where the credentials lead, None for nowhere, and the finding about them."""
+    """Return the target of the credentials, None if they have none, and the finding about them."""
     try:
         where = target(session, stage, region, account)
     except AccountError as wrong:
@@ -33,7 +34,7 @@ def credentials(session: boto3.Session, stage: str, region: str | None, account:
 
 
 def clock(sts: Any, now: Callable[[], float]) -> Finding:
-    """Return the finding about this machine's clock, which *now* reads, against the date of an answer of AWS."""
+    """Return the finding about this machine's clock, which *now* reads, compared with the date of a response of AWS."""
     before = now()
     try:
         answer = sts.get_caller_identity()
@@ -47,17 +48,17 @@ def clock(sts: Any, now: Callable[[], float]) -> Finding:
     if abs(offset) <= GOOD_CLOCK_S:
         return Finding("clock", OK, f"is within {GOOD_CLOCK_S + 1:g} s of AWS's")
     found = f"is {abs(offset):.0f} s {'ahead of' if offset > 0 else 'behind'} AWS's"
-    do = "set it, and let a time service such as chrony keep it"
+    do = "set it, and run a time service such as chrony"
     return Finding("clock", FAULT if abs(offset) >= SIGNED_S else WARNING, found, do)
 
 
 def least_offset(before: float, after: float, date: float) -> float:
-    """Return by how many seconds the own clock is ahead (behind: negative) at least; 0.0 where the two may agree.
+    """Return by how many seconds this machine's clock is at least ahead (negative: behind); 0.0 if the two clocks may agree.
 
     Args:
-        before: what the own clock showed before the question was sent (epoch s).
-        after: what it showed when the answer was there.
-        date: what the other clock showed in between, cut to whole seconds.
+        before: this machine's time when the request was sent (epoch s).
+        after: this machine's time when the response arrived.
+        date: the other clock's time in between, cut to whole seconds.
     """
     return max(before - (date + 1), 0.0) + min(after - date, 0.0)
 

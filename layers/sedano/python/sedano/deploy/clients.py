@@ -17,7 +17,7 @@ _SESSION = "sedano-deploy"
 
 
 class Clients:
-    """Makes each client once; where a role may not be assumed, the caller's own credentials are used, and *say* takes a line about it."""
+    """Makes each client once. If a role may not be assumed, the caller's own credentials are used, and *say* gets a line about it."""
 
     def __init__(self, session: boto3.Session, where: Target, say: Say) -> None:
         """Make clients of *session* for *where*."""
@@ -26,7 +26,8 @@ class Clients:
         self._made: dict[tuple[str, str], Any] = {}
 
     def client(self, service: str, role: str = "") -> Any:
-        """Return a client of *service* under *role*, an ARN that may hold `${AWS::...}`; under one's own credentials without a role."""
+        """Return a client of *service* under *role*, an ARN that may hold `${AWS::...}`; under the caller's own credentials without a
+        role."""
         role = self.where.filled(role)
         if (service, role) not in self._made:
             session = self._assumed(role) if role else self.session

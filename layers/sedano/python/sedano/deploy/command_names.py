@@ -1,4 +1,4 @@
-"""How a remedy names the commands and options of the command line that the user has in hand."""
+"""The names of commands and options in a remedy, for the command line that the user runs."""
 
 from __future__ import annotations
 

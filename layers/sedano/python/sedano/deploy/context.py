@@ -20,16 +20,16 @@ def context(values: Mapping[str, Any], app: str | None, code: Path, root: Path, 
         app: module:attribute.
         code: the directory of its modules.
         root: the project's folder. Its `requirements.txt` has the pins of a code directory without such a file.
-        given: settings of the command line, which win; their paths are relative to the working directory.
+        given: settings of the command line, which take precedence; their paths are relative to the working directory.
 
     Raises:
-        UsageError: no app is named, a setting is given twice, or a value of the project has no form as a setting.
+        UsageError: no app is named, a setting is given twice, or a value of the project cannot be written as a setting.
     """
     if not app:
         raise UsageError('which app? Give --app module:attribute, or write app = "module:attribute" below [tool.sedano] in pyproject.toml')
     for name in ("app", "code", "stage"):
         if name in given:
-            raise UsageError(f"--set {name}: the option --{name} gives it")
+            raise UsageError(f"--set {name}: use the option --{name}")
     found = {name: _text(name, values[name]) for name in DEPLOYMENT if values.get(name) is not None}
     if "account" in found and values.get("region"):  # a stage with an account of its own has a Region of its own
         found["region"] = str(values["region"])
@@ -42,7 +42,7 @@ def context(values: Mapping[str, Any], app: str | None, code: Path, root: Path, 
 
 
 def _pins(named: str | None, code: Path, root: Path) -> Path | None:
-    """Return the file of the app's pins where the constructs would not find it: the *named* one, or that of the project."""
+    """Return the file of the app's pins if the constructs would not find it: the *named* one, or that of the project."""
     if named:
         return (root / named).resolve()
     return (root / _PINS).resolve() if (root / _PINS).is_file() and not (code / _PINS).is_file() else None

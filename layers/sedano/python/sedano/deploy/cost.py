@@ -1,4 +1,4 @@
-"""The list prices of a stage, from its templates: by the constructs' own reckoning, in a process of its own."""
+"""The cost of a stage at list prices, computed from its templates by the constructs in a separate process."""
 
 from __future__ import annotations
 

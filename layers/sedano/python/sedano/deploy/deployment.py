@@ -1,4 +1,4 @@
-"""Deploys the stacks of a cloud assembly: plans by change sets, executes them in order, follows the events, deletes stacks again.
+"""Deploys the stacks of a cloud assembly: plans with change sets, executes them in order, follows the events, deletes stacks again.
 
 A stack that does not exist yet is planned from its template, because a change set would need the stacks below it. The plan's change set
 is executed as it was shown, unless a stack below it changed in the meantime: then a new change set is made of the same template.
@@ -83,7 +83,7 @@ class Deployment:
                 self._cloudformation(one.stack).delete_change_set(StackName=one.stack.name, ChangeSetName=one.change_set)
 
     def apply(self, plan: Sequence[Planned]) -> dict[str, str]:
-        """Do what the *plan* says; return the outputs of all stacks.
+        """Execute the *plan*; return the outputs of all stacks.
 
         Raises:
             DeployError: a stack failed, with CloudFormation's reasons. The stacks above it were not touched.
@@ -104,7 +104,7 @@ class Deployment:
         """Execute what is planned for a stack; return whether anything changed."""
         done = publish(self._clients, one.stack.assets)
         if done.sent:
-            self._say(f"{one.stack.name}  {done.sent} files sent, {done.bytes:,} bytes; {done.kept} were there")
+            self._say(f"{one.stack.name}  {done.sent} files sent, {done.bytes:,} bytes; {done.kept} existed")
         made, found = one.change_set, one.found
         if again or not made:
             self.forget([one])
@@ -164,7 +164,7 @@ class Deployment:
         }
 
     def _made(self, cloudformation: Any, stack: StackFiles, made: str) -> dict[str, Any]:
-        """Return the change set with all its changes as soon as CloudFormation has worked it out."""
+        """Return the change set with all its changes as soon as CloudFormation has computed it."""
         pause = FIRST_PAUSE_S
         while True:
             described: dict[str, Any] = cloudformation.describe_change_set(StackName=stack.name, ChangeSetName=made)
@@ -209,7 +209,7 @@ class Deployment:
 
 
 def is_prepared(clients: Clients) -> bool:
-    """Return whether the account is prepared for deployments; true for a caller without the right to look."""
+    """Return whether the account is prepared for deployments; true for a caller without the right to check."""
     try:
         bootstrap_version(clients, BOOTSTRAPPED)
     except NotPrepared:

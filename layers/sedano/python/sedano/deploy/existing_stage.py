@@ -1,6 +1,6 @@
-"""Looks at the stage that a deployment would change: does it run another application, and would queues with messages be deleted?
+"""Checks the stage that a deployment would change: whether it runs another application, and whether queues with messages would be deleted.
 
-A caller without the right to look may still deploy. A new stage has nothing to lose.
+A caller without the right to check may still deploy. A new stage has nothing to lose.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from sedano.deploy.command_names import VERBS, Spelling
 COUNTED = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
 
 
-class Standing(NamedTuple):
+class DeployedStage(NamedTuple):
     """A stage as it is deployed: its *app* (`module:attribute`), and the addresses of its command queues by name.
 
-    *begin*: what the addresses begin with, all but the name; empty where an earlier version let CloudFormation name the queues.
+    *begin*: the addresses without the name at their end; empty if an earlier version let CloudFormation name the queues.
     """
 
     app: str
@@ -30,8 +30,8 @@ class Standing(NamedTuple):
     begin: str = ""
 
 
-def standing(session: boto3.Session, where: Target, stage: str) -> Standing | None:
-    """Return what is deployed under the name of *stage*; None where nothing is, or where these credentials may not look."""
+def standing(session: boto3.Session, where: Target, stage: str) -> DeployedStage | None:
+    """Return the deployed stage of this name; None if it is not deployed, or if these credentials may not read it."""
     cloudformation = session.client("cloudformation", region_name=where.region)
     try:
         (stack,) = cloudformation.describe_stacks(StackName=f"sedano-{stage}-core")["Stacks"]
@@ -44,15 +44,15 @@ def standing(session: boto3.Session, where: Target, stage: str) -> Standing | No
     return _standing(outputs["SedanoApp"], json.loads(outputs.get("SedanoQueues", "{}")), place)
 
 
-def _standing(app: str, queues: Mapping[str, Any], place: str) -> Standing:
-    """Return the stage of *app* whose output names *queues*: what their names begin with and the names, or addresses by name."""
+def _standing(app: str, queues: Mapping[str, Any], place: str) -> DeployedStage:
+    """Return the stage of *app* with the *queues* of its output: names by their common prefix, or addresses by name."""
     begin, names = next(iter(queues.items()), ("", ""))
     if isinstance(names, list):
-        return Standing(app, {name: f"{place}/{begin}{name}" for name in names}, f"{place}/{begin}")
-    return Standing(app, queues)
+        return DeployedStage(app, {name: f"{place}/{begin}{name}" for name in names}, f"{place}/{begin}")
+    return DeployedStage(app, queues)
 
 
-def require_same(found: Standing, stage: str, app: str, spelled: Spelling = VERBS) -> None:
+def require_same(found: DeployedStage, stage: str, app: str, spelled: Spelling = VERBS) -> None:
     """Refuse to deploy *app* over another application.
 
     Raises:
@@ -60,17 +60,17 @@ def require_same(found: Standing, stage: str, app: str, spelled: Spelling = VERB
     """
     if found.app != app:
         raise AccountError(
-            f"app: the stage {stage} runs {found.app}, and {app} would take its place, with its queues ({', '.join(found.queues)}), "
-            f"tables and history: give another {spelled.stage}, or say {spelled.setting('replace=true')} if that is meant"
+        f"app: the stage {stage} runs {found.app}, and {app} would replace it, with its queues ({', '.join(found.queues)}), "
+        f"tables and history: give another {spelled.stage}, or add {spelled.setting('replace=true')} to replace it"
         )
 
 
 def require_empty(
-    session: boto3.Session, where: Target, found: Standing, queues: Iterable[str], spelled: Spelling = VERBS
+    session: boto3.Session, where: Target, found: DeployedStage, queues: Iterable[str], spelled: Spelling = VERBS
 ) -> None:
-    """Refuse to take away a queue that is not among *queues* any more while messages are in it or in its dead letters.
+    """Refuse to remove a queue that *queues* no longer names while messages are in it or in its dead letters.
 
-    A queue that CloudFormation named is replaced by one with a name of its own, and so is taken away as well.
+    A queue that CloudFormation named is replaced by a queue with a fixed name, and so is removed as well.
 
     Raises:
         AccountError: names each such queue, and how many messages it holds.
@@ -82,20 +82,20 @@ def require_empty(
     told, replace = ", ".join(f"{name} ({number})" for name, number in held.items()), spelled.setting("replace=true")
     if held and not found.begin:
         raise AccountError(
-            f"queues: this version of sedano replaces the queues {told} by others. The number is that of the messages in each and in its "
-            "dead letters. Stop what publishes, wait until they are empty, and deploy again; or say "
-            f"{replace} if they are not wanted"
+        f"queues: this version of sedano replaces the queues {told} by new ones. The numbers count the messages in each queue and its "
+        "dead letters. Stop the publishers, wait until the queues are empty, and deploy again; or add "
+        f"{replace} to delete the messages"
         )
     if held:
         raise AccountError(
-            f"queues: the application no longer names {told}. The number is that of the messages in it and in its dead letters: they "
-            "would be deleted, or in production wait where nothing consumes them. Name the queue in Sedano(queues=…) until it is empty, or "
-            f"say {replace} if they are not wanted"
+        f"queues: the application no longer names {told}. The number counts the messages in the queue and its dead letters: they "
+        "would be deleted, or in production stay without a consumer. Name the queue in Sedano(queues=…) until it is empty, or "
+        f"add {replace} to give the messages up"
         )
 
 
-def require_free(session: boto3.Session, where: Target, found: Standing, queues: Iterable[str]) -> None:
-    """Refuse to make a queue under a name that is taken: production keeps a queue that the application no longer named.
+def require_free(session: boto3.Session, where: Target, found: DeployedStage, queues: Iterable[str]) -> None:
+    """Refuse to create a queue whose name is taken: production keeps a queue that the application no longer names.
 
     Raises:
         AccountError: names each such queue, the number of its messages, and the remedy.
@@ -106,14 +106,14 @@ def require_free(session: boto3.Session, where: Target, found: Standing, queues:
     if kept:
         told = ", ".join(f"{name} ({number})" for name, number in kept.items())
         raise AccountError(
-            f"queues: {told} stayed when the application no longer named it, and CloudFormation cannot make a second queue of that name. "
-            "The number is that of the messages in it and in its dead letters. Move them elsewhere if they are wanted, delete the queue "
+        f"queues: {told} was kept when the application stopped naming it, and CloudFormation cannot make a second queue of that name. "
+        "The number counts the messages in it and its dead letters. Move them elsewhere if you need them, delete the queue "
             f"(`aws sqs delete-queue --queue-url {found.begin}{next(iter(kept))}`), and deploy again after a minute"
         )
 
 
 def _is_there(sqs: Any, url: str) -> bool:
-    """Return whether a queue has this address; one that cannot be looked at counts as absent, and CloudFormation has the last word."""
+    """Return whether a queue has this address; a queue that cannot be read counts as absent, and CloudFormation decides."""
     try:
         sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
     except (BotoCoreError, ClientError):
@@ -122,7 +122,7 @@ def _is_there(sqs: Any, url: str) -> bool:
 
 
 def _held(sqs: Any, url: str) -> int:
-    """Return how many messages are in a queue and in its dead letters; 0 for one that cannot be looked at."""
+    """Return how many messages are in a queue and in its dead letters; 0 for a queue that cannot be read."""
     try:
         said = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[*COUNTED, "RedrivePolicy"])["Attributes"]
         dead = json.loads(said["RedrivePolicy"])["deadLetterTargetArn"].rpartition(":")[2] if "RedrivePolicy" in said else None

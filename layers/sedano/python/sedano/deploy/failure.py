@@ -32,7 +32,7 @@ def aws_errors() -> Iterator[None]:
     except ClientError as error:
         raise _refused(error) from error
     except BotoCoreError as error:
-        raise Unavailable(f"AWS did not answer: {error}; look at the network, then try again") from error
+        raise Unavailable(f"AWS did not answer: {error}; check the network, then try again") from error
 
 
 def _refused(error: ClientError) -> SedanoError:

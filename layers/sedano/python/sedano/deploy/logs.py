@@ -15,7 +15,7 @@ _GROUP, _FUNCTION = "AWS::Logs::LogGroup", "AWS::Lambda::Function"
 _DEFAULT_GROUP = "/aws/lambda/"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 _AGO = re.compile(r"(\d{1,6})([smhd])")
-#: A line that arrives this much later than a younger one is still found.
+#: A line that arrives this much later than a newer one is still found.
 LATE_S = 30.0
 
 

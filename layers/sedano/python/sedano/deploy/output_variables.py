@@ -1,4 +1,4 @@
-"""How a program finds a stage that is deployed: the outputs of its stacks, as variables that a shell understands."""
+"""The outputs of a deployed stage, as variables that a shell understands and a program reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def variables(cloudformation: Any, where: Target, stage: str, spelled: Spelling 
     """Return the variables of *stage*, as the client *cloudformation* finds them, and those that name its Region.
 
     Raises:
-        AccountError: the stage is not deployed there, or these credentials may not look.
+        AccountError: the stage is not deployed there, or these credentials may not read it.
     """
     found: dict[str, str] = {}
     for part in _STACKS:

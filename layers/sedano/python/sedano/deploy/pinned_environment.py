@@ -1,4 +1,4 @@
-"""Makes an environment of its own from pinned packages, once a machine, in the user's cache: for the CDK, and for the local endpoint.
+"""Makes a separate environment of pinned packages, once on each machine, in the user's cache: for the CDK, and for the local endpoint.
 
 The environment of the user's project never gets these packages. A change of the pins, or another Python, makes another environment.
 """
@@ -22,7 +22,7 @@ _MARK = "complete"
 
 
 class Pinned(NamedTuple):
-    """An environment that is made: the *name* of its folder, its *words* when it is made, and the *remedy* where that fails."""
+    """An environment to make: the *name* of its folder, its description in *words*, and the *remedy* if it cannot be made."""
 
     name: str
     words: str
@@ -30,7 +30,7 @@ class Pinned(NamedTuple):
 
 
 def python_of(wanted: Pinned, pins: Path, say: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the Python of the environment *wanted*, which is made of the *pins* where it is missing.
+    """Return the Python of the environment *wanted*, which is made from the *pins* if it is missing.
 
     Raises:
         DeployError: it cannot be made.
@@ -49,10 +49,10 @@ def place(wanted: Pinned, pins: Path, environment: Mapping[str, str] = os.enviro
 
 
 def make(wanted: Pinned, folder: Path, pins: Path, say: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> None:
-    """Make the environment *wanted* in *folder* with the packages of *pins*; of two processes at the same time the second one waits.
+    """Make the environment *wanted* in *folder* with the packages of *pins*; if another process is making it, wait.
 
     Raises:
-        DeployError: a command failed, with its own last words.
+        DeployError: a command failed, with its last output.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _alone(folder.with_suffix(".lock")):
@@ -88,7 +88,7 @@ def _run(command: Sequence[str], wanted: Pinned, environment: Mapping[str, str])
 
 @contextmanager
 def _alone(lock: Path) -> Iterator[None]:
-    """Let one process at a time through."""
+    """Let one process at a time run the block."""
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield

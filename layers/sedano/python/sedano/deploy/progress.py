@@ -1,4 +1,4 @@
-"""Reads CloudFormation's events of a stack at work: how many resources are done, which failed, and the reasons."""
+"""Reads CloudFormation's events of a stack that it works on: how many resources are done, which failed, and the reasons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StackProgress:
     failures: list[str] = field(default_factory=list)
 
     def take(self, events: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Take in *events*, oldest first; return a sentence for each failure among them that has a cause of its own."""
+        """Count *events*, oldest first; return a sentence for each failure among them that has a cause of its own."""
         found = []
         for event in events:
             name, status = event["LogicalResourceId"], event["ResourceStatus"]

@@ -1,4 +1,4 @@
-"""Deletes the stacks of a stage, each before those that it depends on, and empties the buckets that would go with them.
+"""Deletes the stacks of a stage, each before those that it depends on, and empties the buckets that would be deleted with them.
 
 A resource that its template keeps (production's data) is kept, and its bucket is not emptied.
 """
@@ -34,7 +34,7 @@ def planned(clients: Clients, stage: str) -> Removal:
     """Return what deleting *stage* would delete and keep.
 
     Raises:
-        DeployError: nothing of the stage exists, a stack is protected from deletion, or CloudFormation is at work on it.
+        DeployError: the stage does not exist, a stack is protected from deletion, or CloudFormation is at work on it.
     """
     cloudformation = clients.client("cloudformation", DEPLOY_ROLE)
     there = {name: found for part in reversed(STACKS) if (found := described(cloudformation, name := f"sedano-{stage}-{part}"))}

@@ -1,4 +1,4 @@
-"""A task that does nothing, run on a stage after its deployment: publishing, the worker and the ledger work together."""
+"""Runs a task without effects on a stage after its deployment, to check that publishing, the worker and the ledger work together."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LONGEST_S = 60.0
 
 
 def queue_of(variables: Mapping[str, str]) -> str | None:
-    """Return a queue of the stage that takes a task of any order; None where each one keeps an order."""
+    """Return a queue of the stage that keeps no order; None if all of them keep one."""
     return next((name for name in command_addresses(variables) if not name.endswith(".fifo")), None)
 
 
 def round_trip(
     variables: Mapping[str, str], queue: str, longest_s: float = LONGEST_S, clock: Callable[[], float] = time.monotonic
 ) -> float:
-    """Publish a task that every worker knows to *queue* and wait for its result; return the seconds that it took.
+    """Publish a task that every worker has to *queue* and wait for its result; return the seconds that it took.
 
     Args:
-        variables: of the stage; they are in the environment of this process meanwhile.
+        variables: of the stage; they are set in the environment of this process meanwhile.
         queue: a command queue of the stage.
         longest_s: the seconds to wait.
         clock: returns seconds.
@@ -48,14 +48,14 @@ def _run(queue: str, longest_s: float) -> None:
         app.send_task(COLLECT, ([],), queue=queue).get(timeout=longest_s)
     except (SedanoError, TimeoutError) as error:
         remedy = "`sedano logs` shows the log of the workers"
-        raise DeployError(f"the stage is deployed, and a task on it does not succeed: {type(error).__name__}: {error}; {remedy}") from error
+        raise DeployError(f"the stage is deployed, but a task on it failed: {type(error).__name__}: {error}; {remedy}") from error
     finally:
         app.close()
 
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Let the environment of this process have *variables* meanwhile."""
+    """Set *variables* in the environment of this process during the block."""
     before = dict(os.environ)
     os.environ.update(variables)
     try:

@@ -11,7 +11,7 @@ from sedano.deploy import states
 from sedano.deploy.clients import Say
 from sedano.deploy.progress import StackProgress
 
-#: The first pause between two looks at CloudFormation, the longest one, and the time after which a line of progress is written again.
+#: The first pause between two polls of CloudFormation, the longest one, and the time after which a line of progress is written again.
 FIRST_PAUSE_S, LONGEST_PAUSE_S, BETWEEN_LINES_S = 0.2, 3.0, 15.0
 
 
@@ -33,11 +33,11 @@ def newest(cloudformation: Any, name: str) -> str:
 
 
 def follow(cloudformation: Any, name: str, progress: StackProgress, seen: str, say: Say, sleep: Callable[[float], None]) -> str:
-    """Report how far CloudFormation is with the stack *name* until it has done its work; return the last state.
+    """Report the progress of CloudFormation on the stack *name* until it has ended; return the last state.
 
     Args:
         cloudformation: the client.
-        name: the name of the stack, or its id, which is found after the stack was deleted too.
+        name: the name of the stack, or its id, which also finds a deleted stack.
         progress: counts the resources.
         seen: the id of the newest event from before.
         say: takes each line.

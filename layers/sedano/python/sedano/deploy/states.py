@@ -42,10 +42,10 @@ def refusal(name: str, status: str | None) -> str:
     if status in ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"):
         remedy = f"`aws cloudformation delete-stack --stack-name {name}`"
         return f"{name} is {status}: it never worked and cannot be updated; delete it with {remedy}, then deploy again"
-    return f"{name} is {status}, in which it cannot be updated; look at its events in the CloudFormation console"
+    return f"{name} is {status}, a state in which it cannot be updated; see its events in the CloudFormation console"
 
 
 def protected(name: str) -> str:
     """Return why a stack that is protected cannot be deleted, with the remedy."""
     remedy = f"`aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name {name}`"
-    return f"{name} is protected from deletion; if it shall go with all it holds, take the protection off with {remedy}"
+    return f"{name} is protected from deletion; to delete it with all its data, turn the protection off with {remedy}"

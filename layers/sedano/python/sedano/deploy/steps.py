@@ -1,4 +1,5 @@
-"""The steps of `sedano diff` and `sedano deploy`, from the settings to a plan; each refuses before the next one costs anything."""
+"""The steps of `sedano diff` and `sedano deploy`, from the settings to a plan; each step checks its part before the next one takes time or
+money."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from sedano.deploy.deployment import Deployment, Planned, bootstrap_version
 from sedano.deploy.existing_stage import require_empty, require_free, require_same, standing
 from sedano.deploy.synthesis import Facts, synthesise
 
-#: The folder of a project for what sedano makes there; git and deployments ignore it.
+#: The folder of a project for the files that sedano makes; git and deployments ignore it.
 OWN = ".sedano"
 
 

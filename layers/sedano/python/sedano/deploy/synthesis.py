@@ -1,4 +1,4 @@
-"""Turns an application into a cloud assembly by the constructs, in a process of its own that has the CDK, and reads what it says."""
+"""Synthesises a cloud assembly from an application with the constructs, in a separate process that has the CDK, and reads its output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sedano.errors import UsageError
 #: The file that the synthesis writes beside the templates, about the stage.
 FACTS = "stage.json"
 _OURS = "sedano: "
-#: The exit code of the synthesis after a sentence about a setting or the code.
+#: The exit code of the synthesis after an error in a setting or in the code, which its last line describes.
 _REFUSED = 2
 
 
@@ -28,12 +28,12 @@ class Facts(NamedTuple):
     """The stage that was synthesised.
 
     Args:
-        stage, app: as they were asked for.
+        stage, app: as requested.
         queues: the names of its command queues.
-        webhooks: the app has any.
-        webhook_concurrency: the executions that are kept for them.
-        permanent: its data outlives its stacks.
-        replace: it may take the place of another app, and of queues with messages.
+        webhooks: whether the app has any.
+        webhook_concurrency: the executions that are reserved for them.
+        permanent: whether its data outlives its stacks.
+        replace: whether it may replace another app, and queues with messages.
         cost: a sentence about its monthly cost; empty for a stage on this machine.
         idle_month_usd: the cost of an idle month.
     """
@@ -50,10 +50,10 @@ class Facts(NamedTuple):
 
 
 def synthesise(context: Mapping[str, str], directory: Path, found: Constructs, tools: Toolset, say: Say) -> Facts:
-    """Write the cloud assembly of *context* to *directory*, in place of an older one; return what it says about the stage.
+    """Write the cloud assembly of *context* to *directory*, replacing an older one; return the facts about the stage.
 
     Raises:
-        UsageError: a setting or the code cannot be deployed; the traceback of the user's own code was said.
+        UsageError: a setting or the code cannot be deployed; the traceback of the user's own code was printed.
         DeployError: the synthesis failed otherwise.
     """
     shutil.rmtree(directory, ignore_errors=True)
@@ -76,12 +76,12 @@ def synthesise(context: Mapping[str, str], directory: Path, found: Constructs, t
         say(line)
     if done.returncode == _REFUSED and last:
         raise UsageError(last)
-    raise DeployError(last or f"the synthesis ended with exit code {done.returncode}; its own words are above")
+    raise DeployError(last or f"the synthesis ended with exit code {done.returncode}; its output is above")
 
 
 @contextmanager
 def _library(found: Constructs) -> Iterator[Sequence[Path]]:
-    """Yield the directories of the constructs and the library: for the installed package one that holds nothing but a link to it."""
+    """Yield the directories of the constructs and the library: for the installed package, one with nothing but a link to it."""
     if found.places:
         yield found.places
         return
@@ -92,7 +92,7 @@ def _library(found: Constructs) -> Iterator[Sequence[Path]]:
 
 def _environment(context: Mapping[str, str], directory: Path, places: Sequence[Path], tools: Toolset) -> dict[str, str]:
     node = {"JSII_NODE": str(tools.node)} if tools.node else {}
-    unjudged = {"CDK_VALIDATION": "false"} if context.get("local") == "true" else {}  # cdk-nag judges what is deployed to AWS
+    unjudged = {"CDK_VALIDATION": "false"} if context.get("local") == "true" else {}  # cdk-nag is only for deployments to AWS
     return {
         **os.environ,
         **node,

@@ -1,8 +1,8 @@
 """The channel between the supervisor and a worker: a socket pair on which each side writes lines of JSON.
 
-The supervisor sends the arguments of the worker first, with the listening socket, and asks it to stop. The worker reports that it is ready,
-until when its batch lasts, and with `--once` what it has worked off. The end of the channel means that the other process has ended, however
-it did.
+The supervisor sends the arguments of the worker first, with the listening socket, and later the request to stop. The worker reports that
+it is ready, the deadline of its batch, and with `--once` the counts of its tasks. If the channel closes, the other process has ended, for
+whatever reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_DESCRIPTORS = 4
 
 
 class Channel:
-    """One end."""
+    """One end of the channel."""
 
     def __init__(self, connection: socket.socket) -> None:
         """Use *connection*."""
@@ -30,7 +30,7 @@ class Channel:
         self._rows: deque[dict[str, Any]] = deque()
 
     def send(self, kind: str, descriptors: Sequence[int] = (), **fields: Any) -> None:
-        """Send one line, and copies of file *descriptors* with it; nothing where the other process has ended."""
+        """Send one line, and copies of file *descriptors* with it; do nothing if the other process has ended."""
         data = json.dumps({"kind": kind, **fields}, separators=(",", ":")).encode() + b"\n"
         try:
             if descriptors:

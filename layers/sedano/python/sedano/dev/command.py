@@ -22,7 +22,7 @@ from sedano.web.loopback import listener
 
 
 def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> int:
-    """Run until a signal; return the exit status: 0 after SIGTERM, 130 after Ctrl-C; with *once* as `Supervisor.run` says.
+    """Run until a signal; return the exit status: 0 after SIGTERM, 130 after Ctrl-C; with *once* that of `Supervisor.run`.
 
     Raises:
         UsageError: the port is taken, or another `sedano dev` runs in this project.
@@ -53,7 +53,7 @@ def run(settings: DevSettings, environment: Mapping[str, str] = os.environ) -> i
 
 @contextmanager
 def served(settings: DevSettings, folder: DevFolder, console: Console) -> Iterator[DevPages | None]:
-    """Bind the port of the pages, and end them afterwards; None: they are not wanted, or there is nothing to look at for long.
+    """Bind the port of the pages, and close them afterwards; yield None without pages (not requested, or *once*).
 
     Raises:
         UsageError: another program listens on their port.
@@ -82,7 +82,7 @@ def checked(folder: DevFolder) -> None:
 
 
 def banner(console: Console, settings: DevSettings, folder: DevFolder, aside: Path | None) -> None:
-    """Say what runs, and where its state is."""
+    """Print the app that runs, and the place of its state."""
     console.say(f"sedano dev: {settings.app} in {settings.code}", "bold")
     if aside is not None:
         console.say(f"the earlier state is kept as {aside.name}", "dim")

@@ -1,8 +1,8 @@
 """The declarations of an app as JSON, and an app that declares the same without its code.
 
-The supervisor of `sedano dev` imports nothing of the project, so that code which does not load, or never returns, stops neither it nor its
-pages. The worker reports what its app declares; the pages read the stage through an app that is made of the last report. Timetables are not
-in it: the worker's scheduler writes them to the database.
+The supervisor of `sedano dev` imports nothing of the project, so code that does not load, or never returns, does not stop the supervisor or
+its pages. The worker reports the declarations of its app; the pages read the stage through an app that is made from the last report. It has
+no timetables: the worker's scheduler writes them to the database.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from sedano.app import Sedano
-from sedano.engine.registry import TaskSpec, alone
 from sedano.host import one_file
 from sedano.model.circuits import Breaker
 from sedano.model.limits.task_limits import Range, TaskLimits
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec, alone
 
 
 def written(app: Sedano) -> dict[str, Any]:
-    """Return what the pages show of the declarations of *app*; the library's own tasks are left out."""
+    """Return the declarations of *app* that the pages show, without the library's own tasks."""
     own = [spec for name, spec in app.registry.tasks.items() if not name.startswith("sedano.")]
     return {"name": app.name, "queues": list(app.queues), "tasks": {spec.name: _task(spec) for spec in own}}
 
@@ -53,4 +53,4 @@ def _spec(name: str, fields: Mapping[str, Any]) -> TaskSpec:
 
 
 def _elsewhere(*_: Any, **__: Any) -> None:
-    """Do nothing: the body is in the worker's process, and nothing calls this one."""
+    """Do nothing: the worker's process has the body, and this function is never called."""

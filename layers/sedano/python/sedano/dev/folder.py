@@ -1,4 +1,4 @@
-"""The folder `.sedano` of a project: its lock, its database, and the file by which programs find `sedano dev`."""
+"""The folder `.sedano` of a project: its lock, its database, and the file through which programs find `sedano dev`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class DevFolder:
     """The folder of one project."""
 
     def __init__(self, project: Path) -> None:
-        """Use the folder in *project*; nothing is made yet."""
+        """Use the folder in *project*; nothing is created yet."""
         self.path = project / FOLDER
         self._lock: int | None = None
 
@@ -28,11 +28,11 @@ class DevFolder:
         return self.path / DATABASE
 
     def acquire(self) -> None:
-        """Make the folder and take its lock, which the end of this process releases.
+        """Create the folder and take its lock, which is released when this process ends.
 
         Raises:
             UsageError: another `sedano dev` holds it; the message names that process.
-            ConfigurationError: the folder cannot be made or used.
+            ConfigurationError: the folder cannot be created or used.
         """
         try:
             self.path.mkdir(mode=0o700, exist_ok=True)
@@ -49,14 +49,14 @@ class DevFolder:
             ignored.write("*\n")
 
     def release(self) -> None:
-        """Remove the file by which programs find this process, and release the lock."""
+        """Remove the file through which programs find this process, and release the lock."""
         if self._lock is not None:
             (self.path / FILE).unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
 
     def last(self) -> DevServer | None:
-        """Return the file that an earlier `sedano dev` left, and remove it; None where it is missing."""
+        """Return the file that an earlier `sedano dev` left, and remove it; None if it does not exist."""
         try:
             server = read(self.path)
         except ConfigurationError:
@@ -65,7 +65,7 @@ class DevFolder:
         return server
 
     def announce(self, server: DevServer) -> None:
-        """Write the file by which programs find *server*, at once."""
+        """Write the file through which programs find *server*, atomically."""
         new = self.path / f"{FILE}.new"
         new.unlink(missing_ok=True)
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -74,7 +74,7 @@ class DevFolder:
         new.replace(self.path / FILE)
 
     def set_aside(self) -> Path | None:
-        """Rename the database, so that the next use makes a new one; return its new name, or None where there was no database."""
+        """Rename the database, so that the next use creates a new one; return its new name, or None if there was no database."""
         if not self.database.exists():
             return None
         with suppress(sqlite3.Error):  # a damaged file is renamed as it is

@@ -1,4 +1,4 @@
-"""Keys that are pressed in the terminal in which `sedano dev` runs: they arrive one by one, without Enter and without being shown."""
+"""Keys that are pressed in the terminal in which `sedano dev` runs: they arrive one by one, without Enter and without echo."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 RESTART, QUIT = "r", "q"
 WORDS = f"keys: {RESTART} restarts the worker, {QUIT} ends sedano dev"
 _OF_BACKGROUND = (signal.SIGTTIN, signal.SIGTTOU)
-"""The signals that stop a program which uses its terminal from the background."""
+"""The signals that stop a program that uses its terminal from the background."""
 
 
 @contextmanager
 def single(descriptor: int) -> Iterator[None]:
-    """Let the keys of the terminal *descriptor* arrive one by one; those that were typed before stay. Its modes are set back."""
+    """Let the keys of the terminal *descriptor* arrive one by one, including those typed before. Its modes are restored at the end."""
     modes = termios.tcgetattr(descriptor)
     try:
         tty.setcbreak(descriptor, termios.TCSANOW)
@@ -29,7 +29,7 @@ def single(descriptor: int) -> Iterator[None]:
 
 @contextmanager
 def terminal(descriptor: int) -> Iterator[bool]:
-    """Take keys from the terminal *descriptor*; yield whether it is one, and this program is in its foreground. Its modes are set back."""
+    """Take keys from the terminal *descriptor*; yield whether this program is in its foreground. Its modes are restored."""
     if not _is_ours(descriptor):
         yield False
         return
@@ -43,7 +43,7 @@ def terminal(descriptor: int) -> Iterator[bool]:
 
 
 def pressed(descriptor: int) -> str | None:
-    """Return the keys that were pressed, in lower case; None when no more can arrive."""
+    """Return the keys that were pressed, in lower case; None after the end of the input."""
     try:
         data = os.read(descriptor, 1024)
     except OSError:
@@ -56,5 +56,5 @@ def _is_ours(descriptor: int) -> bool:
         return False
     try:
         return os.tcgetpgrp(descriptor) == os.getpgrp()
-    except OSError:  # a terminal without jobs
+    except OSError:  # a terminal without job control
         return True

@@ -1,7 +1,7 @@
-"""The lines that `sedano dev` writes: one line an event, with the time, in colour on a terminal.
+"""The lines that `sedano dev` writes: one line for each event, with the time, in colour on a terminal.
 
 The supervisor and its workers write to one stream. A line is one `write`, so lines of two processes never mix. Control characters in texts
-from outside are escaped (`sedano.views.terminal_text`); of the colours that a task prints itself, those are kept that move no cursor.
+from outside are escaped (`sedano.views.terminal_text`); of the escape sequences that a task prints, only colours are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
 
-from sedano.engine.context import CURRENT
+from sedano.engine.task_context import CURRENT
 from sedano.views.terminal_colour import RESET, painted
 from sedano.views.terminal_text import line
 
@@ -24,7 +24,7 @@ _COLOUR = re.compile("(\x1b\\[[0-9;]*m)")
 
 
 def label(task: str, task_id: str) -> str:
-    """Return how lines name a task: its name and the first characters of its id."""
+    """Return the label of a task in lines: its name and the first characters of its id."""
     return f"{task}[{task_id[:6]}]"
 
 
@@ -46,11 +46,11 @@ class Console:
         self.write("\n".join(rows) + "\n")
 
     def painted(self, text: str, style: str) -> str:
-        """Return *text* in *style* where lines are coloured."""
+        """Return *text* in *style* if lines are coloured."""
         return painted(text, style, colour=self.colour)
 
     def plain(self, text: str) -> str:
-        """Return one line that a task printed: its own colours are kept where lines are coloured, other control characters escaped."""
+        """Return one line that a task printed: its own colours are kept if lines are coloured, other control characters are escaped."""
         if not self.colour or "\x1b" not in text:
             return line(text)
         return "".join(part if _COLOUR.fullmatch(part) else line(part) for part in _COLOUR.split(text)) + RESET
@@ -63,10 +63,10 @@ class Console:
 
 
 class WorkerConsole(Console):
-    """The console of a worker: its tasks go on when the reader of the lines has gone away."""
+    """The console of a worker: its tasks go on if the reader of the lines has closed the pipe."""
 
     def write(self, text: str) -> None:
-        """Write *text*, where something reads it."""
+        """Write *text*, if there is a reader."""
         with suppress(OSError):
             super().write(text)
 
@@ -78,11 +78,11 @@ class TaskStream:
     """
 
     def __init__(self, console: Console, under: IO[str]) -> None:
-        """Write to *console*; anything else is asked of *under*."""
+        """Write to *console*; *under* serves every other attribute."""
         self._console, self._under, self._own = console, under, threading.local()
 
     def write(self, text: str) -> int:
-        """Write the whole lines of *text*; keep the rest until its line ends."""
+        """Write the complete lines of *text*; keep the rest until its line ends."""
         rows = (getattr(self._own, "rest", "") + text).split("\n")
         self._own.rest = rows.pop()
         if rows:
@@ -100,12 +100,12 @@ class TaskStream:
         """Do nothing: whole lines are written already."""
 
     def end(self) -> None:
-        """Write a line that has no end yet."""
+        """Write the last line, even if it has no line feed."""
         if getattr(self._own, "rest", ""):
             self.write("\n")
 
     def __getattr__(self, name: str) -> Any:
-        """Return anything else that a stream has."""
+        """Return any other attribute of a stream."""
         return getattr(self._under, name)
 
 
@@ -131,7 +131,7 @@ class LogLines(logging.Handler):
 
 
 def capture(console: Console) -> None:
-    """Let the prints and the log records of this process begin with the name of their task."""
+    """Let each printed line and log record of this process begin with the name of its task."""
     sys.stdout, sys.stderr = TaskStream(console, sys.stdout), TaskStream(console, sys.stderr)
     root = logging.getLogger()
     root.addHandler(LogLines(console))

@@ -1,5 +1,5 @@
-"""The pages of `sedano web` inside `sedano dev`, served by the supervisor: a reload, a worker that dies, or code that does not load leaves
-them as they are.
+"""The pages of `sedano web` inside `sedano dev`, served by the supervisor: a reload, the death of a worker, or code that does not load does
+not affect them.
 
 The port is bound at once, and the address is printed with it. Everything else is loaded at the first visit, so that pages without a visitor
 delay no worker.
@@ -34,7 +34,7 @@ class DevPages:
         self.listening, self._database, self._noted = listening, database, noted
         self._visitors = Visitors(listening.getsockname()[1])
         self.address = self._visitors.address
-        """The address that a person opens, once."""
+        """The address that a person opens; it works once."""
         self._report: Mapping[str, Any] = {"name": reference.partition(":")[2] or reference, "queues": ["default"], "tasks": {}}
         self._server: LoopbackServer | None = None
         self._lock = threading.Lock()
@@ -60,7 +60,7 @@ class DevPages:
         return self._answering()(request)
 
     def _answering(self) -> Callable[[PageRequest], Response]:
-        """Return what answers for the app that was declared last."""
+        """Return the function that answers requests with the app that was declared last."""
         from sedano.dev.declarations import stand_in
         from sedano.web.changes import Changes
         from sedano.web.frame import SiteName

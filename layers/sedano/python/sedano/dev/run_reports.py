@@ -1,4 +1,4 @@
-"""A run that ended, as lines: its state, the value that it returned or raised, and a traceback where it failed for good. Pure."""
+"""A run that ended, as lines: its state, its result or its exception, and a traceback if it failed for good. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sedano.model import states
 MOST_CHARACTERS = 160
 BUILT_IN = "sedano."
 PARKED = "message parked"
-"""The engine's log line about a message that it set aside."""
+"""The engine's log line about a message that it parked."""
 _SHOWN_ELSEWHERE = frozenset({FAILED, TRIED_AGAIN, UNDECIDED, IGNORED, DRAINED})
 """Log lines of the engine about runs, which `report` shows with more."""
 _STYLES = {states.SUCCESS: "good", states.RETRY: "warning"}
 
 
 class Report(NamedTuple):
-    """One line about the task *task* with the id *task_id*, and a *traceback* for below."""
+    """One line about the task *task* with the id *task_id*, and a *traceback* that is printed below it."""
 
     task: str
     task_id: str
@@ -39,7 +39,7 @@ class EndCounts:
         self._ended = self._failed = self._parked = 0
 
     def note(self, ran: Ran, judged: Judged | None) -> None:
-        """Count a run that ended its task, unless the task is the library's own and did not fail."""
+        """Count a run that ended its task, except the library's own tasks that did not fail."""
         state = judged.verdict.state if judged is not None else None
         row = states.ROWS[state] if state is not None else None
         if row is not None and row.terminal:
@@ -49,7 +49,7 @@ class EndCounts:
                 self._failed += has_failed
 
     def park(self) -> None:
-        """Count a message that was set aside."""
+        """Count a message that was parked."""
         with self._lock:
             self._parked += 1
 
@@ -59,7 +59,7 @@ class EndCounts:
 
 
 def report(ran: Ran, judged: Judged | None) -> Report | None:
-    """Return the line about a run that ended; None for the library's own tasks, as long as they do not fail."""
+    """Return the line about a run that ended; None for the library's own tasks, unless they fail."""
     command, error = ran.held.job.command, ran.run.error
     state = judged.verdict.state if judged is not None else None
     if command.task.startswith(BUILT_IN) and error is None:
@@ -86,7 +86,7 @@ def _words(state: object, judged: Judged | None, took: str) -> str:
 
 
 def logged(level: str, message: str, fields: Mapping[str, Any]) -> Report | None:
-    """Return the line about a log line of the engine; None for one that `report` shows, or that is only informative."""
+    """Return the line about a log line of the engine; None if `report` shows it, or if it is only informative."""
     if level not in ("warning", "error") or message in _SHOWN_ELSEWHERE:
         return None
     about = {name: value for name, value in fields.items() if name not in ("task", "task_id", "trace_id") and value not in ("", None)}

@@ -10,11 +10,11 @@ TIMEOUT_S = 60
 
 
 class DevSettings(NamedTuple):
-    """How to run an app.
+    """The settings of one `sedano dev`.
 
     The *app* is module:attribute, *code* the folder of its modules, and *project* the folder that has `.sedano`. *port* is that of the
     webhooks (0: a free one), *timeout* the seconds for a batch of tasks, and *secrets* are those of the webhooks by name. *pages*: the
-    port of the pages (0: a free one), None for no pages. *once*: work off what is due, and end.
+    port of the pages (0: a free one), None for no pages. *once*: run the tasks that are due, and end.
     """
 
     app: str

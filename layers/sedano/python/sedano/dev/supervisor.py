@@ -6,9 +6,9 @@
 
 With `--once` a worker ends when nothing is due, and the supervisor after it.
 
-When a file changes, the new worker starts at once, and the old one receives nothing more and finishes the batch under way. The new one is
-a spare process, which has imported this library and nothing else (`sedano.dev.worker_processes`). The database, the lock and the listening
-socket of the webhooks belong to the project or to the supervisor, so a reload loses nothing.
+When a file changes, the new worker starts at once, and the old one receives no more messages and finishes its current batch. The new one
+is a spare process, which has imported this library and nothing else (`sedano.dev.worker_processes`). The database, the lock and the
+listening socket of the webhooks belong to the project or to the supervisor, so a reload loses nothing.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from sedano.model.restarts import STEADY_S, backoff
 from sedano.ports import command_queue
 
 LOOK_S = 0.5
-"""The longest time between two looks at deadlines."""
+"""The longest time between two checks of the deadlines."""
 LOADS_LONG_S = 10.0
-"""After so many seconds the supervisor says that a worker still loads."""
+"""The seconds after which the supervisor reports that a worker still loads."""
 FAILED, TASK_FAILED = 1, 6
 """Exit statuses of `--once` (`sedano.cli.exits`)."""
-UNREAD = "not read here, its table or shards are on AWS; call its task with a record, or use `change` and `record` of sedano.testing.world"
+UNREAD = "not read here, its table, shards or queue are on AWS; call its task with a record, or use a world of sedano.testing"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -57,8 +57,8 @@ class Supervisor:
     ) -> None:  # fmt: skip
         """Run *settings* in *folder*, on *listening*.
 
-        *last* is the server that ran here before; *announced* is called with the first report of a worker. *keyboard* is a
-        file descriptor, stdin; keys are read from it if it is a terminal. *pages* begin at the first visit.
+        *last* is the previous server in this folder; *announced* is called with the first report of a worker. *keyboard* is a
+        file descriptor, stdin; keys are read from it if it is a terminal. *pages* are loaded at the first visit.
         """
         self._settings, self._folder, self._listening, self._console = settings, folder, listening, console
         self._announced, self._environment, self._keyboard, self._pages = announced, environment, keyboard, pages
@@ -74,10 +74,10 @@ class Supervisor:
         self._running = last
 
     def run(self) -> int:
-        """Run until a signal asks for the end and all workers have ended; return the exit status.
+        """Run until a signal arrives and all workers have ended; return the exit status.
 
-        It is 0 after SIGTERM and the key `q`, else 128 and the signal's number. With *once*: 0 only when all that was due has been done,
-        `TASK_FAILED` when a task failed or a message was parked, and `FAILED` when the app does not load or the database did not answer.
+        It is 0 after SIGTERM and the key `q`, else 128 and the signal's number. With *once*: 0 if all due tasks have succeeded,
+        `TASK_FAILED` if a task failed or a message was parked, and `FAILED` if the app does not load or the database did not answer.
         """
         with self._signals() as woken, terminal(self._keyboard) as has_keys:
             self._selector.register(woken, selectors.EVENT_READ)
@@ -97,7 +97,7 @@ class Supervisor:
         return 0 if self._asked[0] == signal.SIGTERM and not self._settings.once else 128 + self._asked[0]
 
     def _turn(self, woken: socket.socket) -> None:
-        """Hear the workers and the signals for a while, and end the workers that are overdue."""
+        """Wait for messages of the workers and for signals, and end the workers that are overdue."""
         for key, _ in self._selector.select(self._pause()):
             if key.fileobj is woken:
                 with suppress(BlockingIOError):
@@ -136,7 +136,7 @@ class Supervisor:
         self._selector.register(self._current.channel.connection, selectors.EVENT_READ, self._current)
 
     def _process(self) -> Child:
-        """Return a process that waits for its arguments: the spare one, unless it has died or the library was installed anew."""
+        """Return a process that waits for its arguments: the spare one, unless it has died or the library was reinstalled."""
         spare, self._spare = self._spare, None
         if spare is not None and spare.is_fresh():
             return spare
@@ -146,7 +146,7 @@ class Supervisor:
         return Child(self._console.target, self._environment)
 
     def _prepare(self) -> None:
-        """Start the process that is the next worker; after the current one has loaded, because both would load more slowly at once."""
+        """Start the spare process after the current worker has loaded, because at the same time both would load more slowly."""
         if self._spare is None and self._watch is not None:
             self._spare = Child(self._console.target, self._environment)
 
@@ -199,7 +199,7 @@ class Supervisor:
         if child.drained is not None and child.stopping is None:
             self._drained(child.drained)
             return
-        if child.ready is None:  # its code does not load: only a change helps
+        if child.ready is None:  # its code does not load: wait until a file changes
             self._prepare()
             self._status = FAILED if self._settings.once else None
             waiting = self._waiting()
@@ -217,7 +217,7 @@ class Supervisor:
         self._again = time.monotonic() + backoff(self._deaths)
 
     def _drained(self, counts: Mapping[str, Any]) -> None:
-        """Say what a worker has done with `--once`, and set the exit status."""
+        """Report what a worker has done with `--once`, and set the exit status."""
         ended, failed, parked, later = (counts[name] for name in ("ended", "failed", "parked", "later"))
         self._status = TASK_FAILED if failed or parked else 0 if counts["done"] else FAILED
         first = "nothing is due any more" if counts["done"] else "the database did not answer; run it again"
@@ -227,11 +227,11 @@ class Supervisor:
         self._announced(counts)
 
     def _age(self) -> float:
-        """Return for how long the current worker has existed."""
+        """Return the age of the current worker in seconds."""
         return time.monotonic() - self._started
 
     def _waiting(self) -> int:
-        """Return how many messages wait in the command queues; 0 where that is not known."""
+        """Return how many messages wait in the command queues; 0 if that is not known."""
         server = self._running
         if server is None:
             return 0
@@ -268,7 +268,7 @@ class Supervisor:
         self._start()
 
     def _obey(self, keys: str | None) -> None:
-        """Do as the pressed *keys* say; a second `q` ends the task that runs, as a second Ctrl-C does."""
+        """Execute the commands of the pressed *keys*; a second `q` ends the running task, as a second Ctrl-C does."""
         if keys is None:
             self._selector.unregister(self._keyboard)
             return

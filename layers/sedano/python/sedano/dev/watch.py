@@ -1,4 +1,4 @@
-"""Which files of a project have changed: by looking, at an interval that costs at most one hundredth of a core.
+"""Detects changed files of a project by polling, at an interval that costs at most one hundredth of a core.
 
 Polling needs no package and works on every file system; notifications of the system do not arrive on network file systems, in some
 containers, and below WSL.
@@ -14,20 +14,20 @@ from pathlib import Path
 ENDINGS = (".py", ".toml", ".yaml", ".yml", ".env")
 SKIPPED = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
 LEAST_S = 0.1
-"""The shortest interval between two looks."""
+"""The shortest interval between two scans, in seconds."""
 MOST_SHARE = 100
-"""An interval is so many times as long as the CPU time of the look before it."""
+"""The ratio of an interval to the CPU time of the scan before it."""
 Marks = Mapping[str, tuple[int, int, int]]
 
 
 def marks(folder: Path) -> Marks:
-    """Return for each watched file below *folder* when it was changed (ns), its size and its inode."""
+    """Return the time of the last change (ns), the size and the inode of each watched file below *folder*."""
     found = {}
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name not in SKIPPED and not name.startswith(".")]
         for name in files:
             if name.endswith(ENDINGS):
-                path = os.path.join(place, name)  # noqa: PTH118 - a Path for each file costs as much as the look
+                path = os.path.join(place, name)  # noqa: PTH118 - a Path for each file costs as much as the scan
                 try:
                     status = os.stat(path)  # noqa: PTH116
                 except OSError:
@@ -42,22 +42,22 @@ def differing(before: Marks, after: Marks) -> list[str]:
 
 
 def interval(seconds: float) -> float:
-    """Return the pause after a look that took so many *seconds* of CPU time."""
+    """Return the pause after a scan that took *seconds* of CPU time."""
     return max(LEAST_S, MOST_SHARE * seconds)
 
 
 class FolderWatch:
-    """Looks at one folder again and again."""
+    """Polls one folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Remember how the files are now."""
+        """Remember the present files."""
         self._folder = folder
         self._marks: Marks = {}
         self.pause = LEAST_S
         self.changes()
 
     def changes(self) -> list[str]:
-        """Return the files that differ from the last look, and set the pause until the next one."""
+        """Return the files that have changed since the last scan, and set the pause until the next one."""
         began = time.thread_time()
         after = marks(self._folder)
         self.pause = interval(time.thread_time() - began)

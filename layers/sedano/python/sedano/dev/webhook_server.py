@@ -1,7 +1,7 @@
-"""The HTTP server of webhooks in a worker, on the listening socket that the supervisor keeps over a reload.
+"""The HTTP server of webhooks in a worker, on the listening socket that the supervisor keeps open during a reload.
 
 A worker that stops accepts no more connections and answers those that it has accepted. The next worker accepts the connections that arrive
-in between, which wait in the socket. Requests of a web page are refused: a sender of webhooks is not a browser.
+in between, which wait in the socket. Requests from a web page are refused, because senders of webhooks are not browsers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ConfiguredSecrets:
         """Return the secrets of *webhook*.
 
         Raises:
-            ConfigurationError: it has none; the message says where to write one.
+            ConfigurationError: it has no secret; the message says where to write one.
         """
         found = self._secrets.get(webhook, ())
         if not found:
@@ -74,6 +74,6 @@ class WebhookHandler(LoopbackHandler):
         if self.headers.get("transfer-encoding") or not (length.isascii() and length.isdecimal()):
             return Answer(411, "send the length of the body in content-length")
         if int(length) > MAX_BODY_BYTES:
-            return Answer(413, f"a body may have {MAX_BODY_BYTES} bytes")
+            return Answer(413, f"a body may have at most {MAX_BODY_BYTES} bytes")
         body = self.rfile.read(int(length))
         return self.server.answer(ReceivedRequest(self.command, urlsplit(self.path).path, dict(self.headers.items()), body))

@@ -1,9 +1,9 @@
-"""The worker process of `sedano dev`: it loads the app, runs its engine over the project's SQLite file, and ends when it is asked to.
+"""The worker process of `sedano dev`: it loads the app, runs its engine over the project's SQLite file, and ends on request.
 
 The supervisor starts it as `python -m sedano.dev.worker NUMBER`. The number is the file descriptor of its end of a channel, on which it
-receives its arguments: other users can read a command line, and the arguments have the secrets of webhooks. Until they arrive it is a
-spare, which has imported this library alone. It ends with the supervisor: when the channel is closed it finishes the batch under way, at
-most until the batch's deadline.
+receives its arguments: other users can read a command line, and the arguments contain the secrets of webhooks. Until they arrive, the
+process is a spare, which has imported only this library. It ends with the supervisor: when the channel is closed, it finishes its current
+batch, at most until the deadline of the batch.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from sedano.host.engine_process import EngineProcess, ProcessSettings
 from sedano.model.cluster.worker_report import DEV
 
 VISIBILITY_S = 10.0
-"""For how long a received message is hidden unless its worker extends that: the tasks of a killed worker run again so much later."""
+"""The seconds for which a received message is hidden unless its worker extends them; then the tasks of a killed worker run again."""
 DOES_NOT_LOAD = 3
 """The exit status of a worker whose app does not load."""
 _FOREIGN = (str(Path(__file__).resolve().parent.parent), str(importlib.__file__), "<frozen")
-"""Where frames are that are not the user's: in this library, and in the import system."""
+"""The files whose frames are not the user's: this library and the import system."""
 
 
 class Given(NamedTuple):
@@ -61,7 +61,7 @@ class ShownTelemetry:
         self._console, self._tally = console, tally
 
     def log(self, level: str, message: str, /, **fields: Any) -> None:
-        """Write a line where it is a warning or an error."""
+        """Write a line if it is a warning or an error."""
         show(self._console, logged(level, message, fields))
         if message == PARKED:
             self._tally.park()
@@ -86,7 +86,7 @@ def show(console: Console, found: Report | None) -> None:
 
 
 def user_traceback(error: BaseException) -> str:
-    """Return the traceback of *error* and of its causes, with the frames of the user's code alone."""
+    """Return the traceback of *error* and of its causes, with only the frames of the user's code."""
     told = traceback.TracebackException.from_exception(error)
     part: traceback.TracebackException | None = told
     while part is not None:
@@ -97,7 +97,7 @@ def user_traceback(error: BaseException) -> str:
 
 
 def loaded(reference: str, code: str) -> Sedano:
-    """Return the app; raises whatever its module raises."""
+    """Return the app; raise any exception of its module."""
     sys.path[0] = code
     importlib.invalidate_caches()  # a spare has looked into folders that may have other files now
     importlib.import_module(reference.partition(":")[0])
@@ -138,7 +138,7 @@ def run(given: Given, channel: Channel) -> int:
 
 
 class Deadlines:
-    """Until when the batch under way lasts (epoch s), as this process knows it and as the supervisor is informed."""
+    """The deadline of the current batch (epoch s), for this process and for the supervisor."""
 
     def __init__(self, channel: Channel) -> None:
         """Inform the other end of *channel*."""
@@ -146,7 +146,7 @@ class Deadlines:
         self.current: float | None = None
 
     def __call__(self, deadline: float | None) -> None:
-        """Note that a batch lasts until *deadline*, or is over."""
+        """Set the *deadline* of the current batch; None: no batch runs."""
         self.current = deadline
         self._channel.send(DEADLINE, at=deadline)
 
@@ -163,9 +163,9 @@ def _engine(app: Sedano, ports: Any, given: Given, channel: Channel, console: Co
 
 
 def _obey(channel: Channel, process: EngineProcess, deadlines: Deadlines, server: WebhookServer | None) -> None:
-    """Stop *process* and *server* when the supervisor asks for it, or has ended.
+    """Stop *process* and *server* when the supervisor requests it or has ended.
 
-    The server stops first, and not after the batch under way: the next worker answers webhooks with the new code.
+    The server stops first, not after the current batch, so that the next worker answers webhooks with the new code.
     """
     row: Mapping[str, Any] | None = {}
     while row is not None:

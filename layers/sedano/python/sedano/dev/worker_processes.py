@@ -1,7 +1,7 @@
-"""Worker processes as the supervisor sees them: how one is started, its reports, and when it is overdue.
+"""Worker processes from the view of the supervisor: their start, their reports, and their deadlines.
 
-A process that has started is a spare: it has imported this library and nothing of the project, opened no file of it, and waits. It becomes
-a worker with its arguments, once. So a reload waits for the import of the user's modules alone.
+A new process is a spare: it has imported this library but nothing of the project, has opened no file of it, and waits. When it receives
+its arguments, it becomes a worker. So a reload takes only as long as the import of the user's modules.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from sedano.dev.worker import DOES_NOT_LOAD, Given
 _LIBRARY = Path(__file__).resolve().parents[1] / "__init__.py"
 
 GRACE_S = 1.0
-"""How much longer than its deadline a batch may last: the engine ends a body at its own limit, with a record, before that."""
+"""The seconds that a batch may exceed its deadline: the engine ends a body at its own limit, with a record, before that."""
 LEAVE_S = 5.0
-"""How long a worker may take to leave when it has been asked to and works on nothing."""
+"""The seconds that a worker without a batch may take to end after the request to stop."""
 _ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
-"""Compiled files are recognised by their second and size, so a file that was saved twice in a second could run as it was before."""
+"""Compiled files are identified by second and size, so for a file that was saved twice in a second, the older version could run."""
 
 
 def library_mark() -> tuple[int, int]:
-    """Return when the library was installed (ns) and its inode: a spare that was started before another installation has old code."""
+    """Return when the library was installed (ns) and its inode: a spare that is older than the installation has old code."""
     status = _LIBRARY.stat()
     return status.st_mtime_ns, status.st_ino
 
@@ -38,7 +38,7 @@ def library_mark() -> tuple[int, int]:
 def overdue(deadline: float | None, asked_to_stop: float | None, now: float) -> bool:
     """Return whether a worker must be ended at *now* (epoch s).
 
-    Its batch has lasted longer than until *deadline*, or it works on nothing (None) and has not left since it was asked to.
+    Its batch has exceeded the *deadline*, or it has no batch (None) and has not ended in time after the request to stop.
     """
     if deadline is not None:
         return now > deadline + GRACE_S
@@ -48,12 +48,12 @@ def overdue(deadline: float | None, asked_to_stop: float | None, now: float) -> 
 class Child:
     """One worker process.
 
-    *ready*: its report; None before it. *deadline*: until when its batch lasts. *stopping*: since when it stops. *drained*: with `--once`
-    its counts, when nothing was due any more.
+    *ready*: its report, None before it. *deadline*: that of its batch. *stopping*: the moment of the request to stop. *drained*: with
+    `--once` its counts, once nothing is due any more.
     """
 
     def __init__(self, output: int, environment: Mapping[str, str]) -> None:
-        """Start it, in a session of its own: Ctrl-C in the terminal reaches the supervisor alone. It writes to *output*."""
+        """Start it, in its own session, so that Ctrl-C in the terminal reaches only the supervisor. It writes to *output*."""
         ours, theirs = socket.socketpair()
         self._output, self._library = output, library_mark()
         self.process = subprocess.Popen(
@@ -70,11 +70,11 @@ class Child:
         self.was_ended = False
 
     def is_fresh(self) -> bool:
-        """Return whether it runs, with the library as it is installed now."""
+        """Return whether it runs with the library that is installed now."""
         return self.process.poll() is None and self._library == library_mark()
 
     def begin(self, given: Mapping[str, Any], listening: socket.socket) -> None:
-        """Let it load the app and work, with the arguments *given*. A spare does not hold the port of *listening*; a worker does."""
+        """Let it load the app and work, with the arguments *given*. Only then does it hold the port of *listening*."""
         self.channel.send(GIVEN, [listening.fileno()], **Given(**given, output=self._output)._asdict())
 
     @property
@@ -83,7 +83,7 @@ class Child:
         return self.process.pid
 
     def heard(self, row: Mapping[str, Any]) -> None:
-        """Note a line of its channel."""
+        """Process a line of its channel."""
         if row["kind"] == READY:
             self.ready = _fields(row)
         elif row["kind"] == DRAINED:
@@ -92,7 +92,7 @@ class Child:
             self.deadline = row["at"]
 
     def stop(self, now: float) -> None:
-        """Ask it to receive nothing more and to finish the batch under way; end it where it has not begun to work."""
+        """Ask it to receive no more messages and to finish its current batch; end it if it has not begun to work."""
         if self.stopping is None:
             self.stopping = now
             if self.ready is None:
@@ -101,13 +101,13 @@ class Child:
                 self.channel.send(STOP)
 
     def end(self) -> None:
-        """End it, and the processes that its tasks have started."""
+        """Kill it and the processes that its tasks have started."""
         self.was_ended = self.was_ended or self.process.returncode is None
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
     def ended(self) -> str:
-        """Wait until it has ended, which its channel reported; return how, or "" where it ended as it was asked to."""
+        """Wait until it has ended, after its channel was closed; return the cause, or "" if it ended on request."""
         try:
             status = self.process.wait(timeout=LEAVE_S)
         except subprocess.TimeoutExpired:

@@ -28,7 +28,7 @@ from sedano.django.interface import (
     task_enqueued,
 )
 from sedano.django.runner import Runner, enqueued_at, new_id, runner_of
-from sedano.engine.context import CURRENT
+from sedano.engine.task_context import CURRENT
 from sedano.errors import RemoteError
 from sedano.model import states
 from sedano.model.ledger.records import TaskRecord

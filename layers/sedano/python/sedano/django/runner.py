@@ -30,7 +30,7 @@ from sedano.django.interface import (
     task_finished,
     task_started,
 )
-from sedano.engine.context import current
+from sedano.engine.task_context import current
 from sedano.errors import UnknownTask
 from sedano.model.retry import Retry
 

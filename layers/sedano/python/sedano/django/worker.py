@@ -15,7 +15,7 @@ from django.db import close_old_connections
 
 from sedano.app import Sedano
 from sedano.django import configured_app
-from sedano.engine.registry import BUILT_IN, TaskSpec
+from sedano.model.tasks.task_spec import BUILT_IN, TaskSpec
 
 
 def with_fresh_connections(spec: TaskSpec) -> TaskSpec:

@@ -1,5 +1,5 @@
-"""The process of the local AWS endpoint: ministack, behind a filter that only the stage's developer can pass.
+"""The process of the local AWS endpoint: ministack behind a filter that accepts only requests of the stage's developer.
 
-It runs in an environment of its own, where the library's dependencies are not installed: the modules of this package use the
-standard library, `hypercorn` and `ministack` alone.
+It runs in its own environment, where the library's dependencies are not installed: the modules of this package use only the standard
+library, `hypercorn` and `ministack`.
 """

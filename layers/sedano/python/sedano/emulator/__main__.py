@@ -22,12 +22,12 @@ SECONDS_KEPT_ALIVE = 75
 
 
 def secrets_of(environment: Mapping[str, str]) -> Callable[[str], str | None]:
-    """Return what finds a key's secret: this run's, the functions' (the same secret), or that of a session which was issued."""
+    """Return a function that finds the secret of a key: of this run, of the functions (the same secret), or of an issued session."""
     secret = environment["AWS_SECRET_ACCESS_KEY"]
     own = {environment["AWS_ACCESS_KEY_ID"]: secret, ACCOUNT: secret}
 
     def find(key: str) -> str | None:
-        if iam_evaluator.is_root_access_key(key):  # ministack's own names for the developer, such as `test`, are not keys here
+        if iam_evaluator.is_root_access_key(key):  # ministack's own keys for the developer, such as `test`, are not valid here
             return own.get(key)
         return getattr(iam_evaluator.resolve_credential(key, ACCOUNT), "secret_access_key", None)
 
@@ -35,7 +35,7 @@ def secrets_of(environment: Mapping[str, str]) -> Callable[[str], str | None]:
 
 
 def settings(port: int) -> Config:
-    """Return the server's settings; with USE_SSL it speaks TLS."""
+    """Return the server's settings; with USE_SSL it uses TLS."""
     config = Config()
     config.bind = [f"{HOST}:{port}"]
     config.keep_alive_timeout = SECONDS_KEPT_ALIVE

@@ -1,17 +1,17 @@
-"""The request filter of the local stage: the one way to the emulator, as an ASGI application around the emulator's own.
+"""The request filter of the local stage: an ASGI application around the emulator's own, through which every request passes.
 
-Theory: a page that the developer opens can make his browser send requests to 127.0.0.1, and by DNS rebinding read the answers. It
-refuses everything that a browser sends for a page, and everything that is not signed with this run's credentials.
+Theory: a web page that the developer opens can make the browser send requests to 127.0.0.1, and by DNS rebinding read the answers. The
+filter refuses all requests that a browser sends for a page, and all requests that are not signed with this run's credentials.
 
 Invariants. A request reaches the emulator only if
 1. its `Host` is a loopback name with this stage's port (rebinding sends the page's own name);
-2. it carries no `Origin`, and no `Sec-Fetch-Site` but `none` (a browser adds one of them to every request of a page);
+2. it has no `Origin`, and its `Sec-Fetch-Site`, if any, is `none` (a browser adds one of them to every request of a page);
 3. it is signed (`signature`) by a key of this run: the developer's, or a role's session that the emulator issued; or it addresses a
-   function URL, which is open on AWS as well and reaches that function alone.
-No answer carries a CORS header. Websockets are refused: nothing of a stage uses them.
+   function URL, which is open on AWS as well and reaches only that function.
+No answer has a CORS header. Websockets are refused, because no part of a stage uses them.
 
-It does not protect from programs of the same user on the same machine, which can read this run's credentials. Where IAM is enforced
-(in tests), ministack derives a function's session from the names of the function and its role, so who can guess both has that role.
+It does not protect from programs of the same user on the same machine, which can read this run's credentials. If IAM is enforced (in
+tests), ministack derives a function's session from the names of the function and its role, so a program that can guess both has that role.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LOG = logging.getLogger("sedano.gate")
 
 
 class SignatureGate:
-    """An ASGI application that hands over to *inner* what may pass; *secret_of* returns the secret of a key, None if it is unknown."""
+    """An ASGI application that passes accepted requests to *inner*; *secret_of* returns the secret of a key, None if it is unknown."""
 
     def __init__(
         self, inner: Application, hosts: Collection[str], secret_of: Callable[[str], str | None], clock: Callable[[], float] = time.time
@@ -69,16 +69,16 @@ class SignatureGate:
             await self._inner(scope, receive, _without_cors(send))
 
     def _check_origin(self, scope: Mapping[str, Any]) -> None:
-        """Refuse what a browser sends for a page."""
+        """Refuse a request that a browser sends for a page."""
         given = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
         hosts = [value for name, value in given if name == "host"]
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            raise SignatureRefusedError("AccessDenied", f"the local stage answers at {' and '.join(sorted(self._hosts))} alone")
+            raise SignatureRefusedError("AccessDenied", f"the local stage answers only at {' and '.join(sorted(self._hosts))}")
         if any(name == "origin" or (name == "sec-fetch-site" and value != "none") for name, value in given):
-            raise SignatureRefusedError("AccessDenied", "the local stage answers no page of a browser")
+            raise SignatureRefusedError("AccessDenied", "the local stage does not answer web pages; send the request with an AWS client")
 
     async def _signed(self, request: Request, receive: Receive) -> Receive:
-        """Return how the emulator reads the body of a request that is signed by a key of this run."""
+        """Check that a key of this run signed the request; return the function with which the emulator reads its body."""
         proof = proof_of(request)
         secret = self._secret_of(proof.key)
         if secret is None:
@@ -102,7 +102,7 @@ def _request(scope: Mapping[str, Any]) -> Request:
 
 
 async def _whole(receive: Receive) -> bytes:
-    """Return the body; one that the client did not send to its end is refused, so that no half of an object is kept."""
+    """Return the body; refuse one that the client did not send completely, so that no partial object is stored."""
     pieces: list[bytes] = []
     more = True
     while more:
@@ -125,7 +125,7 @@ def _without_cors(send: Send) -> Send:
 
 
 async def _refuse(send: Send, request: Request, refused: SignatureRefusedError) -> None:
-    """Answer as the service would that was asked, so that an AWS client reads the code and the words."""
+    """Answer in the format of the requested service, so that an AWS client can read the code and the message."""
     said = f"{refused}: {HINT}"
     if _service(request) in _SPEAK_XML:
         error = f"<Error><Code>{refused.code}</Code><Message>{escape(said)}</Message></Error>"

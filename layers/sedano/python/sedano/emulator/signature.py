@@ -1,4 +1,4 @@
-"""Checks AWS Signature Version 4: a request is signed by the holder of a secret, now, and arrived as it was signed.
+"""Checks AWS Signature Version 4: the holder of a secret signed the request recently, and it was not changed since.
 
 Theory: the signature is an HMAC over the canonical request (method, path, query, the signed headers, the digest of the body), keyed by the
 secret, the day, the Region and the service. Invariants that this module adds, as AWS does:
@@ -6,10 +6,10 @@ secret, the day, the Region and the service. Invariants that this module adds, a
 - `host` and every `x-amz-*` header of the request are signed, so a signature cannot be moved to another call;
 - the digest that was signed is the digest of the body, unless the client declared a body that is not signed (`UNSIGNED-PAYLOAD`,
   `STREAMING-…`), which S3 clients do;
-- a signature in the header is valid for 15 minutes, one in the query (a presigned address) for as long as it says, at most 7 days.
+- a signature in the header is valid for 15 minutes, one in the query (a presigned address) for its own period, at most 7 days.
 
-S3 signs the path as it is sent, every other service signs it encoded once more. Both readings are compared: a forger has no signature of
-either. Source: AWS, "Create a signed AWS API request".
+S3 signs the path as it is sent; every other service signs it encoded once more. The module accepts a signature of either form, because a
+forger cannot make one of either. Source: AWS, "Create a signed AWS API request".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PRESIGNED = ("X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHe
 
 
 class SignatureRefusedError(Exception):
-    """The request is not signed as it must be: AWS's *code*, and the remedy."""
+    """The request has no valid signature: AWS's *code*, and the remedy."""
 
     def __init__(self, code: str, message: str) -> None:
         """Keep both."""
@@ -44,7 +44,7 @@ class SignatureRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The signed parts of a request, as received: *path* and *query* still encoded, header names in small letters."""
+    """The signed parts of a request, as received: *path* and *query* still encoded, header names in lower case."""
 
     method: str
     path: str
@@ -64,10 +64,10 @@ class Proof:
     expires: int | None
 
     def check(self, request: Request, secret: str, body: bytes, now: float) -> None:
-        """Return if this is the signature of *request* with *body* by *secret*, valid at *now* (Unix seconds).
+        """Check that this is the signature of *request* with *body* by *secret*, valid at *now* (Unix seconds).
 
         Raises:
-            SignatureRefusedError: a header is not signed, the time has passed, the body is another one, or the signature does not match.
+            SignatureRefusedError: a header is not signed, the signature has expired, the body differs, or the signature does not match.
         """
         self._check_headers(request.headers)
         self._check_time(now)
@@ -89,7 +89,7 @@ class Proof:
             raise SignatureRefusedError("RequestExpired", "the signature is not valid at this time")
 
     def _digest(self, headers: Mapping[str, str], body: bytes) -> str:
-        """Return the digest that belongs into the canonical request."""
+        """Return the digest for the canonical request."""
         declared = headers.get("x-amz-content-sha256")
         if declared is None and self.expires is not None and self.scope[2] == "s3":
             return _UNSIGNED
@@ -110,7 +110,7 @@ class Proof:
 
 
 def proof_of(request: Request) -> Proof:
-    """Return what *request* claims, from its `Authorization` header or, for a presigned address, from its query.
+    """Return the claims of *request*, from its `Authorization` header or, for a presigned address, from its query.
 
     Raises:
         SignatureRefusedError: it is not signed, or the signature cannot be read.
@@ -166,7 +166,7 @@ def _pairs(query: str) -> Iterator[tuple[str, str]]:
 
 
 def _canonical(query: str) -> str:
-    """Return the parameters but the signature, encoded and sorted."""
+    """Return the parameters without the signature, encoded and sorted."""
     kept = [pair for pair in _pairs(query) if pair[0] != _SIGNATURE_PARAMETER]
     return "&".join(f"{name}={value}" for name, value in sorted(_encoded(kept)))
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.engine.drafts import Addressed, Draft
-from sedano.engine.registry import TaskSpec
-from sedano.engine.worker_events import Chronicle
+from sedano.model.history.run_rows import Chronicle
 from sedano.model.ledger.outcome import Run, Verdict
 from sedano.model.ledger.records import Outcome, TaskRecord
 from sedano.model.messages.message import Command
 from sedano.model.states import TaskState
 from sedano.model.tasks.signature import Delivery as Mode
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Delivery
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import NamedTuple
 from zlib import crc32
 
-from sedano.engine.context import CURRENT
+from sedano.engine.task_context import CURRENT
 from sedano.engine.task_log import notice
 from sedano.errors import OptionError
 from sedano.model.retry import Retry

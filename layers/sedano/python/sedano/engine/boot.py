@@ -25,8 +25,8 @@ class BoundedCall:
 
     def __init__(self, name: str, function: Callable[[], Any]) -> None:
         """Call *function* when it is run."""
-        self._name, self._function = name, function
-        self._thread: threading.Thread | None = None
+        self._function = function
+        self._thread = threading.Thread(target=self._call_all, name=f"sedano-boot-{name}", daemon=True)
         self.value: Any = None
         self.error: BaseException | None = None
 
@@ -35,15 +35,14 @@ class BoundedCall:
         if timeout is None:
             self._call()
             return True
-        self._thread = threading.Thread(target=self._call_all, name=f"sedano-boot-{self._name}", daemon=True)
         self._thread.start()
         self._thread.join(timeout)
         return self.is_over
 
     @property
     def is_over(self) -> bool:
-        """Whether the call has ended."""
-        return self._thread is None or not self._thread.is_alive()
+        """Whether the call has ended on its own thread."""
+        return not self._thread.is_alive()
 
     def _call(self) -> None:
         try:
@@ -150,7 +149,7 @@ class Boot:
             step = self._next()
             if step is not None:
                 error = self._try(step)
-                if step.name == boot.refusal(self._order, self._standings) or (error is not None and self._is_stuck(step)):
+                if step.name == boot.refusal(self._order, self._standings) or self._is_stuck(step):
                     raise BootFailed(step.name, error)
             elif (due := boot.awaited(self._order, self._standings)) is not None:
                 clock.sleep(max(0.0, due - clock.now()))

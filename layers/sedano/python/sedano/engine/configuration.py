@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from sedano.engine.configuration_layers import LOCAL, read
-from sedano.engine.context import CURRENT
+from sedano.engine.task_context import CURRENT
 from sedano.errors import SedanoError, Unavailable
 from sedano.model.cluster.control_record import was_announced_before
 from sedano.model.configuration.fields import ConfigField

@@ -41,7 +41,7 @@ def read(layer: Layer, ports: Ports | None) -> Mapping[str, object]:
 def _profile(layer: Layer, text: str) -> Mapping[str, object]:
     try:
         found = json.loads(text) if text else {}
-    except ValueError as wrong:
+    except (ValueError, RecursionError) as wrong:
         raise ConfigurationError(f"layer {layer}: {wrong}; deploy a JSON object") from None
     if not isinstance(found, dict):
         raise ConfigurationError(f'layer {layer}: its text is not a JSON object, such as {{"pool": 10}}; deploy one')
@@ -72,7 +72,7 @@ def _file(layer: Layer) -> Mapping[str, object]:
             return {}
         instead = f"create it, or write {layer}? if it may be missing"
         raise ConfigurationError(f"layer {layer}: no such file in {Path.cwd()}; {instead}") from None
-    except (OSError, ValueError) as wrong:
+    except (OSError, ValueError, RecursionError) as wrong:
         raise ConfigurationError(f"layer {layer}: {wrong}; correct the file") from wrong
     for name in filter(None, table.split(".")):
         found = found.get(name) if isinstance(found, Mapping) else None

@@ -18,7 +18,6 @@ from sedano.model import refusals
 from sedano.model.deferrals import HIDDEN_MOST_S, KEPT, WAITED, Waited, hidden, patience, waited, written
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import Command, Event
 from sedano.ports import Delivery, Outgoing, Ports
 
 DAY_S = 86_400.0
@@ -83,10 +82,9 @@ def stale(ports: Ports, delivery: Delivery, batch: Batch) -> bool:
 def tenant_of(body: str) -> str | None:
     """Return the tenant of the message *body*, or None; a message that is sent again keeps its tenant."""
     try:
-        found = codec.decode(body)
+        return codec.decode(body).tenant
     except MessageRefused:
         return None
-    return found.tenant if isinstance(found, Command | Event) else None
 
 
 def _is_hidden(ports: Ports, one: Deferral) -> bool:

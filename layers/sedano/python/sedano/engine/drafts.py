@@ -17,7 +17,7 @@ from sedano.model.ledger import dedup_keys as keyed
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import ROOT, Lineage
-from sedano.model.messages.message import BlobRef, Command, Event
+from sedano.model.messages.message import BlobRef, Command, Document, Event
 from sedano.ports import EVENTS, Outgoing, Ports, command_queue
 
 
@@ -42,8 +42,8 @@ class CommandDraft(NamedTuple):
         return self._replace(command=self.command._replace(**changes))
 
 
-Draft = CommandDraft | Event
-"""The content of a draft. An event needs no destination, because all events go to one queue."""
+Draft = CommandDraft | Event | Document
+"""The content of a draft. An event and a document need no destination, because all of them go to one queue."""
 
 
 def weight_of(drafts: Sequence[Draft]) -> int:
@@ -78,7 +78,7 @@ class Composer:
         if isinstance(draft, CommandDraft):
             fresh = message_id or self._ports.entropy.uuid()
             return self._command(draft, lineage, keyed.message_id(draft.keyed, fresh) if draft.keyed else fresh)
-        return self._event(draft, lineage)
+        return self._event(draft, lineage) if isinstance(draft, Event) else self._document(draft, lineage)
 
     def payload(self, draft: CommandDraft) -> str:
         """Return the digest of the arguments of *draft* under its deduplication key, as its worker will compute it."""
@@ -118,6 +118,18 @@ class Composer:
         if len(body) > self._most:
             ref = self._ports.blobs.put(codec.encode_event_data(draft.data))
             body = codec.encode(event._replace(data={}, data_ref=ref))
+        return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
+
+    def _document(self, draft: Document, lineage: Lineage) -> Addressed:
+        now, clock = self._ports.clock.now(), self._lamport.forward()
+        own = marked(self._ports, lineage, draft.id, draft.task)
+        document = draft._replace(source=self.source, time=now, clock=clock, lineage=own)
+        body = codec.encode(document)
+        if len(body) > self._most:
+            data = codec.encode_document_data(draft.value)
+            if len(data) > codec.MAX_DATA_BYTES:
+                raise TooLarge(f"data: {len(data)} bytes; a document may have at most {codec.MAX_DATA_BYTES}")
+            body = codec.encode(document._replace(value=None, data_ref=self._ports.blobs.put(data)))
         return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
 
 

@@ -23,14 +23,14 @@ from typing import Any
 from sedano.engine.batch import Batch, Job
 from sedano.engine.body_sections import poisonous
 from sedano.engine.canvas.launches import draft_of, entry_of
-from sedano.engine.context import TaskContext
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.gate import Gate
 from sedano.engine.redelivery import hold_back
 from sedano.engine.registry import Registry
+from sedano.engine.task_context import TaskContext
 from sedano.errors import ArgumentError, SedanoError, Unavailable
 from sedano.model.canvas.page_reader import parse_draft
-from sedano.model.elections import CLOSED, OPEN, Ballot, Election, Question, Turn, closed, complete, led, question, successor, turn
+from sedano.model.elections import CLOSED, OPEN, Ballot, Election, ElectionRequest, Turn, closed, complete, led, question, successor, turn
 from sedano.model.messages.attributes import is_id
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import derived_id
@@ -126,7 +126,7 @@ class Gossip(Gate):
             return jobs
         return [job for job in jobs if job.task.name not in self.registry.led or job.stillborn is not None or self._leads(job, batch)]
 
-    def _open(self, context: TaskContext, election_id: str, asked: Question) -> None:
+    def _open(self, context: TaskContext, election_id: str, asked: ElectionRequest) -> None:
         """Open the election unless it exists, and call the workers while it is not closed."""
         queue = _draft(asked.draft).queue
         new = Election(election_id, asked.topic, asked.task_id, asked.draft, self.ports.entropy.nonce(), need=asked.need)
@@ -134,7 +134,7 @@ class Gossip(Gate):
         if standing.state != CLOSED:
             context.outbox += calls(standing, queue, asked.timeout, context.id)
 
-    def _snap(self, context: TaskContext, election_id: str, asked: Question) -> Ballot:
+    def _snap(self, context: TaskContext, election_id: str, asked: ElectionRequest) -> Ballot:
         _draft(asked.draft)
         alone = Election(election_id, asked.topic, asked.task_id, asked.draft, candidates={self.name: context.clock})
         return self.ports.elections.open(closed(alone, context.id, self._now_ms()), self.ports.clock.now())

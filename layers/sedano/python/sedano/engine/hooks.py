@@ -19,12 +19,12 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from sedano.engine.batch import Judged, Ran
-from sedano.engine.context import CURRENT, Replaced, TaskContext
 from sedano.engine.drafts import CommandDraft, Draft
-from sedano.engine.registry import TaskSpec
+from sedano.engine.task_context import CURRENT, Replaced, TaskContext
 from sedano.engine.task_log import TELEMETRY
 from sedano.errors import SoftTimeLimitExceeded, TaskRevoked
 from sedano.model import states
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Telemetry
 
 ON_PUBLISH: Final = "on_publish"

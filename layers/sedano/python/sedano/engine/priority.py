@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from sedano.engine.batch import Arguments, Batch, Held, Job, Judged
 from sedano.engine.gate import Gate
-from sedano.engine.registry import TaskSpec
 from sedano.model.priority import Candidate, Strategy, mean, order
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Ports
 
 

@@ -9,9 +9,11 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
-from sedano.model.boot import LONGEST_S, backoff
+from sedano.model.boot import backoff, failures_in_a_row
 from sedano.ports import Telemetry
 
 GRACE_S = 5.0
@@ -29,29 +31,30 @@ class Services:
         """Start nothing yet. *rest* waits for some seconds before a failed service is started again."""
         self._services, self._telemetry, self._rest, self._grace = services, telemetry, rest, grace
         self._thread = threading.Thread(target=self._run, name="sedano-services", daemon=True)
-        self._ready = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._over: asyncio.Event | None = None
+        self._cancel: Future[Callable[[], Any]] = Future()
 
     def begin(self) -> None:
-        """Start the thread; return when its loop runs."""
+        """Start the thread."""
         self._thread.start()
-        self._ready.wait()
 
     def end(self) -> None:
         """Cancel the services, and wait up to the grace time for their `finally` blocks."""
-        if self._loop is not None and self._over is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._over.set)
+        if self._thread.is_alive():
+            self._cancel.result()()
             self._thread.join(2 * self._grace)
 
     def _run(self) -> None:
-        asyncio.run(self._all())
+        try:
+            asyncio.run(self._all())
+        finally:
+            if not self._cancel.done():  # the loop could not begin, as without free file descriptors; `end` must not wait for it
+                self._cancel.set_result(_nothing)
 
     async def _all(self) -> None:
-        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        over = asyncio.Event()
         tasks = {asyncio.create_task(self._kept(name, service)): name for name, service in self._services.items()}
-        self._ready.set()
-        await self._over.wait()
+        self._cancel.set_result(partial(asyncio.get_running_loop().call_soon_threadsafe, over.set))
+        await over.wait()
         for task in tasks:
             task.cancel()
         _, late = await asyncio.wait(tasks, timeout=self._grace)
@@ -68,9 +71,13 @@ class Services:
                 await service()
                 return
             except Exception as error:  # noqa: BLE001 - a service may raise anything, and the others go on
-                failures = 1 if time.monotonic() - begun > LONGEST_S else failures + 1
+                failures = failures_in_a_row(failures, time.monotonic() - begun)
                 pause = backoff(failures)
                 self._telemetry.count("ServicesFailed", service=name)
                 why = f"{type(error).__name__}: {error}"
                 self._telemetry.log("error", "a service failed; it is started again", service=name, error=why, seconds=pause)
             await self._rest(pause)
+
+
+def _nothing() -> None:
+    """Cancel nothing."""

@@ -20,7 +20,6 @@ from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.gate import Gate
 from sedano.engine.leases import Busy, Leasing
 from sedano.engine.pauses import await_call, may_be_woken, put_off, times_of
-from sedano.engine.registry import alone
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.deferrals import patience
@@ -28,6 +27,7 @@ from sedano.model.leases import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
 from sedano.model.limits.task_limits import Key
 from sedano.model.messages.message import Command
 from sedano.model.states import TaskState
+from sedano.model.tasks.task_spec import alone
 from sedano.ports import Delivery, Ports
 
 AGAIN_S = 5.0

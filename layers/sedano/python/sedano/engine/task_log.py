@@ -6,7 +6,7 @@ import logging
 from contextvars import ContextVar
 from typing import Any
 
-from sedano.engine.context import CURRENT
+from sedano.engine.task_context import CURRENT
 from sedano.ports import Telemetry
 
 TELEMETRY: ContextVar[Telemetry | None] = ContextVar("sedano_telemetry", default=None)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from sedano.engine.context import CURRENT
+from sedano.engine.task_context import CURRENT
 
 OUTSIDE = ("", "", "", "")
 OWN = "sedano-"

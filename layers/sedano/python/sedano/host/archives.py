@@ -1,6 +1,7 @@
-"""Where histories and landed files lie: an address becomes an archive and the leases that go with it.
+"""The archives of histories and landed files, by address, and the leases that belong to them.
 
-`s3://bucket/prefix` is S3, with its leases in a deployment's control table; anything else is a folder of this machine, leases and all.
+`s3://bucket/prefix` is in S3, with its leases in a deployment's control table; any other address is a folder of this machine, which also
+has the leases.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sedano.ports.archive import Archive
 S3 = "s3://"
 CONTROL_TABLE = "SEDANO_CONTROL_TABLE"
 LANDED = (".jsonl", ".jsonl.gz")
-"""How the names of landed files end."""
+"""The suffixes of the names of landed files."""
 
 
 def archive_at(place: str) -> Archive:
@@ -32,7 +33,7 @@ def archive_at(place: str) -> Archive:
         bucket, _, prefix = place.removeprefix(S3).partition("/")
         return S3Archive(Session().client("s3"), bucket, f"{prefix.rstrip('/')}/" if prefix.strip("/") else "")
     if "://" in place:
-        raise ConfigurationError(f"history: {place} cannot be used; a folder of this machine or s3://bucket/prefix can")
+        raise ConfigurationError(f"history: {place} cannot be used; give a folder of this machine or s3://bucket/prefix")
     if Path(place).is_file():
         raise ConfigurationError(f"history: {place} is a file; a history needs a folder of its own")
     return FolderArchive(Path(place).resolve())
@@ -49,7 +50,7 @@ def ports_at(place: str, environment: Mapping[str, str] = os.environ) -> Ports:
 
 
 def landed_at(place: str) -> dict[str, str]:
-    """Return the mark of every landed file below *place* (or of the one file that it is), by the address that Spark opens.
+    """Return the mark of every landed file below *place* (or of *place*, if it is one file), by the address that Spark opens.
 
     Raises:
         ConfigurationError: there is nothing at *place*.
@@ -76,5 +77,5 @@ def _leases(place: str, clock: SystemClock, environment: Mapping[str, str]) -> L
         return FolderLeases(Path(place).resolve(), clock)
     table = environment.get(CONTROL_TABLE)
     if not table:
-        raise ConfigurationError(f"{CONTROL_TABLE}: a history in S3 takes its lease in the deployment's control table; name it")
+        raise ConfigurationError(f"{CONTROL_TABLE}: a history in S3 needs the deployment's control table for its lease; set its name")
     return DynamoLeases(Session().client("dynamodb"), table, clock)

@@ -1,16 +1,16 @@
 """A long-running process that runs the whole engine of one app over given ports, with the machine's time.
 
-On AWS Lambda begins a worker, a router and a recorder with each batch, and a scheduler and a controller by the minute. Here loops do:
+On AWS, Lambda starts a worker, a router and a recorder for each batch, and a scheduler and a controller every minute. Here loops do this:
 
-    commands           the thread that calls `run`: in a main thread a hard time limit also ends what waits for the system
-    events, records    a thread of their own, so that a long body holds up neither
-    the minute         a thread of its own: one round of the scheduler and one of the controller
-    the inbox          a thread of its own: each second a look at the control record, and at what it announces
+    commands           the thread that calls `run`; in the main thread, a hard time limit also interrupts system calls
+    events, records    a separate thread, so that a long body does not delay them
+    the minute         a separate thread: one round of the scheduler and one of the controller
+    the inbox          a separate thread: each second it reads the control record, and the commands that the record announces
 
-`run` goes on until `stop`; `drain` works off what is due, on one thread, and ends.
+`run` works until `stop` is called; `drain` processes the messages that are due, on one thread, and returns.
 
-`stop` ends it: nothing more is received, the body that runs ends, and messages whose bodies have not begun go back to their queue at once.
-A process that is killed instead loses nothing: its messages are visible again, and its claims are over, when the visibility has passed.
+After `stop`, nothing more is received, the running body ends, and messages whose bodies have not begun go back to their queue at once. A
+killed process loses nothing: after the visibility timeout its messages are visible again and its claims have expired.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from sedano.app import Sedano
 from sedano.engine.boot import Boot
 from sedano.engine.cluster.controller import Controller
 from sedano.engine.history.recorder import Recorder
-from sedano.engine.registry import WorkerSettings
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.worker.pipeline import Listener, Worker
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.engine.worker.time_limit_warning import Overtime
-from sedano.engine.worker_events import Host
 from sedano.host.pulses import Pulse, Pulses
 from sedano.host.worker_reports import Hindrances, Reporter
 from sedano.model.beats import Allowances
 from sedano.model.cluster.inbox import DRAIN, PAUSE, RESUME, RETRY_BOOT, Receiving, after
 from sedano.model.cluster.scale import Server
 from sedano.model.cluster.worker_report import PROCESS
+from sedano.model.history.run_rows import Host
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports, command_queue
 from sedano.ports.absent import has
 from sedano.workflow.built_in_tasks import enlist
 
 REST_S = 0.02
-"""How long a loop rests when its queues showed nothing."""
+"""How long a loop pauses when its queues were empty, in seconds."""
 FAULT_S = 1.0
-"""How long a loop rests after a store that did not answer."""
+"""How long a loop pauses after a store did not answer, in seconds."""
 MINUTE_S = 60.0
 INBOX, MINUTES, FOLLOWERS = "inbox", "minutes", "followers"
-"""The names of the loops beside the bodies."""
+"""The names of the background loops."""
 INBOX_S = 1.0
-"""How often the control record is looked at: a command reaches a running process within twice that."""
+"""The interval at which the control record is read, in seconds: a command reaches a running process within twice that."""
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
 
 def ignored(_: float | None) -> None:
-    """Report no deadline to anybody."""
+    """Ignore the deadline."""
 
 
 class ProcessSettings(NamedTuple):
@@ -62,9 +62,9 @@ class ProcessSettings(NamedTuple):
 
     *seconds*: for one batch, as a function's time limit. *batch*: messages received at once (1 to 10). *visibility*: seconds for which the
     queues hide a received message, which is extended while bodies run; None: they hide it for longer than *seconds*. *deadline* is called
-    with the moment (epoch s) at which the batch under way is over, and with None when it is done. *listener*: see `Worker`. *queues*: the
+    with the moment (epoch s) at which the batch under way must end, and with None when it is done. *listener*: see `Worker`. *queues*: the
     command queues that it serves; None: all of the app. *alone*: it also does the work of a stage's other functions (events, records, the
-    minute). *allowed*: after how long without a turn a loop counts as stuck. *kind*: of host, in the reports of its workers.
+    minute). *allowed*: how long each kind of turn may take before its loop counts as stuck. *kind*: of host, in its workers' reports.
     """
 
     seconds: float = 60.0
@@ -79,9 +79,9 @@ class ProcessSettings(NamedTuple):
 
 
 class Consumer(NamedTuple):
-    """Receives from some queues, and hands each batch to a function that works it off. *stopping*: whether nothing is to begin any more.
+    """Receives from some queues, and passes each batch to a function that processes it. *stopping*: whether no more work may begin.
 
-    *paused*: whether nothing is to be received now. *beat* is called before each queue is looked at, and before a batch is worked off.
+    *paused*: whether nothing may be received now. *beat* is called before each queue is polled, and before a batch is processed.
     """
 
     ports: Ports
@@ -92,7 +92,7 @@ class Consumer(NamedTuple):
     beat: Callable[[], None] = lambda: None
 
     def turn(self) -> bool:
-        """Work off one batch of each queue; return whether there was any.
+        """Process one batch of each queue; return whether there was one.
 
         Raises:
             Unavailable: a queue did not answer.
@@ -123,7 +123,7 @@ class EngineProcess:
     """Runs the engine of *app* until it is stopped. One per process of the operating system."""
 
     def __init__(self, app: Sedano, ports: Ports, settings: ProcessSettings) -> None:
-        """Build it, and bind *app* to *ports*; nothing is received yet.
+        """Build the engine, and bind *app* to *ports*; nothing is received yet.
 
         Raises:
             PortMissing: *ports* lack one that something declared in the app needs.
@@ -164,7 +164,7 @@ class EngineProcess:
         self.end()
 
     def begin(self) -> None:
-        """Start the boot steps, then what works beside the bodies. Nothing has been received yet."""
+        """Start the boot steps, then the background loops. Nothing is received before."""
         self.boot.begin()
         if self._settings.alone:
             self._threads = [
@@ -179,24 +179,25 @@ class EngineProcess:
             thread.start()
 
     def _prepare(self, worker: Worker) -> None:
-        """Let *worker* report what this process is, and obey the verbs that mean the whole process."""
+        """Let *worker* report on this process, and carry out the verbs that apply to the whole process."""
         worker.membership.report = self._report
         receiving = {verb: self._pausing(verb) for verb in (PAUSE, RESUME)}
         worker.commands.host.update({DRAIN: self.stop, RETRY_BOOT: self.boot.hasten, **receiving})
 
     def end(self) -> None:
-        """Stop the boot steps, wait for what works beside the bodies, and leave the cluster. Nothing is received any more."""
+        """Stop the boot steps, wait for the background loops, and leave the cluster. Nothing is received afterwards."""
         self.boot.end()
         for thread in self._threads:
             thread.join()
         self.worker.leave()
 
     def _serve(self) -> None:
-        """Work off commands until `stop` is called."""
+        """Process commands until `stop` is called."""
         self._loop(self._commands)
 
     def drain(self, patience: float) -> bool:
-        """Do one round of the minute, then work until nothing is due; return whether that was reached. Bodies run on this thread.
+        """Do one round of each task of the minute, then process messages until no message is due; return whether that was reached. Bodies
+        run on this thread.
 
         It waits for messages in flight, such as those of a killed worker, until nothing could be received for *patience* seconds.
         Raises what `run` raises.
@@ -220,14 +221,14 @@ class EngineProcess:
         return not {0.0, FAULT_S} & {*rests}
 
     def stop(self) -> None:
-        """Receive nothing more, and let what runs end; `run` returns then. May be called by a signal handler, and by any thread."""
+        """Receive nothing more, and let running bodies end; then `run` returns. Signal handlers and any thread may call this."""
         if not self._is_stopped:
             self._is_stopped = True
             self.worker.drain()
             self._stopping.set()
 
     def _employed(self, host: Host, settings: WorkerSettings) -> Worker:
-        """Return a worker named by *host* that extends what it holds as this process does."""
+        """Return a worker with the name of *host*, which extends claims and visibilities as this process does."""
         own = settings._replace(visibility=self._settings.visibility)
         ticker = self.pulses.ticker(f"claims of {host.hostname}")
         return Worker(self._app.registry, self._ports, host, own, self._run_loop, ticker=ticker, listener=self._settings.listener)
@@ -257,26 +258,26 @@ class EngineProcess:
             self.pulses.end(FOLLOWERS)
 
     def _turn(self, consumer: Consumer) -> float:
-        """Work off one batch of each queue; return for how many seconds to rest after it."""
+        """Process one batch of each queue; return how many seconds to pause after it."""
         try:
             if consumer is self._commands:
                 self.boot.look()
             return 0.0 if consumer.turn() else REST_S
         except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the loop while the process goes on
-            words = "a queue did not answer; it is asked again"
+            words = "a queue did not answer; it is polled again"
             self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}")
             return FAULT_S
 
     def _unfinished(self) -> bool:
         """Return whether a queue has messages that are due or in flight; False where the ports do not count them.
 
-        One count covers both, because the message of a killed worker may become visible between an empty receive and this look.
+        One count covers both, because the message of a killed worker may become visible between an empty receive and this count.
         """
         consumers, queues = self._ports.consumers, [*self._commands.works, *self._followed.works]
         return has(consumers) and any(any(consumers.load(queue)) for queue in queues)
 
     def _by_the_minute(self) -> dict[str, Callable[[], object]]:
-        """Return what is done by the minute, by its name, as far as the ports allow it."""
+        """Return the functions to call every minute, by name, for which the deployment has the ports."""
         app, ports, outlet = self._app, self._ports, self._app.outlet
         rounds: dict[str, Callable[[], object]] = {}
         if has(ports.schedules):
@@ -291,7 +292,7 @@ class EngineProcess:
         return rounds
 
     def _pausing(self, verb: str) -> Callable[[], None]:
-        """Return what receives no more tasks, or receives them again, as *verb* says."""
+        """Return the function that pauses or resumes receiving, as *verb* says."""
 
         def change() -> None:
             self._receiving = after(self._receiving, verb)
@@ -299,11 +300,11 @@ class EngineProcess:
         return change
 
     def _workers(self) -> Sequence[Worker]:
-        """Return the workers of this process: each is a member of the cluster and has the commands to it."""
+        """Return the workers of this process: each is a member of the cluster and receives the commands to it."""
         return [self.worker]
 
     def _beat(self, name: str, allowed: float | None) -> None:
-        """Note that the loop called *name*, which calls this, has moved (`sedano.host.pulses`)."""
+        """Note that the loop called *name*, which calls this, has made progress (`sedano.host.pulses`)."""
         if name not in self._beats:
             self._beats[name] = self.pulses.of(name)
         self._beats[name].beat(allowed)
@@ -315,12 +316,12 @@ class EngineProcess:
             self._beat(INBOX, allowed)
             try:
                 self._look()
-            except Exception as error:  # noqa: BLE001 - the next look asks anew, and tasks run meanwhile
-                self._ports.telemetry.log("warning", "the inbox was not looked at", error=f"{type(error).__name__}: {error}")
+            except Exception as error:  # noqa: BLE001 - the next read tries again, and tasks run meanwhile
+                self._ports.telemetry.log("warning", "the inbox could not be checked", error=f"{type(error).__name__}: {error}")
         self.pulses.end(INBOX)
 
     def _look(self) -> None:
-        """Read the control record once for all workers of this process, and let each obey what it announces."""
+        """Read the control record once for all workers of this process, and let each carry out the commands that it announces."""
         first, *others = self._workers()
         first.membership.look()
         for other in others:
@@ -333,7 +334,7 @@ class EngineProcess:
             worker.membership.report_change()
 
     def _report(self) -> str:
-        """Return what the workers of this process report of it."""
+        """Return the report on this process that its workers send."""
         me = Server(self._name, tuple(self._settings.queues or self._app.queues), 1)
         return self._reporter.of_process(me, 1, self._hindrances())
 
@@ -354,6 +355,6 @@ class EngineProcess:
         for name, call in self._rounds.items():
             try:
                 call()
-            except Exception as error:  # noqa: BLE001 - the next round decides anew, and tasks run meanwhile
+            except Exception as error:  # noqa: BLE001 - the next round decides again, and tasks run meanwhile
                 words = f"the {name} could not do its round; it tries again in a minute"
                 self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}")

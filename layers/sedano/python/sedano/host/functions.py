@@ -12,7 +12,7 @@ from sedano.aws.deliveries import delivery
 from sedano.aws.deployment import COMPONENT, connect
 from sedano.aws.log_lines import write_lines
 from sedano.aws.settings import DeploymentSettings, from_environment
-from sedano.engine.worker_events import Host
+from sedano.model.history.run_rows import Host
 from sedano.model.queues import queue_of
 from sedano.ports import EVENTS, RECORDS, Delivery, Ports
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sedano.engine.boot import Boot
 
 FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
-"""Set by Lambda: here the process is the function's, and so is standard logging."""
+"""Set by Lambda: this process then belongs to the function, which may configure standard logging."""
 Event = Mapping[str, Any]
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
@@ -42,8 +42,8 @@ CONNECT = "SEDANO_CONNECT"
 
 def worker() -> Handler:
     """Return the handler of the worker function."""
-    from sedano.engine.registry import WorkerSettings
     from sedano.engine.worker.pipeline import Worker
+    from sedano.engine.worker.settings import WorkerSettings
     from sedano.engine.worker.time_limit_warning import Overtime
     from sedano.workflow.built_in_tasks import enlist
 
@@ -87,7 +87,7 @@ def recorder() -> Handler:
 
 
 def scheduler() -> Handler:
-    """Return the handler of the scheduler function, which is invoked by the minute; it answers what the round did."""
+    """Return the handler of the scheduler function, which is invoked every minute; it returns the result of its round."""
     from sedano.engine.schedules.scheduler import Scheduler
 
     app, _, ports = _deployed("scheduler")
@@ -103,7 +103,7 @@ def scheduler() -> Handler:
 
 
 def controller() -> Handler:
-    """Return the handler of the controller function, which is invoked by the minute; it answers what the round did."""
+    """Return the handler of the controller function, which is invoked every minute; it returns the result of its round."""
     from sedano.engine.cluster.controller import Controller
 
     app, _, ports = _deployed("controller")
@@ -146,9 +146,10 @@ def webhook() -> Handler:
 
 
 def stream() -> Handler:
-    """Return the handler of the stream function: records of a DynamoDB or Kinesis stream in, the first one that stays there out."""
+    """Return the handler of the stream function: it takes records of a DynamoDB or Kinesis stream, and returns the first one to retry, or
+    messages of a queue, and returns each one to retry."""
     from sedano.host.sources import reading
-    from sedano.model.sources.streams import sequence
+    from sedano.model.sources.streams import is_of_queue, sequence
 
     app, settings, ports = _deployed("stream")
     built = reading(app, settings.streams)
@@ -161,16 +162,17 @@ def stream() -> Handler:
             done = built.take(names.get(arn, arn), records, ports.clock.now() + context.get_remaining_time_in_millis() / 1000)
         finally:
             ports.telemetry.flush()
-        return {"batchItemFailures": [{"itemIdentifier": sequence(record)} for record in records[done : done + 1]]}
+        left = records[done:] if records and is_of_queue(records[0]) else records[done : done + 1]
+        return {"batchItemFailures": [{"itemIdentifier": sequence(record)} for record in left]}
 
     return handle
 
 
 def _booted(app: Sedano, ports: Ports) -> Boot | None:
-    """Start the boot steps and the services of *app*; None where it declares none.
+    """Start the boot steps and the services of *app*; None if it declares none.
 
     Raises:
-        BootFailed: a mandatory step failed. Lambda starts the function anew for the next batch; the messages stay in their queue.
+        BootFailed: a mandatory step failed. Lambda starts the function again for the next batch; the messages stay in their queue.
     """
     if not (app.registry.boot or app.registry.services):
         return None
@@ -185,7 +187,8 @@ def _booted(app: Sedano, ports: Ports) -> Boot | None:
 
 
 def _reporting(app: Sedano, boot: Boot | None, served: Collection[str]) -> Callable[[], str]:
-    """Return what writes the report of a worker that has received from the queues *served*; it is loaded with the first heartbeat."""
+    """Return the function that writes the report of a worker that received from the queues *served*; it is loaded with the first
+    heartbeat."""
 
     def report() -> str:
         from sedano.host.worker_reports import Reporter, host_kind
@@ -208,7 +211,7 @@ def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, Dep
 
 
 def _connected(reference: str, service: str, session: Session | None) -> Ports:
-    """Return the ports of the function *service*, brought by what *reference* names."""
+    """Return the ports of the function *service*, from the `connect=` function that *reference* names."""
     token = COMPONENT.set((service, session))
     try:
         if reference == OWN:
@@ -226,7 +229,7 @@ def _host(ports: Ports) -> Host:
 
 
 def _handler(work: Work, ports: Ports, keys: Mapping[str, str], default: str) -> Handler:
-    """Return a handler that decides nothing: records in, failures out (Lambda's partial batch response)."""
+    """Return a handler that passes the records to *work*, and returns the failed ones (Lambda's partial batch response)."""
 
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
         deliveries = [delivery(record, keys, default) for record in event.get("Records", ())]

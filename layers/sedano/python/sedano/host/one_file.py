@@ -1,4 +1,4 @@
-"""A deployment in one SQLite file, with this machine's time and randomness: what `Sedano(connect="sedano.host.one_file:connect")` names.
+"""A deployment in one SQLite file, with this machine's time and randomness, for `Sedano(connect="sedano.host.one_file:connect")`.
 
 `SEDANO_FILE` is the file, and `SEDANO_FILE_QUEUES` names the command queues with commas between them; without it there is `default`. Every
 program and every worker of the deployment names the same file.
@@ -26,7 +26,7 @@ def connect() -> Ports:
     """Return the ports over the file that the environment names.
 
     Raises:
-        ConfigurationError: it names none.
+        ConfigurationError: it does not name a file.
     """
     path = os.environ.get(FILE, "")
     if not path:

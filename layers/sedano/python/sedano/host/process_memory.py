@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def used_memory() -> int:
-    """Return how many bytes of memory this process has now, or had at most where the system does not say that."""
+    """Return the memory of this process in bytes: its present use, or its peak if the system does not report the present use."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

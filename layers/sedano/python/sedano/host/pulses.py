@@ -1,4 +1,4 @@
-"""The beats of the loops of one process, and the watchdog that is fed only while all of them move (`sedano.model.beats`)."""
+"""The beats of the loops of one process, and the watchdog, which gives signs of life only while all loops move (`sedano.model.beats`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _never() -> bool:
 
 
 class Pulse:
-    """The beat of one loop, which calls it on its own thread. *is_busy*: whether a body runs in it, which may take its time."""
+    """The beat of one loop, which calls it on its own thread. *is_busy*: whether a body runs in it, which may take any time."""
 
     def __init__(self, is_busy: Callable[[], bool] = _never) -> None:
         """Begin without a limit."""
@@ -34,13 +34,13 @@ class Pulse:
 
 
 class Pulses:
-    """All beats of a process. Loops are added and removed on any thread; one thread looks."""
+    """All beats of a process. Loops are added and removed on any thread; one thread checks them."""
 
     def __init__(self, allowed: Allowances) -> None:
         """Begin with none."""
         self.allowed = allowed
         self.stuck: list[str] = []
-        """The loops that were stuck at the last look."""
+        """The loops that were stuck at the last check."""
         self._loops: dict[str, Pulse] = {}
         self._watched: dict[str, LoopAge] = {}
         self._lock = threading.Lock()
@@ -58,7 +58,7 @@ class Pulses:
             self._loops.pop(name, None)
 
     def look(self, step: float) -> list[str]:
-        """Return the names of the loops that are stuck, *step* seconds after the last look."""
+        """Return the names of the loops that are stuck, *step* seconds after the last check."""
         with self._lock:
             loops = dict(self._loops)
         beats = {name: pulse.last._replace(allowed=None) if pulse.is_busy() else pulse.last for name, pulse in loops.items()}
@@ -74,7 +74,7 @@ class Pulses:
         return [f"{at.filename}:{at.lineno} {at.name}" for at in found]
 
     def ticker(self, name: str) -> Ticker:
-        """Return what extends claims by beats that count as those of the loop called *name*, while there is a claim to extend."""
+        """Return a ticker that extends claims; while it has claims to extend, its beats count as those of the loop called *name*."""
 
         def begin(seconds: float, extend: Extension) -> Callable[[], None]:
             pulse = self.of(name)
@@ -96,34 +96,34 @@ class Pulses:
 
 
 class Feed(NamedTuple):
-    """Someone who waits for signs of life: *give* gives one, every so many *seconds*."""
+    """A receiver of signs of life: *give* sends one, every so many *seconds*."""
 
     seconds: float
     give: Callable[[], None]
 
 
 class Watchdog:
-    """Looks at the pulses of a process, and feeds those who wait for signs of life while no loop is stuck."""
+    """Checks the pulses of a process, and sends signs of life to their receivers while no loop is stuck."""
 
     def __init__(self, pulses: Pulses, telemetry: Telemetry, monotonic: Callable[[], float], feeds: tuple[Feed, ...] = ()) -> None:
-        """Feed nothing yet."""
+        """Send nothing yet."""
         self._pulses, self._telemetry, self._monotonic = pulses, telemetry, monotonic
         self._feeds, self._due = feeds, [0.0] * len(feeds)
         self.stuck: list[str] = []
         self.looked = monotonic()
 
     def look(self) -> None:
-        """Look once; a loop that is stuck is logged, with its place in the code."""
+        """Check once; log a loop that is stuck, with its place in the code."""
         now = self._monotonic()
         found, before = self._pulses.look(now - self.looked), self.stuck
         self.stuck, self.looked = found, now
         for name in found:
             if name not in before:
-                words = "a loop of this process is stuck; no sign of life is given"
+                words = "a loop of this process is stuck; no sign of life is sent"
                 self._telemetry.log("error", words, loop=name, at=self._pulses.place(name))
         for name in before:
             if name not in found:
-                self._telemetry.log("warning", "a loop of this process moves again, or has ended", loop=name)
+                self._telemetry.log("warning", "a loop of this process makes progress again, or has ended", loop=name)
         if not found:
             self._feed(now)
 
@@ -134,5 +134,5 @@ class Watchdog:
                 feed.give()
 
     def away(self) -> float:
-        """Return how many seconds ago the last look was."""
+        """Return how many seconds ago the last check was."""
         return self._monotonic() - self.looked

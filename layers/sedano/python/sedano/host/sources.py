@@ -12,14 +12,14 @@ from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.sources.streams import Streams
 from sedano.engine.sources.webhooks import Webhooks
-from sedano.engine.worker_events import Host
 from sedano.errors import ConfigurationError
+from sedano.model.history.run_rows import Host
 from sedano.model.messages.message import NOTHING
-from sedano.model.sources.streams import StreamRecord, TableChange
+from sedano.model.sources.streams import Record
 from sedano.model.tasks.signature import Signature
 from sedano.ports.webhook_secrets import SecretTexts
 
-_OF_A_TABLE = ":dynamodb:"
+_OF_A_TABLE, _OF_A_QUEUE = ":dynamodb:", ":sqs:"
 
 
 class StreamReaderApp(streams.StreamApp, Protocol):
@@ -43,32 +43,35 @@ class WebhookReceiverApp(webhooks.WebhookApp, Protocol):
 
 
 def reading(app: StreamReaderApp, arns: Mapping[str, str] = NOTHING) -> Streams:
-    """Return the reader of the streams of *app*; *arns*: the ARN of each, where records are identified by ARN.
+    """Return the reader of the streams of *app*; *arns*: the ARN of each stream whose records are identified by ARN.
 
     Raises:
-        ConfigurationError: one that has an ARN is not declared, or a Kinesis stream is asked for a table's operations.
+        ConfigurationError: a stream with an ARN is not declared, or a Kinesis stream is declared with operations of a table.
     """
     _check(app, arns)
     outlet = app.outlet
 
-    def called(task: str, record: TableChange | StreamRecord, task_id: str) -> CommandDraft:
+    def called(task: str, record: Record, task_id: str) -> CommandDraft:
         return outlet.drafting.call(Signature(task, (record,)), task_id)
 
-    return Streams(app.streams, called, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport)
+    host = Host(f"{app.name}@{socket.gethostname()}", os.getpid())
+    return Streams(app.streams, called, outlet.ports, host, outlet.lamport, formats=app.formats)
 
 
 def _check(app: StreamReaderApp, arns: Mapping[str, str]) -> None:
     for name, arn in arns.items():
         if name not in app.streams:
             raise ConfigurationError(
-                f"SEDANO_STREAMS: no task of the app reads the stream {name}, but on {', '.join(sorted(app.streams)) or 'none'}; "
-                f"put @app.stream({name!r}) above one, or leave it out of the setting streams; and deploy the stage again"
+                f"SEDANO_STREAMS: no task of the app reads the stream {name}; it declares {', '.join(sorted(app.streams)) or 'no stream'}; "
+                f"put @app.stream({name!r}) above a task, or remove the name from the setting streams, and deploy the stage again"
             )
         if _OF_A_TABLE not in arn and any(app.streams[name].values()):
-            raise ConfigurationError(f"stream {name}: operations are those of a table, and {arn} is none; leave them out of @app.stream")
+            raise ConfigurationError(f"stream {name}: only a table has operations, and {arn} is not a table; remove them from @app.stream")
+        if _OF_A_QUEUE not in arn and name in app.formats:
+            raise ConfigurationError(f"stream {name}: only a queue has a format, and {arn} is not a queue; remove reads= from @app.stream")
 
 
 def answering(app: WebhookReceiverApp, secrets: SecretTexts | None = None) -> Webhooks:
-    """Return what answers for the webhooks of *app*, or takes parked requests once more where there are no *secrets*."""
+    """Return the receiver of the webhooks of *app*; without *secrets*, it only takes parked requests again."""
     outlet = app.outlet
     return Webhooks(app.webhooks, outlet.ports, Host(f"{app.name}@{socket.gethostname()}", os.getpid()), outlet.lamport, secrets)

@@ -1,4 +1,4 @@
-"""The signals that end a process of workers, collected: a handler notes them, and a loop that waits is woken."""
+"""Collects the signals that end a process of workers: a handler notes each signal, and wakes the loop that waits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopSignals:
-    """Collects signals in *asked* while its block runs, in the main thread. *woken* can be read when one arrived."""
+    """Collects signals in *asked* while its block runs, in the main thread. *woken* becomes readable when one arrives."""
 
     def __init__(self) -> None:
         """Collect nothing yet."""
@@ -30,7 +30,7 @@ class StopSignals:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Let signals do what they did before."""
+        """Restore the earlier handlers of the signals."""
         signal.set_wakeup_fd(self._descriptor)
         for number, handler in self._before.items():
             signal.signal(number, handler)
@@ -41,6 +41,6 @@ class StopSignals:
         self.asked.append(number)
 
     def wait(self, seconds: float) -> None:
-        """Wait for a signal, at most so many *seconds*."""
+        """Wait for a signal, at most for *seconds*."""
         if select.select([self.woken], [], [], seconds)[0]:
             self.woken.recv(64)

@@ -1,6 +1,6 @@
-"""How a supervised process and its supervisor hear of each other: a pipe for news, and the process id of the supervisor.
+"""The link between a supervised process and its supervisor: a pipe for news, and the process id of the supervisor.
 
-The variable is taken out of the environment when it is read, and the pipe is not inherited, so what bodies start knows nothing of either.
+The variable is removed from the environment when it is read, and the pipe is not inherited, so processes that bodies start have no link.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import MutableMapping
 from typing import NamedTuple
 
 VARIABLE = "SEDANO_SUPERVISOR"
-"""The supervisor's process id and the file descriptor for news, with a colon between them."""
+"""The supervisor's process id and the file descriptor for news, separated by a colon."""
 READY, LEAVING, ALIVE = "r", "l", "a"
-"""The news of a process: it receives; it ends after so much work, and another one may begin; all its loops move."""
+"""The news of a process: it receives; it ends after so much work, and another process may start; all its loops move."""
 ALIVE_S = 1.0
-"""How often a process says that all its loops move."""
+"""The interval at which a process reports that all its loops move, in seconds."""
 
 
 class Supervised(NamedTuple):
-    """The supervisor of this process: its process id, and where news for it are written."""
+    """The supervisor of this process: its process id, and the pipe to which news are written."""
 
     parent: int
     news: int
 
     def say(self, news: str) -> None:
-        """Report *news*; a supervisor that has ended, or has not read for hours, misses nothing."""
+        """Report *news*; do nothing if the supervisor has ended, or if it has not read for so long that the pipe is full."""
         try:
             os.write(self.news, news.encode())
         except (BrokenPipeError, BlockingIOError):
@@ -36,7 +36,7 @@ class Supervised(NamedTuple):
 
 
 def supervised(environment: MutableMapping[str, str]) -> Supervised | None:
-    """Return the supervisor that *environment* names, and take it out; None: this process has none."""
+    """Return the supervisor that *environment* names, and remove it from there; None: this process has no supervisor."""
     parent, _, news = environment.pop(VARIABLE, "").partition(":")
     if not parent:
         return None

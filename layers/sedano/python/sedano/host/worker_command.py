@@ -1,11 +1,12 @@
 """`sedano worker` in the foreground: the deployment that it works on, one process of workers, and the signals that end it.
 
-The first SIGTERM, SIGINT or SIGHUP drains; the second one ends the process at once. A killed process loses nothing: its messages are
-visible again, and its claims are over, when the visibility has passed.
+The first SIGTERM, SIGINT or SIGHUP drains; the second one ends the process at once. A killed process loses nothing: after the visibility
+timeout its messages are visible again and its claims have expired.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -38,16 +39,19 @@ from sedano.host.worker_supervisor import Fleet, WorkerSupervisor
 from sedano.model.beats import ProbeAnswer, health
 from sedano.model.prefetch import poll_within
 from sedano.model.restarts import spread
-from sedano.model.worker_advice import advice
+from sedano.model.tasks.task_spec import TaskSpec
+from sedano.model.worker_advice import Declarations, advice
 from sedano.ports import Ports, Telemetry, command_queue
 
 if TYPE_CHECKING:
-    from sedano.host.health_door import HealthDoor
+    from sedano.host.health_server import HealthServer
 
 LOOK_S = 0.2
-"""How often the process looks whether its supervisor lives."""
+"""The interval at which the process checks that its supervisor is alive, in seconds."""
 FILE_POLL_S = 0.25
-"""How long a receiver waits on a file: a look costs no request, and the end of the process waits for it."""
+"""How long a receiver polls a file, in seconds: a poll costs no request, but a process cannot end before its polls do."""
+TO_RECORD_S = 1.0
+"""How much longer than the time limit of a task a body may take, so that its end is recorded before the task is taken over."""
 EXTENDED_S = 5.0
 """How much longer than its drain a process asks the service manager to wait for its end."""
 BROKEN = 1
@@ -62,7 +66,7 @@ class WorkerOptions(NamedTuple):
     """The options of `sedano worker`: the names of the *queues* (none: all of the app), *concurrency* bodies at once, the SQLite *file*
     (None: the deployment of the environment), and seconds: for the *drain*, for a body (*timeout*), for which a message stays invisible
     (*visibility*). The process ends after about *most_tasks* messages, and when it uses more than *most_memory* MiB (0: never).
-    It answers probes at the address *health* (`sedano.host.health_door`; empty: nowhere). *telemetry* takes the log in place of JSON on
+    It answers probes at the address *health* (`sedano.host.health_server`; empty: nowhere). *telemetry* takes the log in place of JSON on
     stdout; *listener*: see `Worker`.
     """
 
@@ -82,7 +86,7 @@ class WorkerOptions(NamedTuple):
 class WorkerDeployment(NamedTuple):
     """The *ports* to work on, the names of their *queues*, and whether they are over a file of this machine (*near*).
 
-    *alone*: no function of a stage, and no `sedano dev`, routes events, records the history and runs schedules.
+    *alone*: neither the functions of a stage nor a `sedano dev` route events, record the history and run schedules.
     """
 
     ports: Ports
@@ -92,32 +96,32 @@ class WorkerDeployment(NamedTuple):
 
 
 def run(app: Sedano, options: WorkerOptions) -> int:
-    """Run workers of *app* until a signal ends them; return the exit status: 0 after a drain, `BROKEN` when the process could not go on.
+    """Run workers of *app* until a signal ends them; return the exit status: 0 after a drain, `BROKEN` when the process could not continue.
 
     A second signal ends the process with 128 and the number of the signal.
 
     Raises:
-        UsageError: a queue is unknown, or no deployment is named.
+        UsageError: a queue is unknown, no deployment is named, or a time limit is too long for the options.
         ConfigurationError: the variables of the stage are malformed.
     """
     above, manager, process = supervised(os.environ), ServiceManager(os.environ), worker_process(app, options)
     with StopSignals() as signals:
         running = RunningWorker(process, above, manager, signals)
-        door = _door(options.health, running.health)
+        server = _health_server(options.health, running.health)
         try:
             running.run(options)
         finally:
-            if door is not None:
-                door.close()
+            if server is not None:
+                server.close()
     app.close()
     status = BROKEN if process.broken is not None else 0
-    if process.running():  # a body that does not end would hold up the end of the interpreter
+    if process.running():  # a body that does not end would block the exit of the interpreter
         os._exit(status)
     return status
 
 
 class RunningWorker:
-    """A process of workers between the signals that end it, and those that wait for its signs of life."""
+    """Runs a process of workers, handles the signals that end it, and sends its signs of life."""
 
     def __init__(self, process: WorkerProcess, above: Supervised | None, manager: ServiceManager, signals: StopSignals) -> None:
         """Report to the supervisor *above*, if there is one, and to the *manager*."""
@@ -147,7 +151,7 @@ class RunningWorker:
             self._look()
 
     def health(self) -> ProbeAnswer:
-        """Return what the process answers to a probe; a signal is seen as soon as it arrives."""
+        """Return the answer of the process to a probe; a signal counts as soon as it arrives."""
         draining = bool(self._signals.asked) or self._process.is_stopping
         return health(begun=self._is_ready, draining=draining, stuck=self._watchdog.stuck, looked=self._watchdog.away())
 
@@ -163,13 +167,13 @@ class RunningWorker:
             self._manager.say(READY_STATE, status)
 
 
-def _door(where: str, look: Callable[[], ProbeAnswer]) -> HealthDoor | None:
-    """Return the door that answers probes at *where* (empty: none) by what *look* returns."""
+def _health_server(where: str, look: Callable[[], ProbeAnswer]) -> HealthServer | None:
+    """Return the server that answers probes at *where* with the answer of *look*; None if *where* is empty."""
     if not where:
         return None
-    from sedano.host.health_door import HealthDoor, address
+    from sedano.host.health_server import HealthServer, address
 
-    return HealthDoor(address(where), look)
+    return HealthServer(address(where), look)
 
 
 def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
@@ -179,9 +183,11 @@ def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
     found = deployment(app, options, os.environ)
     _require(queues, found.queues, "the stage")
     ports = found.ports if options.telemetry is None else replace(found.ports, telemetry=options.telemetry)
-    own = [spec for name, spec in app.registry.tasks.items() if not name.startswith("sedano.")]
-    blocking = sum(not spec.is_async and spec.queue in queues for spec in own)
-    for words in advice(os.getuid(), options.concurrency, blocking):
+    own = [spec for name, spec in app.registry.tasks.items() if not name.startswith("sedano.") and spec.queue in queues]
+    _require_time(own, options.timeout)
+    per_worker = [spec.name for spec in own if spec.limits is not None and spec.limits.per_worker]
+    declared = Declarations(app.registry.of_batches(app.worker.concurrency if app.worker is not None else 1), per_worker)
+    for words in advice(os.getuid(), options.concurrency, sum(not spec.is_async for spec in own), declared):
         ports.telemetry.log("warning", words)
     settings = ProcessSettings(
         seconds=options.timeout, visibility=options.visibility, queues=queues, alone=found.alone, listener=options.listener,
@@ -194,11 +200,11 @@ def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
 
 
 def deployment(app: Sedano, options: WorkerOptions, environment: Mapping[str, str]) -> WorkerDeployment:
-    """Return the deployment to work on: the file that is named, what the app's `connect=` brings, the stage of the *environment*, or the
-    `sedano dev` beside.
+    """Return the deployment to work on: the named file, the ports of the app's `connect=`, the stage of the *environment*, or the running
+    `sedano dev` of the project.
 
     Raises:
-        UsageError: none of them is there.
+        UsageError: none of them exists.
         ConfigurationError: the variables of the stage are malformed, or a `sedano dev` has ended and left its file.
     """
     own = PowertoolsTelemetry("sedano-worker", f"sedano/{app.name}", {})
@@ -230,20 +236,29 @@ def _require(queues: Sequence[str], known: Sequence[str], owner: str) -> None:
             raise UsageError(f"--queues: {owner} has no queue {queue!r}; it has {', '.join(sorted(known))}")
 
 
+def _require_time(tasks: Sequence[TaskSpec], timeout: float) -> None:
+    """Refuse a time limit that no body could use up: the body would be taken over before, again and again."""
+    for task in tasks:
+        longest = task.time_limits.longest if task.time_limits is not None else 0.0
+        if longest and longest + TO_RECORD_S > timeout:
+            hint = f"give --timeout={math.ceil(longest + TO_RECORD_S)}, or a shorter time_limit="
+            raise UsageError(f"--timeout: {timeout:g} s are too short for {task.name}, which has a time limit of {longest:g} s; {hint}")
+
+
 def supervise(words: Sequence[str], fleet: Fleet, where: str) -> int:
     """Run the processes of *fleet*, each a `sedano worker` with these *words*, until a signal ends them; return the exit status.
 
     Probes are answered at the address *where*; empty: nowhere.
 
     Raises:
-        UsageError: that is not an address, or is taken.
+        UsageError: *where* is not an address, or is taken.
     """
     telemetry = PowertoolsTelemetry("sedano-worker", "sedano/supervisor", {})
     named = fleet._replace(words=[sys.executable, "-m", "sedano", "worker", *words])
     supervisor = WorkerSupervisor(named, telemetry, ServiceManager(os.environ), os.environ)
-    door = _door(where, supervisor.health)
+    server = _health_server(where, supervisor.health)
     try:
         return supervisor.run()
     finally:
-        if door is not None:
-            door.close()
+        if server is not None:
+            server.close()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sedano.engine.worker.pipeline import Worker
-from sedano.host.waiting_room import Unit
+from sedano.host.message_buffer import Unit
 
 
 class Lane:
-    """A worker, and the *units* that it works on (a list of one, or empty). *is_cut*: its body does not end; another lane has its place."""
+    """A worker, and the *units* that it works on (one or none). *is_cut*: its body does not end, so another lane has taken its place."""
 
     __slots__ = ("is_cut", "units", "worker")
 

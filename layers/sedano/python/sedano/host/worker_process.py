@@ -1,21 +1,21 @@
-"""The engine of one app as a long-running process: several bodies at once, each of them looked at alone, and an end that loses no time.
+"""The engine of one app as a long-running process: it runs several bodies at once, controls each one separately, and ends without delay.
 
-    a receiver for each queue → the waiting room → lanes → acknowledging
+    a receiver for each queue → the message buffer → lanes → acknowledger
 
-Each lane has a worker of its own and works off one message at a time, as a Lambda environment does with a batch. So a slow task holds up
-its own lane alone, and pauses, circuits, limits and deadlines are asked before each body. Claims and visibilities are extended while bodies
-run (`sedano.engine.worker.claim_extension`).
+Each lane has a worker of its own and processes one message at a time, as a Lambda environment does with a batch. So a slow task delays only
+its own lane, and pauses, circuits, limits and deadlines are checked before each body. Claims and visibilities are extended while bodies run
+(`sedano.engine.worker.claim_extension`).
 
-The end, in this order, after `stop`:
+After `stop`, the process ends in this order:
 
 1. nothing more is received, and no further body begins;
 2. messages whose bodies have not begun go back to their queues at once;
-3. an answer that a receiver still waits for goes back at once too: SQS hides the messages of a request that is given up, so the process
+3. messages that an open request still receives go back at once too: SQS hides the messages of an abandoned request, so the process
    waits for its open requests (`sedano.model.prefetch`);
-4. bodies that run may end, and are recorded and acknowledged, until a second before the drain is over;
+4. running bodies may end, and are recorded and acknowledged, until a second before the end of the drain;
 5. async bodies that still run are cancelled, their claims are released, and their messages go back;
-6. `def` bodies that still run are cut: their claims are let go under their fencing tokens, and their messages go back. Another process runs
-   them at once, and nothing that the old bodies do is recorded.
+6. `def` bodies that still run are cut: their claims are released under their fencing tokens, and their messages go back. Another process
+   runs them at once, and the results of the old bodies are not recorded.
 """
 
 from __future__ import annotations
@@ -24,40 +24,42 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
-from sedano.engine.registry import WorkerSettings
 from sedano.engine.worker.pipeline import Worker
-from sedano.engine.worker_events import Host
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import BootFailed, SedanoError
-from sedano.host.acknowledging import Acknowledging
+from sedano.host.acknowledger import Acknowledger
 from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
+from sedano.host.message_buffer import WAKE_S, MessageBuffer, Unit
 from sedano.host.process_memory import used_memory
+from sedano.host.record_batches import RecordBatches
 from sedano.host.scaling import Scaling
-from sedano.host.waiting_room import WAKE_S, Unit, WaitingRoom
 from sedano.host.worker_lane import Lane
 from sedano.model import states
 from sedano.model.cluster.inbox import CONCURRENCY, TERMINATE
+from sedano.model.history.run_rows import Host
 from sedano.model.ledger.records import TERMINATE as ASKED_TO_END
 from sedano.model.prefetch import share
 from sedano.ports import Delivery, Ports, Telemetry, command_queue
 
 CUT_S = 1.0
-"""How long before the end of a drain bodies that still run are cancelled."""
+"""How long before the end of a drain the bodies that still run are cancelled, in seconds."""
 PAUSED_S = 0.2
-"""How long a receiver rests before it looks again whether the process receives tasks."""
+"""How long a receiver pauses before it checks again whether the process receives tasks, in seconds."""
 KEEP_S = 1.0
-"""After how many seconds messages that wait for a lane are hidden anew: no lane begins with less time than it believes to have."""
+"""The interval, in seconds, at which the messages that wait for a lane are hidden again, so that a lane has as much time as it assumes."""
 KEEPER, EVENT_LOOP = "keeper of waiting messages", "event loop"
 """The names of the loops that serve all lanes."""
 LOOK_S = 1.0
-"""How often optional boot steps that failed are looked at."""
+"""The interval at which failed optional boot steps are checked, in seconds."""
 
 
 class LaneSettings(NamedTuple):
-    """How a process works off commands: *concurrency* bodies at once; *drain*: seconds until it has ended after it was asked to; *poll*:
+    """How a process runs commands: *concurrency* bodies at once; *drain*: seconds until it has ended after it was asked to; *poll*:
     seconds for which a receiver waits for a message. It ends after *most_tasks* messages, and when it uses more than *most_memory* bytes
     (0: never).
     """
@@ -70,22 +72,23 @@ class LaneSettings(NamedTuple):
 
 
 class WorkerProcess(EngineProcess):
-    """Runs an app's tasks until it is stopped. *broken*: what ended a lane; such a process cannot go on, and has stopped.
+    """Runs an app's tasks until it is stopped. *broken*: the error that ended a lane; such a process cannot continue, and has stopped.
 
-    *when_ready* is called when it receives, *when_leaving* when it ends after so much work.
+    *when_ready* is called when it receives, *when_leaving* when it ends because it has done as much as it may.
     """
 
     def __init__(self, app: Sedano, ports: Ports, settings: ProcessSettings, lanes: LaneSettings) -> None:
-        """Build it, and bind *app* to *ports*; nothing is received yet. *settings* must give a visibility.
+        """Build the engine, and bind *app* to *ports*; nothing is received yet. *settings* must give a visibility.
 
         Raises:
             PortMissing: *ports* lack one that something declared in the app needs.
             OptionError: boot steps cannot be ordered.
         """
+        ports = replace(ports, queues=RecordBatches(ports.queues))
         super().__init__(app, ports, settings)
         self._own, self._visibility = lanes, settings.visibility or settings.seconds
-        self._room = WaitingRoom(lanes.concurrency, self._at_once(lanes.concurrency))
-        self._acknowledging = Acknowledging(ports)
+        self._buffer = MessageBuffer(lanes.concurrency, self._at_once(lanes.concurrency))
+        self._acknowledger = Acknowledger(ports)
         self._loop_of_bodies: Any = None
         if self._run_loop is not None:
             from sedano.engine.worker.standing_loop import StandingLoop
@@ -103,7 +106,7 @@ class WorkerProcess(EngineProcess):
         self._counting, self._tasks = threading.Lock(), 0
 
     def begin(self) -> None:
-        """Start the boot steps and what works beside the bodies, and join the cluster."""
+        """Start the boot steps and the background loops, and join the cluster."""
         try:
             super().begin()
         except BootFailed as error:
@@ -150,17 +153,17 @@ class WorkerProcess(EngineProcess):
             self._scaling.look(self._lanes[0].worker.membership)
 
     def resize(self, concurrency: int, most: Mapping[str, int] | None = None) -> None:
-        """Run so many bodies at once from now on. Bodies that run go on: a lane too many ends when it is free.
+        """Run *concurrency* bodies at once from now on. Running bodies continue: a surplus lane ends when it is free.
 
-        *most*: how many bodies at once queues have at most, by the queue's key; None leaves that as it is.
+        *most*: the limits of bodies at once of some queues, by the queue's key; None leaves them unchanged.
         """
         if not self._is_stopped:
             self._target = concurrency
             self._add_lanes(concurrency - len(self._lanes))
-            self._room.resize(concurrency, self._at_once(concurrency), most)
+            self._buffer.resize(concurrency, self._at_once(concurrency), most)
 
     def _at_once(self, concurrency: int) -> int:
-        """Return for how many messages a receiver asks at once at most."""
+        """Return the most messages that a receiver requests at once."""
         return share(concurrency, len(self._settings.queues or self._app.queues), self._ports.queues.bounds.max_batch)
 
     def _resized(self, number: str) -> str:
@@ -169,7 +172,7 @@ class WorkerProcess(EngineProcess):
         return f"{number} bodies at once, {before} before"
 
     def _add_lanes(self, number: int) -> None:
-        """Let so many more lanes work."""
+        """Start *number* more lanes."""
         for _ in range(number):
             lane = self._lane()
             self._prepare(lane.worker)
@@ -189,17 +192,17 @@ class WorkerProcess(EngineProcess):
         return True
 
     def _terminate(self, worker: Worker, task_id: str) -> str:
-        """End the body of the task *task_id* if *worker* runs it and it was revoked with terminate; return what became of it in words."""
+        """End the body of the task *task_id* if *worker* runs it and it was revoked with terminate; return the result in words."""
         context = next((one for one in worker.running() if one.id == task_id), None)
         if context is None:
             return "not running here"
         record = self._ports.ledger.read([task_id]).get(task_id)
         if record is None or (record.asked < ASKED_TO_END and record.state != states.REVOKED):
-            return "not revoked with terminate=True, so it goes on"
+            return "not revoked with terminate=True, so it continues"
         if self._loop_of_bodies is not None and self._loop_of_bodies.end_revoked(context):
             return "cancelled"
         self._replace(next(lane for lane in self._lanes if lane.worker is worker))
-        return "cut: its claim is released, and nothing that it does is recorded"
+        return "cut: its claim is released, and its result is not recorded"
 
     def _replace(self, lane: Lane) -> None:
         """Give back the message of *lane*, whose body does not end, and let another lane take its place."""
@@ -208,7 +211,7 @@ class WorkerProcess(EngineProcess):
             lane.is_cut, cut = True, [*lane.units]
             self._lanes = [one for one in self._lanes if one is not lane]
             for unit in cut:
-                self._room.done(unit, unit[0].queue)
+                self._buffer.done(unit, unit[0].queue)
         for unit in cut:
             self._give_back(unit)
         if not self._is_stopped:
@@ -235,7 +238,7 @@ class WorkerProcess(EngineProcess):
 
     @property
     def telemetry(self) -> Telemetry:
-        """Where it logs."""
+        """The telemetry that it logs to."""
         return self._ports.telemetry
 
     @property
@@ -249,9 +252,9 @@ class WorkerProcess(EngineProcess):
         return thread
 
     def _empty(self, receivers: Sequence[threading.Thread], lanes: Sequence[threading.Thread]) -> None:
-        """End as the head of this module says."""
+        """End as the docstring of this module describes."""
         now, log = self._ports.clock.monotonic, self._ports.telemetry.log
-        until, left = now() + self._own.drain, self._room.close()
+        until, left = now() + self._own.drain, self._buffer.close()
         polled = now() + self._own.poll
         log("info", "the worker stops", running=len(self.running()), given_back=len(left), drain=self._own.drain)
         self._give_back(left)
@@ -261,29 +264,29 @@ class WorkerProcess(EngineProcess):
             self._loop_of_bodies.cut()
         _ended(lanes, until, now)
         if cut := self.running():
-            log("warning", "bodies did not end in the time of the drain; their messages go back", running=len(cut))
+            log("warning", "bodies did not end within the drain; their messages go back", running=len(cut))
             self._cut(cut)
         _ended(receivers, max(until, polled), now)
 
     def _report_drain(self) -> None:
-        """Let the cluster know that this process drains."""
+        """Report to the cluster that this process drains."""
         for lane in self._lanes:
             lane.worker.membership.report_change()
 
     def _cut(self, deliveries: Sequence[Delivery]) -> None:
-        """Let other processes run what still runs here: at once where a claim is let go, else when it has ended."""
+        """Let other processes run the tasks that still run here: at once if the claim is released, else when it has expired."""
         self._is_cut = True
         for lane in self._lanes:
             try:
                 lane.worker.cut()
             except SedanoError as error:
-                self._ports.telemetry.log("warning", "claims were not let go; they expire", error=str(error))
+                self._ports.telemetry.log("warning", "claims were not released; they expire", error=str(error))
         self._give_back(deliveries)
 
     def _receive(self, queue: str) -> None:
         """Receive from *queue* for the lanes until the process stops."""
         name, call = f"receiver of {queue}", self._settings.allowed.call
-        while asked := self._room.ask(lambda: self._beat(name, WAKE_S + call), queue):
+        while asked := self._buffer.ask(lambda: self._beat(name, WAKE_S + call), queue):
             self._beat(name, self._own.poll + call)
             found: Sequence[Delivery] = ()
             try:
@@ -295,10 +298,10 @@ class WorkerProcess(EngineProcess):
                     self._give_back(found)
                     found = ()
             except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the receiver while the process goes on
-                words = "a queue did not answer; it is asked again"
+                words = "a queue did not answer; it is polled again"
                 self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}", queue=queue)
                 self._stopping.wait(FAULT_S)
-            self._give_back(self._room.arrived(asked, found, queue), lambda: self._beat(name, call))
+            self._give_back(self._buffer.arrived(asked, found, queue), lambda: self._beat(name, call))
         self.pulses.end(name)
 
     def _rests(self) -> bool:
@@ -306,11 +309,11 @@ class WorkerProcess(EngineProcess):
         return self._receiving.paused or (self._configuration is not None and self._configuration.is_waiting)
 
     def _work_off(self, lane: Lane) -> None:
-        """Work off units until the process stops."""
+        """Process units until the process stops."""
         name, allowed = f"lane {lane.worker.host.hostname}", self._settings.allowed
         pulse = self.pulses.of(name, is_busy=lambda: bool(lane.worker.running()))
         while not self._dropped(lane):
-            unit = self._room.take(lambda: pulse.beat(WAKE_S + allowed.call), lambda: len(self._lanes) <= self._target)
+            unit = self._buffer.take(lambda: pulse.beat(WAKE_S + allowed.call), lambda: len(self._lanes) <= self._target)
             if unit is None:
                 if self._is_stopped:
                     break
@@ -329,11 +332,11 @@ class WorkerProcess(EngineProcess):
                 with self._changing:
                     lane.units.clear()
                     if not lane.is_cut:
-                        self._room.done(unit, unit[0].queue)
+                        self._buffer.done(unit, unit[0].queue)
         self.pulses.end(name)
 
     def _configured(self, lane: Lane, unit: Unit) -> None:
-        """Work *unit* off, or give it back at once while a new configuration waits for the bodies of other lanes."""
+        """Process *unit*, or give it back at once while a new configuration waits for the bodies of other lanes."""
         if self._configuration is None:
             self._one(lane, unit)
         elif self._configuration.enter():
@@ -349,16 +352,16 @@ class WorkerProcess(EngineProcess):
         self._count(len(unit))
         if self._is_cut or lane.is_cut:  # another process may have the message by now
             return
-        self._acknowledging.delete([delivery for delivery in unit if delivery.message_id not in back])
+        self._acknowledger.delete([delivery for delivery in unit if delivery.message_id not in back])
         if self._is_stopped:
             self._give_back([delivery for delivery in unit if delivery.message_id in back])
 
     def _count(self, messages: int) -> None:
-        """Count *messages* that were worked off, and end the process after so many."""
+        """Count *messages* that were processed, and end the process after so many."""
         with self._counting:
             before, self._tasks = self._tasks, self._tasks + messages
         if before < self._own.most_tasks <= self._tasks:
-            self._retire("the process has worked off as many tasks as it may", tasks=self._tasks)
+            self._retire("the process has reached its limit of tasks", tasks=self._tasks)
 
     def _retire(self, words: str, **fields: Any) -> None:
         self._ports.telemetry.log("info", words, **fields)
@@ -366,14 +369,14 @@ class WorkerProcess(EngineProcess):
         self.stop()
 
     def _keep(self) -> None:
-        """Hide the messages that wait for a lane for longer than they were hidden, and end a process that has grown too large."""
+        """Extend the visibility of the messages that wait for a lane, and end a process that has grown too large."""
         call = self._settings.allowed.call
         self._beat(KEEPER, KEEP_S + call)
         while not self._stopping.wait(KEEP_S):
             self._beat(KEEPER, KEEP_S + call)
-            self._hold(self._room.waiting(), self._visibility, lambda: self._beat(KEEPER, call))
+            self._hold(self._buffer.waiting(), self._visibility, lambda: self._beat(KEEPER, call))
             if self._own.most_memory and (used := used_memory()) > self._own.most_memory:
-                self._retire("the process uses more memory than it may", mebibytes=used // 2**20)
+                self._retire("the process has reached its limit of memory", mebibytes=used // 2**20)
         self.pulses.end(KEEPER)
 
     def _give_back(self, deliveries: Sequence[Delivery], beat: Callable[[], None] = lambda: None) -> None:
@@ -390,7 +393,7 @@ class WorkerProcess(EngineProcess):
 
 
 def _ended(threads: Sequence[threading.Thread], until: float, now: Callable[[], float]) -> None:
-    """Wait until *threads* have ended, at most *until* then."""
+    """Wait until *threads* have ended, at most until *until*."""
     for thread in threads:
         if thread.ident is not None:
             thread.join(max(0.0, until - now()))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sedano import __version__
 from sedano.app import Sedano
 from sedano.engine.boot import Boot
-from sedano.engine.registry import WorkerSettings
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.model.cluster.scale import Server
 from sedano.model.cluster.worker_report import FARGATE, LAMBDA, PROCESS, UnstartedStep, WorkerReport, condition, text_of
 from sedano.model.prefetch import AHEAD
@@ -25,7 +25,8 @@ def host_kind(environment: Mapping[str, str]) -> str:
 
 
 def code_version(environment: Mapping[str, str]) -> str:
-    """Return the version of the app's code: `SEDANO_CODE_VERSION`, else the published version of the function; "" where neither is."""
+    """Return the version of the app's code: `SEDANO_CODE_VERSION`, else the published version of the function; "" if there is no
+    version."""
     published = environment.get(_FUNCTION_VERSION, "")
     return environment.get(CODE, "") or ("" if published == _UNPUBLISHED else published)
 

@@ -1,7 +1,7 @@
 """The supervisor of `sedano worker --processes N`: it keeps N worker processes running, and ends them all.
 
     starting ──ready──> working ──after so much work: leaving──> a new one starts; the old one drains and ends
-        │                  ├──died──> a new one, later each time
+        │                  ├──died──> a new one, after a longer pause each time
         │                  └──no sign of life for so long──> killed, so it died
         └──an option or a setting is wrong──> all end
 
@@ -31,7 +31,7 @@ from sedano.ports import Telemetry
 USAGE = 2
 """The exit status of a process that can never work (`sedano.cli.exits`): it is not started again."""
 LOOK_S = 0.2
-"""How often the supervisor looks for processes that ended without news."""
+"""The interval at which the supervisor checks for processes that ended without news, in seconds."""
 GRACE_S = 10.0
 """How much longer than its drain a process may take to end before it is killed."""
 
@@ -39,7 +39,7 @@ GRACE_S = 10.0
 class Fleet(NamedTuple):
     """The processes of a supervisor: the *words* of a process's command line, how many *processes*, and the seconds of their *drain*.
 
-    A process is replaced that gives no sign of life for *silent* seconds: it is stopped, or one of its loops is stuck.
+    A process that gives no sign of life for *silent* seconds is replaced: it is stopped, or one of its loops is stuck.
     """
 
     processes: int
@@ -49,14 +49,14 @@ class Fleet(NamedTuple):
 
 
 class WorkerChild:
-    """One process: *number* says in whose place it works, *is_leaving* that another one has taken that."""
+    """One process. *number*: its place in the fleet. *is_leaving*: whether another process has taken that place."""
 
     def __init__(self, number: int, words: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it, in a session of its own: Ctrl-C in a terminal reaches the supervisor alone."""
+        """Start it, in a session of its own: Ctrl-C in a terminal reaches only the supervisor."""
         self.number, self.is_ready, self.is_leaving = number, False, False
         self.started = time.monotonic()
         self.silent: float | None = None
-        """For how many seconds it has given no sign of life; None: it has given none yet, since it loads the app."""
+        """How many seconds ago it gave its last sign of life; None: it has given none yet, because it still loads the app."""
         self.news, theirs = os.pipe()
         named = {**environment, VARIABLE: f"{os.getpid()}:{theirs}"}
         self.process = subprocess.Popen(words, pass_fds=(theirs,), env=named, stdin=subprocess.DEVNULL, start_new_session=True)
@@ -98,7 +98,7 @@ class WorkerSupervisor:
         return self._status
 
     def _start_due(self) -> None:
-        """Start the processes whose time it is."""
+        """Start the processes that are due."""
         now = time.monotonic()
         for number in [number for number, due in self._due.items() if due <= now]:
             del self._due[number]
@@ -107,13 +107,13 @@ class WorkerSupervisor:
             self._selector.register(made.news, selectors.EVENT_READ, made)
 
     def _look(self) -> None:
-        """Listen, and see which processes have ended."""
+        """Read the news, and note which processes have ended."""
         self._listen()
         for one in [one for one in self._workers if one.process.poll() is not None]:
             self._ended(one)
 
     def _listen(self) -> None:
-        """Hear the processes and the signals for a while, and see which processes hang."""
+        """Read the news of the processes and the signals for a while, and note which processes hang."""
         for key, _ in self._selector.select(LOOK_S):
             if isinstance(key.data, WorkerChild):
                 self._hear(key.data)
@@ -122,13 +122,13 @@ class WorkerSupervisor:
         self._watch()
 
     def health(self) -> ProbeAnswer:
-        """Return what the supervisor answers to a probe: it is ready when all processes have been, and while one of them is."""
+        """Return the answer of the supervisor to a probe: it is ready once all processes have been ready, while at least one of them is."""
         begun = self._said and any(one.is_ready and not one.is_leaving for one in [*self._workers])
         looked = time.monotonic() - self._looked
         return health(begun=begun, draining=self._is_draining or self._status > 0, stuck=(), looked=looked)
 
     def _watch(self) -> None:
-        """Kill processes that hang, and give the manager a sign of life: this loop has turned, and replaces those."""
+        """Kill processes that hang, and send the manager a sign of life: this loop works, and replaces such processes."""
         now = time.monotonic()
         step, self._looked = counted(now - self._looked), now
         for one in self._workers:
@@ -145,7 +145,7 @@ class WorkerSupervisor:
 
     def _hear(self, one: WorkerChild) -> None:
         news = os.read(one.news, 64).decode()
-        one.silent = 0.0  # any news are a sign of life: a process that is stopped as soon as it is ready has given no other one
+        one.silent = 0.0  # any news are a sign of life: a process that is stopped as soon as it is ready has sent no other
         if not news:  # it has closed its end, and ends
             self._selector.unregister(one.news)
         if READY in news:
@@ -159,7 +159,7 @@ class WorkerSupervisor:
             self._due[one.number] = 0.0
 
     def _ended(self, one: WorkerChild) -> None:
-        """Note the end of a process, and say when another one begins in its place."""
+        """Note the end of a process, and schedule the start of another one in its place."""
         self._workers.remove(one)
         if one.news in self._selector.get_map():
             self._hear(one)

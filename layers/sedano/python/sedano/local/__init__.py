@@ -1,10 +1,10 @@
-"""The local stage: the real stacks on an AWS endpoint of this machine, in one `with` statement.
+"""The local stage: the real stacks on a local AWS endpoint, in one `with` statement.
 
     with local_stage(app="shop.tasks:app", code=Path("src"), directory=Path("build/local")) as stage:
         os.environ.update(stage.environment)
 
-The stage is what a deployment makes: the CDK app is synthesised, CloudFormation creates its stacks, and functions start from
-their layers in processes of their own. Only the endpoint is not AWS, and it listens on 127.0.0.1 alone.
+The stage is the same as a deployment: the CDK app is synthesised, CloudFormation creates its stacks, and functions start from their
+layers in their own processes. Only the endpoint is not AWS; it listens only on 127.0.0.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`python -m sedano.local --app module:attribute --code DIR`: a stage on this machine until Ctrl-C.
 
-Nothing is loaded before `main` runs, so that Ctrl-C ends the command in one line also while an AWS client is being loaded.
+Nothing is loaded before `main` runs, so Ctrl-C ends the command with one line even while an AWS client is being loaded.
 """
 
 import sys

@@ -14,13 +14,13 @@ from sedano.local.time_limits import LogTail, notices
 
 DIRECTORY = Path("build") / "local"
 DEPLOYED = {"timeout": "60"}
-"""Settings that a stage for tests has smaller, and this one as it is deployed."""
+"""Settings that are smaller in a stage for tests; this stage has the values of a deployment."""
 SECONDS_BETWEEN_LOOKS = 0.5
 _OPTIONS = frozenset({"app", "code", "directory", "enforce_iam"})
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line, read."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(prog="python -m sedano.local", description="Run a stage on this machine.")
     parser.add_argument("--app", required=True, help="the application, as module:attribute")
     parser.add_argument("--code", required=True, type=Path, help="the directory that holds its modules")
@@ -30,7 +30,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def settings(given: Sequence[str]) -> dict[str, Any]:
-    """The settings of the stage: as deployed, but for those that are given."""
+    """Return the settings of the stage: those of a deployment, replaced by the *given* ones."""
     read: dict[str, Any] = dict(DEPLOYED)
     for text in given:
         name, equals, value = text.partition("=")
@@ -43,17 +43,17 @@ def settings(given: Sequence[str]) -> dict[str, Any]:
 
 
 def announce(stage: LocalStage, seconds: float) -> None:
-    """Says where the stage is: words on stderr, and on stdout what a shell can evaluate."""
+    """Print the place of the stage: sentences on stderr, and on stdout lines that a shell can evaluate."""
     sys.stderr.write(f"{', '.join(stage.stacks)} created on {stage.endpoint.url} in {seconds:.0f} s.\n")
-    sys.stderr.write(f"Its log is {stage.endpoint.log}. In another shell, so that your program uses it, either these lines,\n")
-    sys.stderr.write(f"or the same from a file that only you can read:  . {shlex.quote(str(stage.file))}\n\n")
+    sys.stderr.write(f"Its log is {stage.endpoint.log}. To let your program use it, run in another shell either these lines,\n")
+    sys.stderr.write(f"or read the same lines from a file that only you can read:  . {shlex.quote(str(stage.file))}\n\n")
     sys.stdout.write(stage.exports)
     sys.stdout.flush()
-    sys.stderr.write("\nCtrl-C stops it and forgets everything.\n")
+    sys.stderr.write("\nCtrl-C stops it and deletes its state.\n")
 
 
 def watch(stage: LocalStage) -> int:
-    """Says when a function is ended at its time limit; returns the endpoint's exit status when it ends without being asked to."""
+    """Print a notice when a function is ended at its time limit; return the endpoint's exit status if it ends unexpectedly."""
     tail = LogTail(stage.endpoint.log)
     status = None
     while status is None:
@@ -64,7 +64,7 @@ def watch(stage: LocalStage) -> int:
 
 
 def run(given: Sequence[str] | None = None) -> int:
-    """Runs the stage until Ctrl-C, or until its endpoint ends."""
+    """Run the stage until Ctrl-C, or until its endpoint ends."""
     options = arguments(given)
     started = time.monotonic()
     try:

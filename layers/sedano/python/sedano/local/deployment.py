@@ -1,7 +1,7 @@
 """Creates the stacks of a cloud assembly on a fresh endpoint, as `cdk deploy` does, through CloudFormation.
 
-For the local stage only: it creates and never updates, and it grants whatever the template asks for. A real account is
-deployed to with the CDK's own command line (`make deploy`).
+For the local stage only: it creates stacks and never updates them, and it grants all permissions of the template. To deploy to a real
+account, use the CDK's own command line (`make deploy`).
 """
 
 import time
@@ -26,16 +26,16 @@ TEMPLATES = "sedano-local-templates"
 
 @dataclass(frozen=True, slots=True)
 class LocalDeployment:
-    """Stacks that were created: their names, and the settings by which the library finds what they hold."""
+    """The created stacks: their names, and the settings with which the library finds their resources."""
 
     stacks: tuple[str, ...]
     settings: Mapping[str, str]
 
 
 def deploy(session: boto3.Session, endpoint_url: str, directory: Path) -> LocalDeployment:
-    """Creates every stack of the cloud assembly in `directory` and waits for each.
+    """Create every stack of the cloud assembly in `directory` and wait for each.
 
-    Raises `LocalStageError` with CloudFormation's reason when a resource cannot be created.
+    Raise `LocalStageError` with CloudFormation's reason if a resource cannot be created.
     """
     target = _Target(session, endpoint_url)
     settings: dict[str, str] = {}
@@ -50,12 +50,12 @@ def deploy(session: boto3.Session, endpoint_url: str, directory: Path) -> LocalD
 
 
 def reachable(url: str, endpoint_url: str) -> str:
-    """Return where this machine finds the function URL *url*, whose host name no resolver knows: below the endpoint's own address."""
+    """Return the local address of the function URL *url*, below the endpoint's own address, because its host name does not resolve."""
     return f"{endpoint_url}/_aws/lambda-url/{url.removeprefix('https://').partition('.')[0]}/"
 
 
 class _Target:
-    """The endpoint that the stacks are created on, prepared as `cdk bootstrap` would."""
+    """The endpoint on which the stacks are created, prepared as by `cdk bootstrap`."""
 
     def __init__(self, session: boto3.Session, endpoint_url: str) -> None:
         self._cloudformation = session.client("cloudformation", endpoint_url=endpoint_url)
@@ -67,7 +67,7 @@ class _Target:
         session.client("ssm", endpoint_url=endpoint_url).put_parameter(Name=name, Value=version, Type="String", Overwrite=True)
 
     def publish(self, asset: assembly.Asset) -> None:
-        """Uploads one asset to where the template will look for it."""
+        """Upload one asset to the place that the template names."""
         bucket = self._filled(asset.bucket)
         if bucket not in self._buckets:
             self._s3.create_bucket(Bucket=bucket)
@@ -80,7 +80,7 @@ class _Target:
         return text
 
     def create(self, stack: assembly.StackFiles) -> dict[str, str]:
-        """Creates one stack; its outputs."""
+        """Create one stack; return its outputs."""
         try:
             url = self._put(f"{stack.name}.template.json", stack.template)
             self._cloudformation.create_stack(StackName=stack.name, TemplateURL=url, Capabilities=["CAPABILITY_NAMED_IAM"])
@@ -96,7 +96,7 @@ class _Target:
         return {output["OutputKey"]: output["OutputValue"] for output in described.get("Outputs", [])}
 
     def _put(self, key: str, template: str) -> str:
-        """Puts a template where CloudFormation reads it: a request of its own may hold 51 200 bytes of one. Its address."""
+        """Upload a template and return its address for CloudFormation, because a request may contain only 51 200 bytes of it."""
         if TEMPLATES not in self._buckets:
             self._s3.create_bucket(Bucket=TEMPLATES)
             self._buckets.add(TEMPLATES)
@@ -110,4 +110,4 @@ class _Target:
         events = self._cloudformation.describe_stack_events(StackName=name)["StackEvents"]
         failed = [event for event in reversed(events) if event["ResourceStatus"].endswith("FAILED")]
         reasons = [f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', 'no reason')}" for event in failed]
-        return "; ".join(reasons) or "no resource says why"
+        return "; ".join(reasons) or "no resource has a reason"

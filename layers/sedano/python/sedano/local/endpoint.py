@@ -1,8 +1,8 @@
-"""An AWS endpoint on this machine: ministack in an environment of its own, on 127.0.0.1 and a free port.
+"""An AWS endpoint on this machine: ministack in its own environment, on 127.0.0.1 and a free port.
 
-It starts empty, keeps everything in memory and under one directory, and ends with the process that started it, however
-that ends. Its log is a file, so nothing it says is lost when a test fails. It answers only requests that are signed with the
-credentials that were drawn for this run (`sedano.emulator.request_filter`), and its directory is no other endpoint's (`stage_directories`).
+It starts empty, keeps everything in memory and under one directory, and ends when the process that started it ends, for whatever reason.
+Its log is a file, so the log is complete even if a test fails. It answers only requests that are signed with the credentials that were
+drawn for this run (`sedano.emulator.request_filter`), and it does not share its directory with another endpoint (`stage_directories`).
 """
 
 import http.client
@@ -47,10 +47,10 @@ class Endpoint:
     """A running endpoint; use it in a `with` statement, which waits until it answers and stops it at the end."""
 
     def __init__(self, python: Path, directory: Path, *, enforce_iam: bool = False) -> None:
-        """Starts it: `python` is the interpreter of ministack's environment, `directory` is for its log and files.
+        """Start it: `python` is the interpreter of ministack's environment, `directory` is for its log and files.
 
-        `enforce_iam`: every function may do what its own role allows and nothing else, and everything goes over TLS,
-        with a certificate that `openssl` makes.
+        `enforce_iam`: each function may do only what its own role allows, and all connections use TLS, with a certificate that `openssl`
+        makes.
         """
         if not python.exists():
             raise LocalStageError(f"{python} is missing: `python requirements/install.py ministack` makes it in a clone")
@@ -71,7 +71,7 @@ class Endpoint:
         self._scratch.mkdir(mode=0o700, exist_ok=True)
         library = self._scratch / "library"
         library.mkdir()
-        (library / _PACKAGE.name).symlink_to(_PACKAGE)  # an installed package has others beside it, which the endpoint must not see
+        (library / _PACKAGE.name).symlink_to(_PACKAGE)  # its folder has other packages, which the endpoint must not find
         self.port = _free_port()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -85,7 +85,7 @@ class Endpoint:
             )
 
     def _settings(self) -> dict[str, str]:
-        """Nothing of ours leaks into the functions: they see what Lambda would show them."""
+        """Return an environment without this program's variables, so that functions get only the variables that Lambda would set."""
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         enforcing = {"AUTH": "true", "USE_SSL": "1"} if self._enforce_iam else {}
         return {
@@ -103,17 +103,17 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address at which it listens."""
         return f"{'https' if self._enforce_iam else 'http'}://{HOST}:{self.port}"
 
     @property
     def certificate(self) -> Path | None:
-        """The certificate that clients must trust, when it uses TLS."""
+        """The certificate that clients must trust, if it uses TLS."""
         return self._scratch / "ministack-tls" / "server.crt" if self._enforce_iam else None
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that make every AWS client of a process use this endpoint."""
+        """The variables with which every AWS client of a process uses this endpoint."""
         direct = [os.environ[name] for name in ("NO_PROXY", "no_proxy") if name in os.environ][:1]
         trust = {"AWS_CA_BUNDLE": str(self.certificate)} if self.certificate else {}
         return {
@@ -127,7 +127,7 @@ class Endpoint:
         }
 
     def session(self) -> boto3.Session:
-        """AWS clients for it; each needs `endpoint_url=endpoint.url`."""
+        """A session for its AWS clients; each client needs `endpoint_url=endpoint.url`."""
         session = botocore.session.Session()
         session.set_default_client_config(Config(proxies={}))
         if self.certificate:
@@ -140,7 +140,7 @@ class Endpoint:
         )
 
     def wait_until_ready(self) -> None:
-        """Returns when it answers; a port that another program took in the meantime is given up for a new one."""
+        """Wait until it answers; if another program has taken its port, start again on a new one."""
         for _ in range(_ATTEMPTS):
             if self._answers_before(time.monotonic() + SECONDS_TO_START):
                 return
@@ -157,7 +157,7 @@ class Endpoint:
         return False
 
     def _is_healthy(self) -> bool:
-        """Whether this endpoint answers, and not another that took the port first."""
+        """Return whether this endpoint answers, and not another program that took the port first."""
         try:
             connection, asked = self._connection(), AWSRequest("GET", f"{self.url}{_HEALTH}")
             SigV4Auth(self._credentials, "ministack", REGION).add_auth(asked)
@@ -174,22 +174,22 @@ class Endpoint:
         return http.client.HTTPSConnection(HOST, self.port, timeout=2, context=context)
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """Returns its exit status when it has ended without being stopped; None if it still runs after so many seconds."""
+        """Return its exit status if it ends without being stopped; None if it still runs after *seconds*."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def functions(self) -> list[FunctionProcess]:
-        """The processes that it runs functions in right now; killing one is what a crash of Lambda looks like."""
+        """Return the processes in which functions run now; killing one simulates a crash of Lambda."""
         return function_processes(self._process.pid)
 
     def last_lines(self) -> str:
-        """The end of its log."""
+        """Return the end of its log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:])
 
     def stop(self) -> None:
-        """Ends it and every function it runs, and removes its files except the log."""
+        """Stop it and all its functions, and remove its files except the log."""
         self._end()
         self._slot.release()
 

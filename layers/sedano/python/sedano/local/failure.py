@@ -1,4 +1,4 @@
-"""Failures on this machine before anything of the user's runs."""
+"""Failures of the local stage before the user's code runs."""
 
 from sedano.errors import SedanoError
 

@@ -1,4 +1,4 @@
-"""The processes that the endpoint runs functions in, as the operating system lists them."""
+"""The processes in which the endpoint runs functions, as the operating system lists them."""
 
 import subprocess
 from collections.abc import Iterator
@@ -18,20 +18,20 @@ class FunctionProcess:
 
 
 def function_processes(parent: int) -> list[FunctionProcess]:
-    """The processes that the endpoint with process id `parent` runs functions in at this moment."""
+    """Return the processes in which the endpoint with process id `parent` runs functions at this moment."""
     return [
         FunctionProcess(pid, _function_name(command)) for pid, ppid, command in _processes() if ppid == parent and _BEFORE_NAME in command
     ]
 
 
 def _function_name(command: str) -> str:
-    """The name in `.../ministack-lambda-NAME-RANDOM/_worker.py`."""
+    """Return the name in `.../ministack-lambda-NAME-RANDOM/_worker.py`."""
     directory = command.split(_BEFORE_NAME, maxsplit=1)[1].split("/", maxsplit=1)[0]
     return directory.rpartition("-")[0]
 
 
 def _processes() -> Iterator[tuple[int, int, str]]:
-    """Process id, parent's id and command line of every process."""
+    """Yield the id, the parent's id and the command line of every process."""
     if (_PROC / "self" / "stat").exists():
         yield from _listed_by_proc()
     else:
@@ -44,7 +44,7 @@ def _listed_by_proc() -> Iterator[tuple[int, int, str]]:
             after_name = (directory / "stat").read_text().rpartition(")")[2]
             command = (directory / "cmdline").read_text().replace("\0", " ")
         except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended while we looked
+            continue  # it has ended in the meantime
         yield int(directory.name), int(after_name.split()[1]), command
 
 

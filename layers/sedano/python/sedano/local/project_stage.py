@@ -1,6 +1,6 @@
-"""`sedano dev --aws`: the stacks of a project on an AWS endpoint of this machine, from the installed package or from a clone.
+"""`sedano dev --aws`: the stacks of a project on a local AWS endpoint, from the installed package or from a clone.
 
-The endpoint, ministack, gets an environment of its own from the pins in the package, as the CDK does (`sedano.deploy.pinned_environment`).
+The endpoint, ministack, gets its own environment from the pins in the package, as the CDK does (`sedano.deploy.pinned_environment`).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from sedano.local.command import watch
 from sedano.local.failure import LocalStageError
 from sedano.local.stage import ENDPOINT_PYTHON, LocalStage, Parts, local_stage
 
-#: Names a Python with ministack, for machines that make their environments in another way.
+#: The variable that names a Python with ministack, for machines that create their environments in another way.
 OWN = "SEDANO_MINISTACK_PYTHON"
 MINISTACK = Pinned("ministack", "the local AWS endpoint, once", f"name a Python with ministack in {OWN}")
 PINS = "ministack.txt"
 ELSEWHERE = frozenset({"account", "region", "app", "code"})
-"""Settings that say where a stage is deployed, and those that `local_stage` takes as arguments."""
+"""The settings for the place of a deployment, and the settings that are arguments of `local_stage`."""
 
 Say = Callable[[str], None]
 
 
 class LocalSettings(NamedTuple):
-    """A stage that is wanted: the settings of its deployment, the *folder* for its log and files, and whether to print JSON."""
+    """A requested stage: the settings of its deployment, the *folder* for its log and files, and whether to print JSON."""
 
     context: Mapping[str, str]
     folder: Path
@@ -44,11 +44,11 @@ class LocalSettings(NamedTuple):
 
 
 def run(wanted: LocalSettings, say: Say) -> None:
-    """Run the stage until Ctrl-C, which is raised as KeyboardInterrupt after the stage was stopped, or until SIGTERM.
+    """Run the stage until Ctrl-C, which raises KeyboardInterrupt after the stage has stopped, or until SIGTERM.
 
     Raises:
         UsageError: a setting or the code cannot be deployed.
-        DeployError: an environment cannot be made, or the synthesis failed.
+        DeployError: an environment cannot be created, or the synthesis failed.
         LocalStageError: the stage cannot be created, or its endpoint ended.
     """
     began = time.monotonic()
@@ -66,7 +66,7 @@ def run(wanted: LocalSettings, say: Say) -> None:
 
 
 def announce(stage: LocalStage, seconds: float, wanted: LocalSettings, say: Say) -> None:
-    """Say where the stage is, and how a program finds it."""
+    """Print the place of the stage, and how programs find it."""
     say(f"ready in {seconds:.0f} s: {', '.join(stage.stacks)} on {stage.endpoint.url}; the log is {stage.endpoint.log}")
     say(f"programs and verbs in another terminal use it after:  . {shlex.quote(str(stage.file))}")
     say("Ctrl-C stops it and deletes its state")
@@ -77,10 +77,10 @@ def announce(stage: LocalStage, seconds: float, wanted: LocalSettings, say: Say)
 
 
 def parts_here(say: Say, environment: Mapping[str, str] = os.environ) -> Parts:
-    """Return the parts that a stage is made with; an environment that is missing is made.
+    """Return the parts with which a stage is made; create an environment that is missing.
 
     Raises:
-        DeployError: it cannot be made.
+        DeployError: it cannot be created.
         UsageError: a variable names a Python that is missing.
     """
     found = constructs()
@@ -90,11 +90,11 @@ def parts_here(say: Say, environment: Mapping[str, str] = os.environ) -> Parts:
 
 
 def endpoint_python(pins: Path, say: Say, environment: Mapping[str, str] = os.environ, clone: Path = ENDPOINT_PYTHON) -> Path:
-    """Return the Python for the endpoint: the one that is named, that of the *clone*, else that of an environment made of *pins*.
+    """Return the Python for the endpoint: the one that the variable names, that of the *clone*, or that of a new environment of *pins*.
 
     Raises:
         UsageError: the named Python is missing.
-        DeployError: the environment cannot be made.
+        DeployError: the environment cannot be created.
     """
     if named := environment.get(OWN):
         if not Path(named).is_file():

@@ -1,6 +1,6 @@
-"""Runs of Spark jobs on this machine (`sedano.spark.Runs`): each a process of its own, its end written down beside its log.
+"""Runs of Spark jobs on this machine (`sedano.spark.Runs`): each is a process, and its outcome is in a file beside its log.
 
-    python -m sedano.local.spark_runs END MODULE ARGUMENT…      what such a process is: it runs the module and writes how it ended
+    python -m sedano.local.spark_runs END MODULE ARGUMENT…      the command of such a process: it runs the module and writes the outcome
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sedano.history import find_jobs
 from sedano.model.history.spark_run import SparkRun
 
 WORDS = 2_000
-"""How many characters of a failed run's last words are kept."""
+"""How many characters of the end of a failed run's output are kept."""
 
 
 class LocalRuns:
     """Processes of this machine; *jobs* names the module of each job, such as ``{"history": "glue_jobs.history"}``."""
 
     def __init__(self, folder: Path, jobs: Mapping[str, str]) -> None:
-        """Keep what is known of the runs in *folder*."""
+        """Keep the files of the runs in *folder*."""
         self._folder, self._jobs = folder, jobs
 
     def of(self, job: str, task_id: str) -> Sequence[SparkRun]:
@@ -33,7 +33,7 @@ class LocalRuns:
         return [_seen(path) for path in sorted(self._place(job, task_id).glob("*.pid"))]
 
     def start(self, job: str, arguments: Mapping[str, str], task_id: str) -> None:
-        """Start the job's module with *arguments* in a process of its own."""
+        """Start the job's module with *arguments* in a new process."""
         if job not in self._jobs:
             raise OptionError(f"spark job {job!r}: this machine has {', '.join(sorted(self._jobs)) or 'none'}")
         place = self._place(job, task_id)
@@ -45,7 +45,7 @@ class LocalRuns:
         (place / f"{number:03d}.pid").write_text(str(process.pid))
 
     def stop(self, job: str, run: str) -> None:
-        """Stop a run and its children; one that has ended is not an error."""
+        """Stop a run and its children; do nothing if it has ended."""
         pid = int((self._folder / job / run).read_text())
         if _alive(pid):
             os.killpg(pid, 15)
@@ -55,7 +55,7 @@ class LocalRuns:
 
 
 def _seen(path: Path) -> SparkRun:
-    """Return what is known of one run: how it ended, or whether its process lives."""
+    """Return the state of one run: its outcome, or whether its process is alive."""
     name = "/".join(path.parts[-2:])
     end = path.with_suffix(".end")
     if end.exists():
@@ -67,7 +67,7 @@ def _seen(path: Path) -> SparkRun:
 
 
 def _alive(pid: int) -> bool:
-    """Say whether a process runs; one of our own that has ended is taken off the list of processes."""
+    """Return whether a process runs; reap a child process that has ended."""
     try:
         return os.waitpid(pid, os.WNOHANG) == (0, 0)
     except ChildProcessError:  # another process started it
@@ -83,7 +83,7 @@ def _signalled(pid: int) -> bool:
 
 
 def main(end: Path, module: str, words: Sequence[str]) -> int:
-    """Run *module* and write how it ended, whole or not at all."""
+    """Run *module* and write its outcome atomically."""
     began = time.monotonic()
     find_jobs()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

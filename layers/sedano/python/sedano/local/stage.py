@@ -1,4 +1,4 @@
-"""A whole local stage, from nothing to settings: the endpoint starts while the stacks are synthesised."""
+"""A complete local stage: the endpoint, its stacks and the settings for clients. The endpoint starts while the stacks are synthesised."""
 
 import os
 import shlex
@@ -20,22 +20,22 @@ ENDPOINT_PYTHON = ROOT / ".venv-ministack" / "bin" / "python"
 
 @dataclass(frozen=True, slots=True)
 class LocalStage:
-    """A stage that runs: its endpoint, its stacks, and what a client's environment must hold to use it."""
+    """A running stage: its endpoint, its stacks, and the variables that a client's environment needs to use it."""
 
     endpoint: Endpoint
     stacks: tuple[str, ...]
     environment: Mapping[str, str]
     file: Path
-    """The same as a file that a shell can read (`. FILE`); it holds this run's credentials, so only its owner may read it."""
+    """The same variables as a file for a shell (`. FILE`); it contains this run's credentials, so only its owner may read it."""
 
     @property
     def exports(self) -> str:
-        """The environment as commands of a shell."""
+        """Return the environment as shell commands."""
         return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.environment.items())
 
 
 def stage_context(app: str, code: Path) -> dict[str, str]:
-    """The settings of a local stage, as the CDK app reads them."""
+    """Return the settings of a local stage for the CDK app."""
     return {"app": app, "code": str(code.resolve()), "local": "true"}
 
 
@@ -50,13 +50,12 @@ class Parts(NamedTuple):
 def local_stage(
     *, app: str, code: Path, directory: Path, enforce_iam: bool = False, parts: Parts | None = None, **context: str
 ) -> Iterator[LocalStage]:
-    """Runs a stage of `app` (module:attribute, found in `code`) until the `with` statement ends.
+    """Run a stage of `app` (module:attribute, found in `code`) until the `with` statement ends.
 
-    `enforce_iam` lets each function do what its role allows and nothing else.
-    `directory` takes the endpoint's log, the cloud assembly and, while the stage runs, the file `environment`; a stage that starts in
-    the same directory beside another gets one of its own below it. `context` is for further settings of the stage, such
-    as `timeout="10"`. `parts`: where the stage is made without a clone.
-    Raises `LocalStageError` when a part of it cannot run, with what to do.
+    `enforce_iam`: each function may do only what its role allows. `directory`: the place of the endpoint's log, the cloud assembly and,
+    while the stage runs, the file `environment`; if another stage runs in this directory, the new stage uses a directory below it.
+    `context`: further settings of the stage, such as `timeout="10"`. `parts`: needed if the stage is made without a clone.
+    Raises `LocalStageError` with the remedy if a part of the stage cannot run.
     """
     if parts is None and not (ROOT / "cdk.json").is_file():
         raise LocalStageError("this is not a clone of sedano: run `sedano dev --aws` in the folder of your project")
@@ -81,7 +80,7 @@ def _deployed(endpoint: Endpoint, assembly: Path) -> LocalStage:
 
 
 def _write(stage: LocalStage) -> None:
-    """Write the stage's file anew, so that no other process has it open and its mode is right from the first byte."""
+    """Write the stage's file as a new file, so that no other process has it open and its mode is right from the first byte."""
     stage.file.unlink(missing_ok=True)
     with os.fdopen(os.open(stage.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(stage.exports)

@@ -1,7 +1,7 @@
-"""Directories for stages that run beside one another: each has a place of its own, held by a lock while its process lives.
+"""Directories for stages that run at the same time: each stage has its own, with a lock while its process lives.
 
-The first stage in a directory has the directory itself, the second `beside-2` below it, and so on. The lock (`flock`) ends with the
-process that holds it, however that ends, so a place whose stage was killed is taken again, and what it left there is known to be dead.
+The first stage uses the directory itself, the second `beside-2` below it, and so on. The lock (`flock`) ends when the process that holds
+it ends, for whatever reason, so the place of a killed stage is used again, and the files that it left there are known to be stale.
 """
 
 import fcntl
@@ -17,23 +17,23 @@ _PRIVATE = 0o700
 
 @dataclass(slots=True)
 class LocalSlot:
-    """A directory that no other stage uses until it is given back."""
+    """A directory that no other stage uses until it is released."""
 
     path: Path
     _lock: int
 
     def release(self) -> None:
-        """Give the directory back; giving it back twice is harmless."""
+        """Release the directory; a second call does nothing."""
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
 
 
 def claim(directory: Path) -> LocalSlot:
-    """Return the first place in *directory* that no running stage has.
+    """Return the first place in *directory* that no running stage uses.
 
     Raises:
-        LocalStageError: as many stages as there are places run there.
+        LocalStageError: all places are in use.
     """
     for number in range(1, MOST + 1):
         path = directory.resolve() if number == 1 else directory.resolve() / f"beside-{number}"

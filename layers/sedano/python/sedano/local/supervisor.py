@@ -1,9 +1,9 @@
-"""Runs a module until the process that started it is gone: `python supervisor.py MODULE LIBRARY`, with a pipe as its standard input.
+"""Runs a module until the process that started it has ended: `python supervisor.py MODULE LIBRARY`, with a pipe as its standard input.
 
-The starter holds the pipe's other end and never writes. However it ends, even by SIGKILL, the system closes the pipe,
-and the whole process group (the module, and the functions it started) ends with it. Needs the standard library alone,
-because it runs in the endpoint's environment, where sedano is not installed: the module may be one of sedano's that needs no more.
-LIBRARY is a directory that holds sedano and nothing else.
+The starting process holds the pipe's other end and never writes. When it ends, even by SIGKILL, the system closes the pipe, and the whole
+process group (the module, and the functions that it started) ends. This file needs only the standard library, because it runs in the
+endpoint's environment, where sedano is not installed; MODULE may be a module of sedano with the same restriction. LIBRARY is a directory
+that contains only sedano.
 """
 
 import os
@@ -14,7 +14,7 @@ import threading
 
 
 def end_with_the_pipe() -> None:
-    """Waits for the end of standard input, then ends the process group."""
+    """Wait for the end of standard input, then end the process group."""
     sys.stdin.buffer.read()
     os.killpg(0, signal.SIGKILL)
 

@@ -1,7 +1,7 @@
 """Turns the CDK app into a cloud assembly: templates, and the directories that become layers and functions.
 
-The app runs in a process of its own, with the Node that the toolchain finds, and without cdk-nag's rules unless they
-are asked for: those judge what is deployed to AWS, and cost seconds.
+The app runs in its own process, with the Node that the toolchain finds, and by default without cdk-nag's rules, which check deployments
+to AWS and take seconds.
 """
 
 import json
@@ -18,9 +18,9 @@ TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
 
 
 def synthesise(context: Mapping[str, str], assembly: Path, *, judged: bool = False) -> Path:
-    """Writes the cloud assembly for `context` (the settings in `infra/README.md`) to `assembly` and returns it.
+    """Write the cloud assembly for `context` (the settings in `infra/README.md`) to `assembly` and return it.
 
-    `judged`: cdk-nag's findings fail it. Raises `LocalStageError` with what the app said when it cannot.
+    `judged`: findings of cdk-nag are errors. Raises `LocalStageError` with the output of the app if the synthesis fails.
     """
     if not TOOLCHAIN.is_file():
         raise LocalStageError("this needs sedano's source tree, not the installed package: clone it and run it there")

@@ -1,4 +1,4 @@
-"""The notice to a developer when the local stage ends a function at its time limit: on AWS it is only in the function's log."""
+"""The notice that the local stage has ended a function at its time limit; on AWS, only the function's log has it."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,30 +6,30 @@ from pathlib import Path
 
 _ENDED = re.compile(r"Lambda (\S+) timed out after (\d+)s")
 VISIBILITY_FACTOR = 6
-"""A message stays hidden this many time limits of its function: so the stacks set it."""
+"""The stacks set the visibility timeout of a message to this many time limits of its function."""
 
 
 def notices(lines: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each line of the endpoint's log that says that a function was ended at its time limit."""
+    """Yield a sentence for each line of the endpoint's log about a function that was ended at its time limit."""
     for line in lines:
         if found := _ENDED.search(line):
             function, limit = found[1], int(found[2])
             hidden = VISIBILITY_FACTOR * limit
             yield (
-                f"{function} was ended at its time limit of {limit} s: the tasks that it ran begin again in up to {hidden} s. "
+                f"{function} was ended at its time limit of {limit} s: its tasks run again within {hidden} s. "
                 f"Make them shorter, or give the functions more time: --set timeout={min(2 * limit, 900)}."
             )
 
 
 class LogTail:
-    """The lines that a file gained since the last look."""
+    """The lines that were added to a file since the last read."""
 
     def __init__(self, path: Path) -> None:
-        """Begin at the present end of the file at *path*."""
+        """Start at the present end of the file at *path*."""
         self._path, self._place, self._rest = path, path.stat().st_size, ""
 
     def lines(self) -> list[str]:
-        """Return the whole lines that were written since; half a line waits for its end."""
+        """Return the complete lines that were added; keep an incomplete line until it ends."""
         with self._path.open(encoding="utf-8", errors="replace", newline="") as file:
             file.seek(self._place)
             text = self._rest + file.read()

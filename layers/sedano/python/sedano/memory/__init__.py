@@ -32,6 +32,7 @@ from sedano.memory.parameters import MemoryParameters
 from sedano.memory.queues import MemoryQueues
 from sedano.memory.rollups import MemoryRollups
 from sedano.memory.schedules import MemorySchedules
+from sedano.memory.sinks import MemorySinks
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.memory.timers import MemoryTimers
 from sedano.memory.webhook_secrets import MemorySecretTexts
@@ -60,6 +61,7 @@ __all__ = [
     "MemoryRollups",
     "MemorySchedules",
     "MemorySecretTexts",
+    "MemorySinks",
     "MemoryTelemetry",
     "MemoryTimers",
     "SeededEntropy",
@@ -92,10 +94,10 @@ def ports(
     Args:
         queues: names of the command queues.
         seed: decides every id, nonce and jitter.
-        start: what the virtual clock shows first, in seconds since the epoch.
+        start: the first time that the virtual clock shows, in seconds since the epoch.
         visibility: seconds for which a received message stays invisible.
         max_receives: receipts after which a message goes to its queue's dead letters.
-        bounds: what the queues take, as those of SQS unless you ask for others.
+        bounds: the bounds of the queues; by default those of SQS.
     """
     clock = VirtualClock(start)
     return over(clock, MemoryQueues(clock, queue_keys(queues), visibility, max_receives, bounds), MemoryTelemetry(), seed)
@@ -123,6 +125,7 @@ def over(clock: Clock, queues: MemoryQueues, telemetry: Telemetry, seed: int = 0
         effects=MemoryEffects(ledger),
         functions=MemoryFunctions(),
         parameters=MemoryParameters(),
+        sinks=MemorySinks(),
         seals=Seals(MemoryKeyStore(), clock, SeededEntropy(seed), telemetry),
         clock=clock,
         entropy=SeededEntropy(seed),

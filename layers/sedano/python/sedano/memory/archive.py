@@ -1,4 +1,4 @@
-"""An archive over a dict: the oracle."""
+"""An archive over a dict. The oracle of the conformance suites."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MemoryArchive:
         self._lock = threading.Lock()
 
     def place(self, name: str) -> str:
-        """Return the name itself: nothing else can open it."""
+        """Return the name itself; no other program can open the object."""
         return name
 
     def names(self, prefix: str) -> Iterator[Filed]:
@@ -37,7 +37,7 @@ class MemoryArchive:
         return Kept(found[0], _mark(found[0])) if found is not None else None
 
     def put_once(self, name: str, data: bytes) -> None:
-        """Keep *data* unless the name is taken."""
+        """Keep *data* unless the name exists."""
         self.swap(name, data, None)
 
     def swap(self, name: str, data: bytes, seen: str | None) -> bool:
@@ -50,7 +50,7 @@ class MemoryArchive:
             return True
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete the objects; one that is gone already is not an error."""
+        """Delete the objects; a missing object is not an error."""
         with self._lock:
             for name in names:
                 self._kept.pop(name, None)

@@ -27,7 +27,7 @@ class MemoryBlobs:
         return verified(ref, self._kept.get(ref.digest))
 
     def damage(self, ref: BlobRef, data: bytes | None) -> None:
-        """Replace the bytes of *ref*, or lose them (None): what a broken or hostile store would do, for tests."""
+        """Replace the bytes of *ref*, or delete them (None), as a broken or hostile store would; for tests."""
         if data is None:
             self._kept.pop(ref.digest, None)
         else:

@@ -1,4 +1,4 @@
-"""The consumers of the queues, in memory: the tests' worlds, which take every message."""
+"""The consumers of the queues, in memory. In a test, the world consumes every message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class MemoryConsumers:
     """The consumers of one deployment's queues, each allowed *limit* invocations at once to begin with."""
 
     def __init__(self, queues: MemoryQueues, limit: int = 10) -> None:
-        """Look at *queues*."""
+        """Count the messages of *queues*."""
         self._queues = queues
         self._limits: dict[str, int] = {}
         self._limit = limit

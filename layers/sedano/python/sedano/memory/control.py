@@ -21,7 +21,7 @@ class MemoryControl:
             return self._record
 
     def change(self, record: ControlRecord, seen: ControlRecord) -> Changed:
-        """Write *record* where the control record is still the one that was *seen*."""
+        """Write *record* if the control record is still *seen*."""
         with self._lock:
             if self._record.nonce != seen.nonce:
                 return Changed(self._record.nonce == record.nonce, self._record)

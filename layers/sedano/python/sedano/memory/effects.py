@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from sedano.errors import EffectRefused
 from sedano.memory.ledger import MemoryLedger
-from sedano.model.effects import Row, TableWrite, applied, place, refusal, text_of
+from sedano.model.canonical_json import canonical_json
+from sedano.model.effects import Row, TableWrite, applied, place, refusal
 from sedano.model.ledger.records import Outcome, RecordAnswer
 
 
 class MemoryEffects:
-    """The tables of a user's own, which begin empty."""
+    """The user's own tables, which begin empty."""
 
     def __init__(self, ledger: MemoryLedger) -> None:
         """Record with *ledger*."""
@@ -24,7 +25,7 @@ class MemoryEffects:
 
     def read(self, table: str, key: Row) -> Row | None:
         """Return the item at *key*."""
-        return self._rows.get((table, text_of(key)))
+        return self._rows.get((table, canonical_json(key)))
 
     def rows(self, table: str) -> list[Row]:
         """Return the items of *table* by their keys."""
@@ -34,7 +35,7 @@ class MemoryEffects:
         for number, effect in enumerate(effects):
             why = refusal(effect, self._rows.get(place(effect)))
             if why:
-                return EffectRefused(number, effect.table, text_of(effect.key), why)
+                return EffectRefused(number, effect.table, canonical_json(effect.key), why)
         for effect in effects:
             row = applied(effect, self._rows.get(place(effect)))
             if row is None:

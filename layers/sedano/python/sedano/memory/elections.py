@@ -37,7 +37,7 @@ class MemoryElections:
             return self._keep(found._replace(candidates={**found.candidates, name: clock}, version=found.version + 1))
 
     def close(self, election: Election, at: float, fence: int) -> Ballot:
-        """Close the election as *election* says, where its call is held under *fence*, and note its task in the ledger."""
+        """Close the election as *election* says, if its call is still held under *fence*, and note its task in the ledger."""
         with self._lock:
             found = self._kept.get(election.election_id)
             if found is not None and found.state != CLOSED and not self._ledger.holds(election.by, fence):
@@ -48,7 +48,7 @@ class MemoryElections:
             return self._keep(election._replace(candidates=found.candidates))
 
     def advance(self, election: Election, seen: Election) -> Ballot:
-        """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
+        """Make the winner of *election* the leader until the time in it, if the election is still as *seen*."""
         with self._lock:
             found = self._kept.get(election.election_id)
             if found is None or found.state != CLOSED or _lead(found) != _lead(seen):

@@ -19,7 +19,7 @@ class MemoryEvents:
         self._kept: dict[str, bytes] = {}
 
     def append(self, day: str, lines: bytes, own: bytes = b"") -> str:
-        """Keep *lines* of *day* once, with the *own* lines of the first who wrote them, and return the object's name."""
+        """Keep *lines* of *day* once, with the *own* lines of the first writer, and return the object's name."""
         name = f"events/dt={_checked(day)}/{sha256(lines).hexdigest()}.jsonl.gz"
         self._kept.setdefault(name, lines + own)
         return name

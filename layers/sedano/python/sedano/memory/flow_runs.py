@@ -27,7 +27,7 @@ class MemoryFlowRuns:
             return self._kept.get(run_id)
 
     def change(self, run: FlowRun, seen: FlowRun, at: float) -> FlowChanged:
-        """Write *run* where it is still the one that was *seen*."""
+        """Write *run* if the stored run is still *seen*."""
         with self._lock:
             found = self._kept.get(run.run_id)
             if found is None or found.nonce != seen.nonce:

@@ -1,7 +1,7 @@
 """An archive and leases kept in a folder of this machine: the same promises as on AWS, for histories on a laptop.
 
-Each change happens under one lock of the operating system, so any number of processes may use one folder; a process that dies gives its
-lock back. Files appear whole or not at all. A file that is meant for Spark (`FolderArchive.place`) is written by Spark itself.
+Each change happens under one lock of the operating system, so any number of processes may use one folder; when a process dies, its lock is
+released. Files appear whole or not at all. Spark itself writes the files that are meant for it (`FolderArchive.place`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOCK = ".lock"
 
 
 class FolderArchive:
-    """Objects as files below *root*; an object's mark is a digest of its bytes, a landed file's its size and time."""
+    """Objects as files below *root*; the mark of an object is a digest of its bytes, that of a landed file its size and time."""
 
     def __init__(self, root: Path) -> None:
         """Use the folder *root*, which is made when something is first kept."""
@@ -57,7 +57,7 @@ class FolderArchive:
         return Kept(data, sha256(data).hexdigest())
 
     def put_once(self, name: str, data: bytes) -> None:
-        """Keep *data* unless the name is taken."""
+        """Keep *data* unless the name exists."""
         self.swap(name, data, None)
 
     def swap(self, name: str, data: bytes, seen: str | None) -> bool:
@@ -116,15 +116,15 @@ class FolderLeases:
         return self._within(lambda leases: leases.wait(seen, message))
 
     def call(self, released: LeaseRecord, who: str) -> bool:
-        """Take the first waiting message off, if it is still the first."""
+        """Remove the first waiting message, if it is still the first."""
         return self._within(lambda leases: leases.call(released, who))
 
     def proof(self, term: Term) -> Mapping[str, Any]:
-        """Refuse: there is no transaction here to take part in."""
+        """Raise `OptionError`: a folder has no transactions."""
         return MemoryLeases(self._clock).proof(term)
 
     def _within(self, do: Callable[[MemoryLeases], T]) -> T:
-        """Do it to the leases as the file holds them, under the folder's lock, and keep what they are then."""
+        """Call *do* with the leases in the file, under the folder's lock, and write them back if they changed."""
         with locked(self._root):
             leases, path = MemoryLeases(self._clock), self._root / LEASES
             before = path.read_bytes() if path.exists() else b"[]"
@@ -138,7 +138,7 @@ class FolderLeases:
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Hold the folder's lock: of all processes on this machine, and of all threads of this one."""
+    """Hold the folder's lock, which excludes all other processes of this machine and all other threads of this process."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -149,7 +149,7 @@ def _records(data: bytes, path: Path) -> list[LeaseRecord]:
     try:
         return [LeaseRecord(**{**fields, "waiting": tuple(fields["waiting"])}) for fields in json.loads(data)]
     except (ValueError, TypeError, KeyError) as wrong:
-        raise ConfigurationError(f"history: {path} does not hold leases ({wrong}); delete it when no run is at work") from None
+        raise ConfigurationError(f"history: {path} does not hold leases ({wrong}); delete it while no run is active") from None
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -26,5 +26,5 @@ class MemoryKeyStore:
             return True
 
     def replace(self, text: str) -> None:
-        """Write *text* in the place of what is there."""
+        """Replace the existing text by *text*."""
         self.text = text

@@ -1,4 +1,4 @@
-"""Leases over a dict: the writes of `sedano.aws.expressions.leases`, in words, under one lock. The oracle."""
+"""Leases over a dict: the writes of `sedano.aws.expressions.leases`, in Python, under one lock. The oracle of the conformance suites."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class MemoryLeases:
             return True
 
     def call(self, released: LeaseRecord, who: str) -> bool:
-        """Take the first waiting message off, if it is still the first, and keep the lease for *who*."""
+        """Remove the first waiting message, if it is still the first, and keep the lease for *who*."""
         with self._lock:
             record = self._kept.get(released.name)
             if record is None or not record.waiting or record.waiting[0] != released.waiting[0]:
@@ -95,11 +95,11 @@ class MemoryLeases:
             return True
 
     def proof(self, term: Term) -> Mapping[str, Any]:
-        """Refuse: there is no transaction here to take part in."""
+        """Raise `OptionError`: memory has no transactions."""
         raise OptionError(f"lease {term.name!r}: leases in memory cannot take part in a transaction of a database")
 
     def age_out(self) -> list[str]:
-        """Delete the released leases whose lifetime has passed, as the table's TTL does, and return their names."""
+        """Delete the released leases that have expired, as the table's TTL does, and return their names."""
         with self._lock:
             now = self._clock.now() * 1000
             aged = [name for name, until in self._until.items() if until <= now]
@@ -108,7 +108,7 @@ class MemoryLeases:
             return aged
 
     def records(self) -> list[LeaseRecord]:
-        """Return every lease, by name: what `restore` takes."""
+        """Return every lease, by name, as `restore` accepts them."""
         with self._lock:
             return [self._kept[name] for name in sorted(self._kept)]
 

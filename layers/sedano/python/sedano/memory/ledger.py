@@ -1,4 +1,4 @@
-"""The ledger over dicts: the same conditional writes as `sedano.aws.expressions`, in words, under one lock. The oracle.
+"""The ledger over dicts: the same conditional writes as `sedano.aws.expressions`, in Python, under one lock. The oracle.
 
 Times are kept in whole milliseconds, as the table keeps them, so a written value and the value read back compare equal everywhere.
 """
@@ -79,7 +79,7 @@ class MemoryLedger:
             return [self._keep(outcome) for outcome in outcomes]
 
     def record_with(self, outcome: Outcome, claimed: bool, more: Callable[[], EffectRefused | None]) -> RecordAnswer | EffectRefused:
-        """Record or keep *outcome*, and do *more* with it where that was written now; what *more* refuses is not recorded."""
+        """Record or keep *outcome*; if that wrote it now, call *more*, and record nothing if *more* refuses."""
         with self._lock:
             before, until = self._records.get(outcome.task_id), self._until.get(outcome.task_id)
             answer = self._record(outcome) if claimed else self._keep(outcome)
@@ -195,7 +195,7 @@ class MemoryLedger:
         kept = self._records.get(record.task_id)
         before = kept.state if kept is not None else states.PENDING
         if record.state != before and not states.may_become(before, record.state):
-            raise AssertionError(f"no write makes {record.state} of {before}; see states.ROWS")
+            raise AssertionError(f"no write changes {before} to {record.state}; see states.ROWS")
         self._records[record.task_id] = record
         self._until[record.task_id] = until
 

@@ -1,4 +1,4 @@
-"""Limits over dicts: the writes of `sedano.aws.expressions.limits`, in words, under one lock. The oracle."""
+"""Limits over dicts: the writes of `sedano.aws.expressions.limits`, in Python, under one lock. The oracle of the conformance suites."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MemoryLimits:
             return self._put(name, line, found, found is None or rates.idle(found, limits, line.base))
 
     def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
-        """Put *line* in the place of exactly the one that was *seen*."""
+        """Replace exactly the line that was *seen* by *line*."""
         with self._lock:
             found = self._lines.get(name)
             same = found is not None and (found.nonce, found.taken) == (seen.nonce, seen.taken)
@@ -80,7 +80,7 @@ class MemoryLimits:
             return BoardChanged(True, new)
 
     def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
-        """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
+        """Remove the message *first*, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
         with self._lock:
             board = self._board(name)
             found = board.permits.get(permit.number)

@@ -23,7 +23,7 @@ class MemoryMembers:
                 self._kept[member.name] = member
 
     def lose(self, name: str, clock: int, lapsed: float) -> bool:
-        """Write down that the member is LOST where it has said nothing since *lapsed*."""
+        """Mark the member as LOST if it has sent no heartbeat since *lapsed*."""
         with self._lock:
             known = self._kept.get(name)
             if known is not None and known.state == ACTIVE and known.clock < clock and round(known.seen * 1000) < round(lapsed * 1000):

@@ -22,7 +22,7 @@ class MemoryMemos:
             return {name: self._kept[name] for name in names if name in self._kept}
 
     def change(self, memo: Memo, seen: Memo) -> MemoChanged:
-        """Write *memo* where the memo of its name is still the one that was *seen*."""
+        """Write *memo* if the memo of its name is still *seen*."""
         with self._lock:
             found = self._kept.get(memo.name, Memo(memo.name))
             if found.nonce != seen.nonce:

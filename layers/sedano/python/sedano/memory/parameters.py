@@ -11,7 +11,7 @@ class MemoryParameters:
     """The texts that are *kept*, which may change: parameters by name (`/shop/pool`), profiles by `application/environment/profile`."""
 
     def __init__(self, kept: dict[str, str] | None = None) -> None:
-        """Read what is *kept*; by default nothing."""
+        """Read the texts in *kept*; by default none."""
         self.kept: dict[str, str] = {} if kept is None else kept
 
     def put(self, name: str, text: str) -> None:

@@ -1,6 +1,6 @@
-"""SQS queues over dicts: delay, visibility, receipts, redrive to dead letters. Deterministic: oldest visible first; on a FIFO queue, no
-message of a key while another of it is in flight, and a copy within five minutes is discarded. SQS may deliver twice or out of order; here
-a test causes that on purpose: `duplicate`, and time.
+"""SQS queues over dicts: delay, visibility, receipts, redrive to dead letters. Delivery is deterministic: the oldest visible message first.
+On a FIFO queue, no message of a key is delivered while another one of the key is in flight, and a copy within five minutes is discarded.
+SQS may deliver twice or out of order; here a test causes that on purpose, with `duplicate` and by moving the clock.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sedano.model.queues import HOLD_MOST_S, MAX_HOLD_S, SQS, QueueBounds, is_fi
 from sedano.ports import PARKED, Clock, Delivery, Outgoing
 
 POLL_S = 0.1
-"""How finely a waiting `receive` looks again."""
+"""The interval, in seconds, at which a waiting `receive` polls."""
 COPIES_S = 300.0
-"""For how long a FIFO queue knows what it took."""
+"""How long, in seconds, a FIFO queue remembers the messages that it accepted."""
 
 
 @dataclass(slots=True)
@@ -52,9 +52,9 @@ class MemoryQueues:
         clock: decides what is visible.
         keys: the keys of the queues that exist, such as `commands:default`, `events`.
         visibility: seconds for which a received message stays invisible.
-        max_receives: receipts after which the next one puts the message aside (see `dead`); the parked queue keeps its
-            messages, and FIFO queues hand them out as often as they can (`sedano.model.order`).
-        bounds: what the queues take: as SQS, unless a test asks for other queues.
+        max_receives: receipts after which the next one makes the message a dead letter (see `dead`); the parked queue keeps its messages,
+            and FIFO queues deliver theirs without that limit (`sedano.model.order`).
+        bounds: the bounds of the queues; by default those of SQS.
     """
 
     def __init__(
@@ -85,7 +85,8 @@ class MemoryQueues:
         return answers
 
     def later(self, queue: str, message: Outgoing, seconds: float) -> str:
-        """Take a message that shows itself in *seconds*, however many, as a timer's does when it fires; return its id for `forget`."""
+        """Accept a message that becomes visible in *seconds*, with no upper limit, like a timer's when it fires; return its id for
+        `forget`."""
         target = self._queue(queue)
         now = self._clock.now()
         with self._lock:
@@ -94,13 +95,13 @@ class MemoryQueues:
         return kept.message_id
 
     def forget(self, queue: str, message_id: str) -> None:
-        """Take a message away."""
+        """Remove a message."""
         target = self._queue(queue)
         with self._lock:
             target.kept.pop(int(message_id.removeprefix("m-")), None)
 
     def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
-        """Return up to *most* visible messages, the oldest first, letting the clock run for up to *wait* seconds for the first."""
+        """Return up to *most* visible messages, the oldest first, moving the clock on by up to *wait* seconds until the first."""
         source = self._queue(queue)
         until = self._clock.now() + wait
         while True:
@@ -122,7 +123,7 @@ class MemoryQueues:
                     del target.kept[kept.number]
 
     def hold(self, delivery: Delivery, seconds: float) -> None:
-        """Make a received message invisible for *seconds* from now, at most for what is left of the 12 hours since its receipt."""
+        """Make a received message invisible for *seconds* from now, at most until 12 hours after its receipt."""
         target, now = self._queue(delivery.queue), self._clock.now()
         whole = -int(-min(max(seconds, 0.0), HOLD_MOST_S) // 1)
         with self._lock:
@@ -133,7 +134,7 @@ class MemoryQueues:
                 _show(target, kept, now + whole)
 
     def depth(self, queue: str) -> int:
-        """Return how many messages lie in *queue*: visible, delayed and in flight."""
+        """Return how many messages are in *queue*: visible, delayed and in flight."""
         with self._lock:
             return len(self._queue(queue).kept)
 
@@ -155,7 +156,7 @@ class MemoryQueues:
             return min(shown.values(), default=None)
 
     def peek(self, queue: str) -> list[Outgoing]:
-        """Return what lies in *queue*, in the order of sending, without receiving it."""
+        """Return the messages in *queue*, in the order of sending, without receiving them."""
         with self._lock:
             return [kept.outgoing for kept in self._queue(queue).kept.values()]
 
@@ -224,7 +225,7 @@ class MemoryQueues:
 
 
 def _is_copy(queue: _Queue, message: Outgoing, now: float) -> bool:
-    """Return whether *queue* took the message a short while ago; remember it otherwise."""
+    """Return whether *queue* accepted the same message a short while ago; remember the message otherwise."""
     known = (message.serial_key, message.once or message.body)
     if queue.taken.get(known, now) > now:
         return True

@@ -16,11 +16,11 @@ class MemoryRollups:
         self._lock = threading.Lock()
 
     def put(self, rollup: Rollup) -> None:
-        """Keep *rollup* unless there is one of the same object."""
+        """Write *rollup* unless its object has one."""
         with self._lock:
             self._kept.setdefault(rollup.name, rollup)
 
     def read(self, since: int, until: int) -> list[Rollup]:
-        """Return those of the minutes from *since* to *until*, by minute and name."""
+        """Return the roll-ups of the minutes from *since* to *until*, by minute and name."""
         with self._lock:
             return sorted((one for one in self._kept.values() if since <= one.minute <= until), key=lambda one: (one.minute, one.name))

@@ -17,13 +17,13 @@ class MemorySchedules:
         self._lock = threading.Lock()
 
     def read(self) -> list[Agenda | MessageRefused]:
-        """Return all agendas, by number; for one that cannot be read, why."""
+        """Return all agendas, by number; for one that cannot be read, the refusal."""
         with self._lock:
             kept = [self._kept.get(number, ("{}", "", 0)) for number in range(AGENDAS)]
         return [agenda_or_refusal(number, *found) for number, found in enumerate(kept)]
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
-        """Write *agenda* where it is still the one that was *seen*."""
+        """Write *agenda* if the stored agenda is still *seen*."""
         text = write_agenda(agenda)
         with self._lock:
             found = self._read(agenda.number)

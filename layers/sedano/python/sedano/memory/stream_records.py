@@ -1,32 +1,38 @@
-"""Records of streams as Lambda hands them over, made here: what a change of a table or a record of Kinesis looks like to the function."""
+"""Makes records of streams in the form in which Lambda passes them to a function: a change of a table, a record of Kinesis, a message of a
+queue."""
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from math import isfinite
 from typing import Any
+from urllib.parse import quote_plus
+from uuid import UUID
 
 from sedano.errors import OptionError
-from sedano.model.sources.streams import TIME_TO_LIVE
+from sedano.model.messages.timestamps import write
+from sedano.model.sources.streams import SQS, TIME_TO_LIVE
 
 
 def table_record(
     number: int, at: float, keys: Mapping[str, Any], new: Mapping[str, Any] | None, old: Mapping[str, Any] | None, expired: bool = False
 ) -> dict[str, Any]:  # fmt: skip
-    """Return record *number* (from 1) of a table's stream, whose view type is both images: the item with *keys* was *old* and is *new*.
+    """Return record *number* (from 1) of a table's stream with the view type NEW_AND_OLD_IMAGES: the item with *keys* was *old* and is now
+    *new*.
 
-    As in a table, its keys are part of both. *expired*: it is gone because its time to live was over.
+    As in a table, both images contain the keys. *expired*: the item was deleted because its time to live had passed.
 
     Raises:
-        OptionError: nothing has changed, or no table holds such an item.
+        OptionError: the images are equal, or a table cannot hold such an item.
     """
     images = {name: _image(keys, image, name) for name, image in (("NewImage", new), ("OldImage", old)) if image is not None}
     if images.get("NewImage") == images.get("OldImage"):
-        raise OptionError("new, old: a table reports only changes; give new=, or old=, or both, which differ")
+        raise OptionError("new, old: a table reports only changes; give new=, old=, or two different images")
     if expired and new is not None:
-        raise OptionError("expired: an expired item is gone; give old= alone")
+        raise OptionError("expired: an expired item has no new image; give only old=")
     who = {"userIdentity": {"type": "Service", "principalId": TIME_TO_LIVE}} if expired else {}
     return {
         "eventID": f"{number:032x}", "eventName": "REMOVE" if new is None else "INSERT" if old is None else "MODIFY", "eventVersion": "1.1",
@@ -43,7 +49,7 @@ def _image(keys: Mapping[str, Any], image: Mapping[str, Any], path: str) -> dict
     """Return *image* with its *keys* as a table writes it."""
     typed: dict[str, Any] = _typed(dict(keys), "keys")["M"]
     if len(typed) not in (1, 2) or not all({*one} <= {"S", "N", "B"} for one in typed.values()):
-        raise OptionError(f"keys: no table has {keys!r:.80}; give a partition key, and a sort key if there is one: text, number, bytes")
+        raise OptionError(f"keys: {keys!r:.80} is not a key; give a partition key, and a sort key if there is one: text, number, bytes")
     whole = {**typed, **_typed(dict(image), path)["M"]}
     for name, key in typed.items():
         if whole[name] != key:
@@ -62,6 +68,26 @@ def kinesis_record(number: int, at: float, data: bytes, partition_key: str) -> d
         "eventSource": "aws:kinesis", "eventVersion": "1.0", "eventID": f"shardId-000000000000:{sequence}",
         "eventName": "aws:kinesis:record", "awsRegion": "eu-central-1",
     }  # fmt: skip
+
+
+def queue_record(number: int, at: float, body: str, attributes: Mapping[str, str]) -> dict[str, Any]:
+    """Return message *number* (from 1) of a queue, with its *body* and its message *attributes*, sent at *at* (epoch s)."""
+    return {
+        "messageId": str(UUID(int=number)), "receiptHandle": f"receipt-{number}", "body": body,
+        "attributes": {"ApproximateReceiveCount": "1", "SentTimestamp": str(int(at * 1000))},
+        "messageAttributes": {name: {"stringValue": text, "dataType": "String"} for name, text in attributes.items()},
+        "eventSource": SQS, "eventSourceARN": "arn:aws:sqs:eu-central-1:123456789012:queue", "awsRegion": "eu-central-1",
+    }  # fmt: skip
+
+
+def s3_notification(number: int, at: float, bucket: str, key: str, event: str, size: int | None) -> str:
+    """Return the notification of S3 about change *number* (from 1) of the object at *key*; *event*: such as ``ObjectCreated:Put``."""
+    thing = {"key": quote_plus(key, safe="/"), "sequencer": f"{number:018X}", **({"size": size} if size is not None else {})}
+    record = {
+        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "eu-central-1", "eventTime": write(at), "eventName": event,
+        "s3": {"s3SchemaVersion": "1.0", "bucket": {"name": bucket, "arn": f"arn:aws:s3:::{bucket}"}, "object": thing},
+    }  # fmt: skip
+    return json.dumps({"Records": [record]})
 
 
 def _typed(value: Any, path: str) -> dict[str, Any]:
@@ -85,6 +111,6 @@ def _typed_set(value: Any, path: str) -> dict[str, Any]:
     parts = [_typed(part, path) for part in value] if isinstance(value, set | frozenset) else []
     kinds = {kind for part in parts for kind in part}
     if len(kinds) != 1 or not kinds <= {"S", "N", "B"}:
-        raise OptionError(f"{path}: no table holds {value!r:.80}; a set has texts, or numbers, or bytes, and at least one")
+        raise OptionError(f"{path}: a table cannot hold {value!r:.80}; a set has at least one member, and only texts, numbers or bytes")
     (kind,) = kinds
     return {f"{kind}S": [part[kind] for part in parts]}

@@ -64,12 +64,12 @@ class MemoryTelemetry:
             return dict(self._calls)
 
     def flush(self) -> None:
-        """Count the flush; the counts until now are not lost any more."""
+        """Count the flush; `lose` no longer drops the counts until now."""
         with self._lock:
             self.flushes += 1
             self._written = dict(self._counts)
 
     def lose(self) -> None:
-        """Forget what was counted since the last flush, as a process does that is killed."""
+        """Drop what was counted since the last flush, as when a process is killed."""
         with self._lock:
             self._counts = dict(self._written)

@@ -1,4 +1,4 @@
-"""Timers in memory: each lies in its queue and shows itself when it fires. The clock that moves the queues moves them too."""
+"""Timers in memory: the message of each is in its queue and becomes visible when the timer fires, by the clock of the queues."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class MemoryTimers:
             return sorted((entry.timer for entry in self._standing().values()), key=lambda timer: (timer.at, timer.name))
 
     def leave(self, schedule: Mapping[str, Any]) -> None:
-        """Put a *schedule* (the parameters of CreateSchedule) among the timers, as a stranger may; it never fires here."""
+        """Add a *schedule* (the parameters of CreateSchedule) that is not a timer, as another program may; it never fires here."""
         with self._lock:
             self._left[schedule["Name"]] = schedule
 

@@ -1,13 +1,13 @@
-"""Whether the loops of a process still move: the rule behind systemd's watchdog, behind `/live`, and behind a supervisor's replacements.
+"""Liveness of the loops of a process: the rule for systemd's watchdog, for `/live`, and for the replacement of processes by a supervisor.
 
-Each loop counts its own turns (its *beat*) and says how long its next turn may take (its *allowance*). A watcher looks at all beats again
-and again, and adds up for how long each has not moved *while it looked*:
+Each loop counts its iterations (its *beat*) and declares how long its next iteration may take (its *allowance*). A watcher periodically
+checks all beats, and sums up for how long each did not change *while the watcher was running*:
 
-    moved since the last look, or waits without a limit --> age 0
-    not moved                                           --> age + the time since the last look, at most MOST_STEP_S of it
+    changed since the last check, or without a limit --> age 0
+    not changed                                      --> age + the time since the last check, but at most MOST_STEP_S
 
-So a process that was stopped, or a machine that slept, makes no loop old: the watcher was away for as long as the loops were. A loop whose
-age exceeds its allowance is *stuck*. A watchdog that a timer feeds proves that the timer runs; this one is fed only while no loop is stuck.
+So a stopped process or a suspended machine does not age the loops: the watcher did not run in that time either. A loop whose age exceeds
+its allowance is *stuck*. A watchdog that is fed by a timer only proves that the timer runs; this one is fed only while no loop is stuck.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 MOST_STEP_S = 2.0
-"""How much of the time between two looks counts. A watcher looks more often than that."""
+"""The most seconds between two checks that count. A watcher checks more often."""
 LIVE_S = 10.0
-"""After how many seconds without a look the watcher itself does not live."""
+"""The seconds without a check after which the watcher itself counts as dead."""
 
 
 class Allowances(NamedTuple):
-    """Seconds without a beat after which a loop is stuck: *call*, in which it makes a few requests; *lane*, in which it claims, records and
-    acknowledges, without the body; *loop*, for the event loop of async bodies.
+    """Seconds without a beat after which a loop is stuck: *call*, for an iteration with a few requests; *lane*, for an iteration that
+    claims, records and acknowledges, without the body; *loop*, for the event loop of async bodies.
     """
 
     call: float = 60.0
@@ -32,33 +32,33 @@ class Allowances(NamedTuple):
 
 
 class Beat(NamedTuple):
-    """The last sign of a loop: how often it has moved, and for how many seconds it may stay there; None: without a limit."""
+    """The last beat of a loop: the number of its iterations, and the seconds that the current one may take; None means no limit."""
 
     turns: int
     allowed: float | None
 
 
 class LoopAge(NamedTuple):
-    """A beat as the watcher saw it, and for how many seconds it has watched it without a move."""
+    """The last beat that the watcher saw, and the seconds for which it has not changed."""
 
     beat: Beat
     age: float = 0.0
 
     @property
     def is_stuck(self) -> bool:
-        """Whether it has not moved for longer than it may."""
+        """Whether it has not changed for longer than allowed."""
         return self.beat.allowed is not None and self.age > self.beat.allowed
 
 
 def watched(before: LoopAge | None, beat: Beat, step: float) -> LoopAge:
-    """Return how *beat* looks, *step* seconds after the watcher saw *before* (None: it saw this loop never)."""
+    """Return the age of *beat*, *step* seconds after the watcher saw *before* (None: it never saw this loop)."""
     if before is None or before.beat.turns != beat.turns or beat.allowed is None:
         return LoopAge(beat)
     return LoopAge(beat, before.age + counted(step))
 
 
 def counted(step: float) -> float:
-    """Return for how many of the *step* seconds since the last look the watcher has watched."""
+    """Return how many of the *step* seconds since the last check count as watched."""
     return max(0.0, min(step, MOST_STEP_S))
 
 
@@ -68,7 +68,7 @@ def stuck(loops: Mapping[str, LoopAge]) -> list[str]:
 
 
 class ProbeAnswer(NamedTuple):
-    """The answer of a process to a probe: whether it lives, whether it takes work, and why in a word."""
+    """The answer of a process to a probe: whether it is live, whether it is ready for work, and the reason in a word."""
 
     is_live: bool
     is_ready: bool
@@ -78,13 +78,13 @@ class ProbeAnswer(NamedTuple):
 def health(*, begun: bool, draining: bool, stuck: Sequence[str], looked: float) -> ProbeAnswer:
     """Return the answer of a process.
 
-    A process that drains lives, and is the first to say that it is not ready.
+    A draining process is live, but not ready.
 
     Args:
-        begun: its boot steps are done, and it receives.
-        draining: it has been asked to end.
+        begun: whether its boot steps are done and it receives.
+        draining: whether it has been asked to end.
         stuck: its loops that are stuck.
-        looked: for how many seconds they have not been looked at.
+        looked: the seconds since the last check of the loops.
     """
     if looked > LIVE_S:
         return ProbeAnswer(False, False, "stuck: watcher")

@@ -1,9 +1,8 @@
-"""Boot steps: in which order they start, what a failure blocks, and when a failed step is tried again. Pure.
+"""Boot steps: the order in which they start, the steps that a failure blocks, and the time of the next attempt. Pure.
 
-B1: a step starts after all steps that its `after` names.
-B2: a mandatory step never follows an optional one, so a process whose optional steps fail is degraded and never stuck.
-B3: a failure blocks the descendants of its step alone; every other step starts.
-B4: the pause before the next try doubles, and the number of tries is bounded.
+B1: a step starts after all steps in its `after`. B2: a mandatory step never follows an optional one, so failed optional steps degrade a
+process but never block it. B3: a failure blocks only the descendants of its step; all other steps start. B4: the pause before the next
+attempt doubles, and the number of attempts is bounded.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from typing import Any, NamedTuple
 from sedano.errors import OptionError
 
 FIRST_S = 1.0
-"""Seconds between the first failure of a step and its second try."""
+"""Seconds between the first failure of a step and its second attempt."""
 LONGEST_S = 300.0
-"""The longest pause between two tries."""
+"""The longest pause (s) between two attempts."""
 MOST_ATTEMPTS = 100
 MOST_TIMEOUT_S = 900.0
 ATTEMPTS = 5
-"""How often an optional step is tried unless it says otherwise; a mandatory one is tried once."""
+"""The default number of attempts of an optional step; the default of a mandatory one is 1."""
 WAITING, STARTED, FAILED, GIVEN_UP, BLOCKED = "waiting", "started", "failed", "given up", "blocked"
 
 
 class BootStep(NamedTuple):
-    """A boot step: the names of the steps *after* which it starts, and how often and how long (s) it is tried."""
+    """A boot step: the names of the steps *after* which it starts, its number of *attempts*, and the *timeout* (s) of an attempt."""
 
     name: str
     after: tuple[str, ...] = ()
@@ -43,7 +42,9 @@ class DeclaredStep(NamedTuple):
 
 
 class StepProgress(NamedTuple):
-    """How far a step is: its *state*, how often it was *tried*, and from when on it may be tried again (*due*, epoch s)."""
+    """The progress of a step: its *state*, the number of its attempts (*tried*), and the time from which it may be tried again (*due*,
+    epoch s).
+    """
 
     state: str = WAITING
     tried: int = 0
@@ -58,10 +59,10 @@ def step(name: str, after: Iterable[str], optional: bool, timeout: float | None,
     """Return the step with these options.
 
     Raises:
-        OptionError: an option cannot be honoured.
+        OptionError: an option is not valid.
     """
-    names = () if isinstance(after, str) else tuple(after)
-    if isinstance(after, str) or not all(map(_is_name, names)):
+    names = tuple(after) if _is_list(after) else ()
+    if not (_is_list(after) and all(map(_is_name, names))):
         raise OptionError(f"boot step {name}: after={after!r}; write a list of the names of steps, such as after=['database']")
     if name in names:
         raise OptionError(f"boot step {name}: it starts after itself; remove {name!r} from after=")
@@ -75,6 +76,10 @@ def step(name: str, after: Iterable[str], optional: bool, timeout: float | None,
     return BootStep(name, names, optional, timeout, tries)
 
 
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
@@ -84,10 +89,10 @@ def _is_number(value: object) -> bool:
 
 
 def ordered(steps: Iterable[BootStep]) -> tuple[BootStep, ...]:
-    """Return *steps* in the order in which they start: each after those that it names, else as they were declared.
+    """Return *steps* in the order in which they start: each after the steps in its `after`, otherwise in the order of declaration.
 
     Raises:
-        OptionError: a step names one that does not exist, a mandatory step follows an optional one, or steps wait for one another.
+        OptionError: a step in `after` does not exist, a mandatory step follows an optional one, or steps wait for one another.
     """
     left = {one.name: one for one in steps}
     for one in left.values():
@@ -104,16 +109,16 @@ def ordered(steps: Iterable[BootStep]) -> tuple[BootStep, ...]:
 def _check(one: BootStep, steps: Mapping[str, BootStep]) -> None:
     for name in one.after:
         if name not in steps:
-            raise OptionError(f"boot step {one.name}: after={name!r} names none of the steps {tuple(steps)}")
+            raise OptionError(f"boot step {one.name}: after={name!r} is not one of the steps {tuple(steps)}")
         if steps[name].optional and not one.optional:
             words = f"boot step {one.name} is mandatory and starts after {name}, which is optional"
             raise OptionError(f"{words}; write optional=True for {one.name}, or make {name} mandatory")
 
 
 def circle(steps: Mapping[str, BootStep]) -> list[str]:
-    """Return names of *steps* that wait for one another, each before the one for which it waits, or an empty list.
+    """Return the names of *steps* that form a cycle, each before the step for which it waits, or an empty list.
 
-    Steps that are named and not among *steps* are not looked at.
+    Names in `after` that are not in *steps* are ignored.
     """
     left = dict(steps)
     while free := [name for name, one in left.items() if not left.keys() & {*one.after}]:
@@ -126,7 +131,7 @@ def circle(steps: Mapping[str, BootStep]) -> list[str]:
 
 
 def next_step(order: Iterable[BootStep], standings: Standings, now: float, busy: AbstractSet[str] = frozenset()) -> BootStep | None:
-    """Return the first step of *order* that is to be tried at *now* (epoch s), or None. *busy*: a try of these has not ended."""
+    """Return the first step of *order* that is due at *now* (epoch s), or None. *busy*: the steps with an attempt in progress."""
     return next((one for one in order if one.name not in busy and _may_start(one, standings, now)), None)
 
 
@@ -137,42 +142,46 @@ def _may_start(one: BootStep, standings: Standings, now: float) -> bool:
 
 
 def started(standing: StepProgress) -> StepProgress:
-    """Return how far a step is after a try that succeeded."""
+    """Return the progress of a step after a successful attempt."""
     return StepProgress(STARTED, standing.tried + 1)
 
 
 def failed(one: BootStep, standing: StepProgress, now: float) -> StepProgress:
-    """Return how far a step is after a try that failed at *now* (epoch s)."""
+    """Return the progress of a step after an attempt that failed at *now* (epoch s)."""
     tried = standing.tried + 1
     return StepProgress(GIVEN_UP, tried) if tried >= one.attempts else StepProgress(FAILED, tried, now + backoff(tried))
 
 
 def hastened(standings: Standings) -> dict[str, StepProgress]:
-    """Return *standings* with each step that failed, or was given up, due at once; it has all of its attempts again."""
-    return {name: StepProgress(FAILED, 0, 0.0) if mine.state in (FAILED, GIVEN_UP) else mine for name, mine in standings.items()}
+    """Return *standings* with all failed or given-up steps due at once, with their full number of attempts."""
+    return {name: StepProgress(FAILED) if mine.state in (FAILED, GIVEN_UP) else mine for name, mine in standings.items()}
 
 
 def backoff(tried: int) -> float:
-    """Return the seconds between the failure number *tried* (from 1) and the next try."""
-    return LONGEST_S if tried > MOST_ATTEMPTS else min(LONGEST_S, FIRST_S * 2.0 ** (tried - 1))
+    """Return the seconds between failure number *tried* (from 1) and the next attempt."""
+    return min(LONGEST_S, FIRST_S * 2.0 ** min(tried - 1, MOST_ATTEMPTS))
+
+
+def failures_in_a_row(failures: int, seconds: float) -> int:
+    """Return the number of failures in a row, after *failures* before: a run that lasted longer than the longest pause ends the row."""
+    return 1 if seconds > LONGEST_S else failures + 1
 
 
 def refusal(order: Iterable[BootStep], standings: Standings) -> str | None:
-    """Return the name of a mandatory step that was given up, for which the process must not start; None without one."""
+    """Return the name of a mandatory step that was given up, so that the process must not start; None if there is no such step."""
     return next((one.name for one in order if not one.optional and standings.get(one.name, NEW).state == GIVEN_UP), None)
 
 
 def awaited(order: Iterable[BootStep], standings: Standings) -> float | None:
-    """Return the moment (epoch s) at which a mandatory step is tried again, for which the process waits; None without one."""
+    """Return the time (epoch s) of the next attempt of a mandatory step, for which the process waits; None if there is no such step."""
     found = (standings.get(one.name, NEW) for one in order if not one.optional)
     return min((mine.due for mine in found if mine.state == FAILED), default=None)
 
 
 def states(order: Iterable[BootStep], standings: Standings) -> dict[str, str]:
-    """Return the state of each step by its name; one that waits for a step that failed is blocked."""
+    """Return the state of each step by its name; a step that waits for a failed step is blocked."""
     found: dict[str, str] = {}
     for one in order:
-        state = standings.get(one.name, NEW).state
-        stuck = any(found.get(name) in (FAILED, GIVEN_UP, BLOCKED) for name in one.after)
-        found[one.name] = BLOCKED if state == WAITING and stuck else state
+        is_blocked = any(found.get(name) in (FAILED, GIVEN_UP, BLOCKED) for name in one.after)
+        found[one.name] = BLOCKED if is_blocked else standings.get(one.name, NEW).state
     return found

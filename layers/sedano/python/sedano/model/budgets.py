@@ -1,12 +1,13 @@
-"""The concurrency budget and its autoscaler: how much may run at once, from the numbers of waiting and running tasks. Pure.
+"""The concurrency budget and its autoscaler: a concurrency limit that follows the numbers of waiting and running tasks. Pure.
 
-The CEP's algorithm. More tasks wait than may run: the first time the limit grows by that number; after the cool-down, while there are
-still more, it grows exponentially: by ``2 ** (exponent × increases)``, rounded up. Fewer tasks than the limit: it shrinks to the number of
-running tasks, including those that could start at once. After each change nothing changes for a cool-down, which doubles with each change
-in a row up to a limit (Celery 4 looks every second, and thrashes). A look after the cool-down that finds nothing to change ends the row.
+The CEP's algorithm: If more tasks wait than may run, the limit first grows by the surplus. If there still is a surplus after the cool-down,
+it grows exponentially, by ``2 ** (exponent × increases)``, rounded up. If there are fewer tasks than the limit, it shrinks to the number of
+running tasks, including those that could start at once. After each change, the limit does not change for a cool-down, which doubles with
+each consecutive change up to a maximum (Celery 4 adjusts every second, and thrashes). If an evaluation after the cool-down does not change
+the limit, the series of consecutive changes ends.
 
-`tracking` is an alternative to it: as many as there is work for, AWS's target tracking with the target that no task waits. Any function
-with the signature of `Strategy` can take their place.
+`tracking` is an alternative: the limit is the number of waiting and running tasks, which is AWS's target tracking with a target of no
+waiting tasks. Any function with the signature of `Strategy` can be used instead.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ class Budget:
     """The range of a limit, and the speed with which it follows the backlog.
 
     Args:
-        least, most: the limit stays between them.
-        cooldown: seconds after a change in which nothing is changed; *cooldown_growth* times as long after each further change in a
-            row, *cooldown_most* seconds at most.
+        least, most: the range of the limit.
+        cooldown: seconds after a change without another change; it is *cooldown_growth* times as long after each consecutive change, and at
+            most *cooldown_most* seconds.
         exponent: the limit grows by ``2 ** (exponent × increases)`` at each increase after the first.
 
     Raises:
-        OptionError: it cannot be honoured; the message names the field.
+        OptionError: a field is not valid; the message names it.
     """
 
     least: int = 1
@@ -48,12 +49,12 @@ class Budget:
     exponent: float = 0.5
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be honoured, naming the field."""
+        """Raise `OptionError` for a field that is not valid."""
         for name, value in (("least", self.least), ("most", self.most)):
             if not is_count(value, 1, MOST):
                 raise OptionError(f"{name}: {value!r} is not a whole number from 1 to {MOST}")
         if self.least > self.most:
-            raise OptionError(f"least: {self.least} is more than most, {self.most}")
+            raise OptionError(f"least: {self.least} is greater than most, {self.most}")
         _require("cooldown", self.cooldown, 0.0, LONGEST_S)
         _require("cooldown_growth", self.cooldown_growth, 1.0, 100.0)
         _require("cooldown_most", self.cooldown_most, self.cooldown, LONGEST_S)
@@ -61,16 +62,17 @@ class Budget:
 
 
 class Load(NamedTuple):
-    """The load: tasks that wait and could run, and tasks that run."""
+    """The number of tasks that wait and could run, and of tasks that run."""
 
     waiting: int
     running: int
 
 
 class Level(NamedTuple):
-    """The limit now. *increases*: how often it grew in a row; *changes* in a row; changed at *at*, to stay so until *until* (epoch s).
+    """The current limit. *increases* and *changes* count consecutive ones; *at* is the time of the last change, and *until* the end of its
+    cool-down (epoch s).
 
-    *applied*: the controller that decided it has also set it.
+    *applied*: whether the controller that decided the limit has also set it.
     """
 
     limit: int
@@ -82,21 +84,21 @@ class Level(NamedTuple):
 
 
 Strategy = Callable[[Budget, Level, Load, float], Level]
-"""Returns the level after a look at the load, at a moment in epoch seconds. Pure: it may be asked twice."""
+"""Returns the level for a load at a time in epoch seconds. It must be pure, because it may be called twice."""
 
 
 def rests(level: Level, now: float) -> bool:
-    """Return whether *level* still rests after its change; a clock that ran backwards keeps nothing at rest."""
+    """Return whether *level* is still in its cool-down; a clock that was set back ends the cool-down."""
     return level.at - SKEW_S <= now < level.until
 
 
 def pause(budget: Budget, level: Level) -> float:
-    """Return for how many seconds a change of *level* rests: longer with each change in a row."""
+    """Return the cool-down in seconds after a change of *level*, which grows with each consecutive change."""
     return min(budget.cooldown * budget.cooldown_growth ** min(level.changes, 64), budget.cooldown_most)
 
 
 def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
-    """Return the level after a look at *load* at *now*: the CEP's algorithm."""
+    """Return the level for *load* at *now*, by the CEP's algorithm."""
     if rests(level, now):
         return level
     wanted, increases = level.limit, 0
@@ -113,7 +115,7 @@ def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
 
 
 def tracking(budget: Budget, level: Level, load: Load, now: float) -> Level:
-    """Return the level after a look at *load* at *now*: as many as wait and run, and then nothing for ``cooldown`` seconds."""
+    """Return the level for *load* at *now*: the number of waiting and running tasks, with a constant ``cooldown``."""
     if rests(level, now):
         return level
     wanted = min(max(load.waiting + load.running, budget.least), budget.most)
@@ -134,7 +136,7 @@ def from_text(text: str) -> Level:
     """Return the level that `to_text` wrote.
 
     Raises:
-        ConfigurationError: it is no such text; another version may have written it.
+        ConfigurationError: *text* is not valid; another version may have written it.
     """
     try:
         limit, increases, changes, at, until, applied = parts(text)

@@ -1,7 +1,8 @@
-"""The progress of a bulk change: a change of many tasks that a task of the stage makes, page by page. Pure.
+"""The progress of a bulk change, in which a task of the stage changes many other tasks, page by page. Pure.
 
-The progress is the text of a memo. A stage keeps `SLOTS` of them, so their number is bounded: a change takes the slot of its id, and a
-later change may take the same slot. Then the earlier one begins at its first page if it is delivered again, which changes no task twice.
+The progress is the text of a memo. A stage keeps `SLOTS` of them, so their number is bounded: a change uses the slot for its id, and a
+later change may use the same slot. If the earlier change is then delivered again, it starts at its first page, which does not change a task
+twice.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from sedano.model.memos import parts
 
 RETRY, REVOKE = "retry", "revoke"
 PAGE = 100
-"""So many tasks are changed between two checks for a revocation: as many as one read of the ledger takes."""
+"""The number of tasks that are changed between two checks for a revocation: as many as one read of the ledger returns."""
 SLOTS = 64
 MOST_REASONS, MOST_REASON = 3, 300
 
 
 class BulkProgress(NamedTuple):
-    """How far the bulk change *id* is: *done* of *total* tasks, with the numbers of those that were *changed* and *left* as they were.
+    """The progress of the bulk change *id*: *done* of *total* tasks, with the numbers of *changed* ones and of unchanged ones (*left*).
 
-    *reasons*: why the first of these were left. *reported*: the history has its end.
+    *reasons*: the reasons for the first unchanged ones. *reported*: whether the end of the change is in the history.
     """
 
     id: str
@@ -37,10 +38,10 @@ class BulkProgress(NamedTuple):
     @property
     def sentence(self) -> str:
         """The progress in words."""
-        return f"{self.done:,} of {self.total:,} tasks are done: {self.changed:,} changed, {self.left:,} left as they were."
+        return f"{self.done:,} of {self.total:,} tasks are done: {self.changed:,} changed, {self.left:,} unchanged."
 
     def after(self, page: int, changed: int, reasons: Sequence[str]) -> BulkProgress:
-        """Return the progress after a *page* of so many tasks, with the number that *changed*; *reasons*: one for each that was left."""
+        """Return the progress after *page* more tasks: *changed* of them were changed, and *reasons* has one entry for each other task."""
         kept = (*self.reasons, *(one[:MOST_REASON] for one in reasons))[:MOST_REASONS]
         return self._replace(
             done=self.done + page, changed=self.changed + changed, left=self.left + len(reasons), reasons=kept
@@ -58,7 +59,7 @@ def text_of(progress: BulkProgress) -> str:
 
 
 def progress_of(text: str, change_id: str) -> BulkProgress | None:
-    """Return the progress of the bulk change *change_id* that *text* says; None where it says that of another one, or none."""
+    """Return the progress in *text* of the bulk change *change_id*; None if *text* belongs to another change, or is not valid."""
     try:
         found, total, done, changed, left, reasons, reported = parts(text)
         numbers = (total, done, changed, left)

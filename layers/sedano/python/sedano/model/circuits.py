@@ -1,12 +1,12 @@
-"""Circuit breakers: a task that has failed too often is left alone for a while, then tried again. Pure.
+"""Circuit breakers: a task that failed too often does not run for a while, and is then tried again. Pure.
 
-The CEP's Circuit Breaking in the field's words (Nygard, "Release It!", 2007): a circuit is *closed* while tasks run, *open* while they may
-not. It trips, that is opens, when within a window the task itself failed unexpectedly too often, or one of the health checks that it
-watches was in some state too often. It closes automatically; where it trips again and nothing succeeded in between, it may stay open for
-longer each time. Many trips within a while are logged as errors instead of warnings, until it has been calm for long enough.
+This is the CEP's Circuit Breaking with the usual terms (Nygard, "Release It!", 2007): a circuit is *closed* while tasks run, and *open*
+while they may not. It trips, that is opens, if within a window the task itself failed unexpectedly too often, or one of its health checks
+was in a certain state too often. It closes automatically. If it trips again without a success in between, it may stay open for longer each
+time. Many trips within a period are logged as errors instead of warnings, until it has not tripped for long enough.
 
-A run that began before a trip and fails after it changes nothing: it says no more than what tripped the circuit. A clock that runs
-backwards never keeps a circuit open for longer: one that was opened in the future counts as closed.
+The failure of a run that began before a trip has no effect after it: it gives no new information. A clock that was set back does not keep a
+circuit open for longer: a circuit with an opening time in the future counts as closed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from sedano.model.number_ranges import is_count, is_number
 FAILURE = "failure"
 """The mark of an unexpected failure of the task itself; that of a health check is ``check:state``."""
 SKEW_S = 5.0
-"""Clocks of two machines differ by less: a mark that is later than now by more was written before the clock ran backwards."""
+"""The largest difference (s) of two machines' clocks: a mark that is further in the future was written before the clock was set back."""
 LONGEST_S = 86_400.0
 MOST_MARKS = 100
-"""The most failures that a threshold may count: the circuit remembers each."""
+"""The highest threshold: the circuit stores each failure."""
 Growth = Literal["none", "linear", "exponential"]
 OnOpen = Literal["wait", "fail"]
 Checks = Mapping[str, Mapping[str, int]]
@@ -34,22 +34,24 @@ Checks = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """When a circuit trips, and for how long. All periods are seconds.
+    """The conditions under which a circuit trips, and the time for which it stays open. All periods are in seconds.
 
     Args:
-        failures: unexpected failures of the task, with no success in between, that trip it; 0: they never do.
-        checks: for each health check that it watches, and each state of that, how often within the window trips it:
+        failures: the number of unexpected failures of the task, without a success in between, that trips it; 0: failures do not trip it.
+        checks: for each health check, and each of its states, the number of reports within the window that trips it:
             ``{"payments": {"unhealthy": 2, "degraded": 10}}``.
-        window: an older failure is forgotten.
-        open_for: how long it stays open; with *growth* ``linear`` or ``exponential`` longer for each trip after which nothing
-            succeeded, *open_most* at most.
-        errors_after: so many trips within *errors_within* are logged as errors, until *calm_after* has passed since.
-        on_open: what becomes of a task that finds it open: ``wait`` (as a message, until it closes) or ``fail``.
-        shared: one circuit for all workers, which costs a read an invocation and a write a failure; otherwise one a worker, in memory.
-        name: several tasks with one name share a circuit; by default the task's.
+        window: older failures do not count.
+        open_for: how long it stays open; with *growth* ``linear`` or ``exponential``, longer for each consecutive trip without a success in
+            between, and at most *open_most*.
+        errors_after: from this number of trips within *errors_within* on, trips are logged as errors, until *calm_after* has passed without
+            a trip.
+        on_open: the behaviour of a task while the circuit is open: ``wait`` (as a message, until it closes) or ``fail``.
+        shared: one circuit for all workers, at the cost of a read for each invocation and a write for each failure; otherwise each worker
+            has one in memory.
+        name: the name of the circuit, by default that of the task; tasks with the same name share a circuit.
 
     Raises:
-        OptionError: it cannot be honoured; the message names the field.
+        OptionError: a field is not valid; the message names it.
     """
 
     failures: int = 3
@@ -66,7 +68,7 @@ class Breaker:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be honoured, naming the field."""
+        """Raise `OptionError` for a field that is not valid."""
         for name in ("window", "open_for", "open_most", "errors_within", "calm_after"):
             value = getattr(self, name)
             if not is_number(value, 0, LONGEST_S) or not value:
@@ -83,14 +85,14 @@ class Breaker:
                 _require_count(f"checks: {check}: {state}", count, 1)
 
     def threshold(self, mark: str) -> int:
-        """Return how many marks of this kind within the window trip the circuit; 0: they never do."""
+        """Return how many marks of this kind within the window trip the circuit; 0 means that they do not trip it."""
         if mark == FAILURE:
             return self.failures
         check, _, state = mark.rpartition(":")
         return self.checks.get(check, {}).get(state, 0)
 
     def period(self, row: int) -> float:
-        """Return for how long the *row*-th trip in a row (from 1) keeps the circuit open, in seconds."""
+        """Return how many seconds consecutive trip number *row* (from 1) keeps the circuit open."""
         if self.growth == "none":
             return self.open_for
         grown = self.open_for * row if self.growth == "linear" else self.open_for * 2.0 ** min(row - 1, 64)
@@ -98,10 +100,11 @@ class Breaker:
 
 
 class Circuit(NamedTuple):
-    """One circuit. *marks* are the moments and kinds of failures; *since* and *until* when it opened and closes (epoch s, 0: never
-    tripped).
+    """One circuit. *marks* are the times and kinds of failures; *since* and *until* are the times at which it opened and closes (epoch s,
+    0: it never tripped).
 
-    *row*: trips in a row, with no success in between; *trips*: moments of the latest; *loud*: until when trips are logged as errors.
+    *row*: the number of consecutive trips without a success in between; *trips*: the times of the latest trips; *loud*: until when trips
+    are logged as errors.
     """
 
     name: str
@@ -119,12 +122,12 @@ class Circuit(NamedTuple):
 
     @property
     def is_clean(self) -> bool:
-        """Whether a success would change nothing."""
+        """Whether a success would not change the circuit."""
         return not self.row and not any(kind == FAILURE for _, kind in self.marks)
 
 
 class Noted(NamedTuple):
-    """The effect of a failure: the *circuit*, and whether it *tripped*; *level*: the log level, ``warning`` or ``error``."""
+    """The effect of a failure: the changed *circuit*, whether it *tripped*, and the log *level*, ``warning`` or ``error``."""
 
     circuit: Circuit
     tripped: bool = False
@@ -132,7 +135,7 @@ class Noted(NamedTuple):
 
 
 def failed(breaker: Breaker, circuit: Circuit, mark: str, now: float) -> Noted:
-    """Return what a failure of the kind *mark* at *now* does to *circuit*."""
+    """Return the effect on *circuit* of a failure of the kind *mark* at *now*."""
     needed = breaker.threshold(mark)
     if not needed or circuit.is_open(now):
         return Noted(circuit)
@@ -144,12 +147,12 @@ def failed(breaker: Breaker, circuit: Circuit, mark: str, now: float) -> Noted:
 
 
 def succeeded(circuit: Circuit) -> Circuit:
-    """Return *circuit* after a success of the task: failures before it are not in a row with later ones."""
+    """Return *circuit* after a success of the task: earlier failures no longer count together with later ones."""
     return circuit._replace(marks=tuple(mark for mark in circuit.marks if mark[1] != FAILURE), row=0)
 
 
 def closed(circuit: Circuit) -> Circuit:
-    """Return *circuit* as closed by hand, without its earlier failures."""
+    """Return *circuit* after an operator closed it, without its earlier failures."""
     return Circuit(circuit.name, trips=circuit.trips)
 
 
@@ -162,7 +165,7 @@ def from_text(text: str) -> Circuit:
     """Return the circuit that `to_text` wrote.
 
     Raises:
-        ConfigurationError: it is no such text; another version may have written it.
+        ConfigurationError: *text* is not valid; another version may have written it.
     """
     try:
         name, marks, since, until, cause, row, trips, loud = parts(text)

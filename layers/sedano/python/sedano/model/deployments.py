@@ -1,4 +1,4 @@
-"""The last deployment of an app's code, as a memo of the stage, and the rule by which a cause of failures is new since then. Pure."""
+"""The last deployment of an app's code, as a memo of the stage, and the rule whether a cause of failures is new since then. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sedano.model.memos import DEPLOYMENT, memo_name, moment, parts
 LAST = memo_name(DEPLOYMENT, "last")
 """The name of the memo."""
 MOST_TEXT = 200
-"""The most characters of a version and of a person that the memo keeps."""
+"""The most characters of a version and of a person in the memo."""
 
 
 class DeploymentMark(NamedTuple):
-    """New code of the app was deployed *at* a moment (epoch s), by a person, as a *version* (empty: it has no name)."""
+    """A deployment of the app's code: its time (*at*, epoch s), its person (*by*), and its *version* (empty: it has no name)."""
 
     at: float
     by: str = ""
@@ -22,12 +22,12 @@ class DeploymentMark(NamedTuple):
 
     @property
     def text(self) -> str:
-        """This deployment as its memo holds it."""
+        """This deployment as the text of its memo."""
         return json.dumps([self.at, *(one[:MOST_TEXT].encode("utf-8", "replace").decode() for one in (self.by, self.version))])
 
 
 def deployment_of(text: str) -> DeploymentMark | None:
-    """Return the deployment that the *text* of a memo holds; None where the text is none, such as another version's."""
+    """Return the deployment in the *text* of a memo; None if it is not valid, for example because another version wrote it."""
     try:
         found = parts(text)
         at, by, version = found
@@ -38,9 +38,9 @@ def deployment_of(text: str) -> DeploymentMark | None:
 
 
 def is_new(first: float, deployed: DeploymentMark, horizon: float) -> bool:
-    """Return whether a cause that was seen at *first* for the first time is new since the deployment.
+    """Return whether a cause that first occurred at *first* is new since the deployment.
 
-    *horizon*: the moment since when all failures are known (epoch s). Where the deployment was before it, a cause may have been there
-    before, so none counts as new.
+    *horizon*: the time since when all failures are known (epoch s). If the deployment was earlier, a cause may have occurred before it, so
+    no cause counts as new.
     """
     return horizon < deployed.at <= first

@@ -1,30 +1,30 @@
 """Effects: writes to a user's own tables that happen with the recorded success of a task, or not at all.
 
-The rule is small, so that DynamoDB, one SQLite file and memory mean the same by it: a condition compares attributes with values, or says
-that the item is absent; an update sets, adds to and removes attributes. Values are strings, whole numbers, booleans, None, lists and dicts
-with string keys: a table keeps these exactly.
+The rule is small, so that DynamoDB, one SQLite file and memory implement it identically: a condition compares attributes with values, or
+requires that the item is absent; an update sets, adds to and removes attributes. Values are strings, whole numbers, booleans, None, lists
+and dicts with string keys, because a table keeps these exactly.
 
-Invariants: an effect is applied if and only if its task ended as SUCCESS by that very run; all effects of a run are applied or none; no
-item is written twice in one run, since a transaction cannot.
+Invariants: an effect is applied if and only if its run ended its task as SUCCESS; all effects of a run are applied, or none; a run does not
+write an item twice, because a transaction cannot.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from sedano.errors import OptionError, TooLarge
+from sedano.model.canonical_json import canonical_json
 
 MOST = 99
 """The most effects of one run: a transaction has a hundred items, and the task's record is one."""
 ITEM_BYTES = 400 * 1024
 MOST_BYTES = 4 * 1024 * 1024 - ITEM_BYTES
-"""The most bytes of all effects of one run: a transaction has 4 MB, and the task's record needs its share."""
+"""The most bytes of all effects of one run: a transaction has 4 MB, minus room for the task's record."""
 LONGEST_NUMBER = 38
-"""The digits that a number of DynamoDB keeps."""
+"""The most digits of a number in DynamoDB."""
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 Kind = Literal["put", "update", "delete"]
@@ -59,13 +59,8 @@ class TableWrite(NamedTuple):
     condition: Condition = None
 
 
-def text_of(value: Any) -> str:
-    """Return *value* as JSON text; two values are the same if and only if their texts are."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
 def refusal(effect: TableWrite, found: Row | None) -> str:
-    """Return why *effect* cannot be applied to the item *found* (None: no item); empty when it can."""
+    """Return why *effect* cannot be applied to the item *found* (None: no item); empty if it can."""
     condition = effect.condition
     if condition is ABSENT:
         return "" if found is None else "the item exists"
@@ -74,8 +69,8 @@ def refusal(effect: TableWrite, found: Row | None) -> str:
         if wanted is ABSENT:
             if is_there:
                 return f"{name} is not absent"
-        elif found is None or not is_there or text_of(found[name]) != text_of(wanted):
-            return f"{name} is not the value that the condition names"
+        elif found is None or not is_there or canonical_json(found[name]) != canonical_json(wanted):
+            return f"{name} does not have the value of the condition"
     for name in effect.adds:
         if found is not None and name in found and not _is_whole(found[name]):
             return f"add: {name} is not a number"
@@ -101,7 +96,7 @@ def checked(effect: TableWrite, names: tuple[str, ...]) -> TableWrite:
     """Return *effect* if it can be written to a table whose key has these *names*.
 
     Raises:
-        OptionError: its key, a value or an attribute is not possible; the message says which.
+        OptionError: its key, a value or an attribute is not valid; the message names it.
         TooLarge: the item has more than 400 KB.
     """
     where = f"effects.{effect.kind}({effect.table!r})"
@@ -117,30 +112,30 @@ def checked(effect: TableWrite, names: tuple[str, ...]) -> TableWrite:
 
 
 def size(effect: TableWrite) -> int:
-    """Return about how many bytes *effect* has in a transaction; never fewer than its values."""
+    """Return the approximate size of *effect* in a transaction, in bytes; never less than that of its values."""
     condition = effect.condition if isinstance(effect.condition, Mapping) else {}
     wanted = {name: None if value is ABSENT else value for name, value in condition.items()}
     parts = [effect.key, effect.item, effect.sets, effect.adds, wanted]
-    return len(text_of([*map(dict, parts), *effect.removes]).encode())
+    return len(canonical_json([*map(dict, parts), *effect.removes]).encode())
 
 
 def place(effect: TableWrite) -> tuple[str, str]:
-    """Return which item *effect* writes: the table and its key as text."""
-    return effect.table, text_of(effect.key)
+    """Return the item that *effect* writes: the table, and the key as text."""
+    return effect.table, canonical_json(effect.key)
 
 
 def _check_key(effect: TableWrite, names: tuple[str, ...], where: str) -> None:
     if set(effect.key) != set(names):
-        raise OptionError(f"{where}: the key is {', '.join(names)}; give each of these and no other, not {', '.join(map(str, effect.key))}")
+        raise OptionError(f"{where}: the key is {', '.join(names)}; give exactly these, not {', '.join(map(str, effect.key))}")
     for name, value in effect.key.items():
         if not (_is_whole(value) or (isinstance(value, str) and value)):
-            raise OptionError(f"{where}: the key {name} must be a string with text or a whole number")
+            raise OptionError(f"{where}: the key {name} must be a non-empty string or a whole number")
 
 
 def _check_changes(effect: TableWrite, where: str) -> None:
     changed = [*effect.sets, *effect.adds, *effect.removes]
     if effect.kind == "update" and not changed:
-        raise OptionError(f"{where}: it changes nothing; give set=, add= or remove=")
+        raise OptionError(f"{where}: it does not change anything; give set=, add= or remove=")
     for name in changed:
         if name in effect.key or changed.count(name) > 1:
             raise OptionError(f"{where}: {name} is in the key, or in two of set=, add= and remove=; name it once")
@@ -157,7 +152,7 @@ def _check(value: Any, where: str) -> None:
     if isinstance(value, Mapping):
         for name, one in value.items():
             if not isinstance(name, str) or not name:
-                raise OptionError(f"{where}: {name!r} is not the name of an attribute; use a string with text")
+                raise OptionError(f"{where}: {name!r} is not the name of an attribute; use a non-empty string")
             _check(name, where)
             _check(one, where)
     elif isinstance(value, list):
@@ -168,12 +163,12 @@ def _check(value: Any, where: str) -> None:
 
 
 def _wrong_with(value: object) -> str:
-    """Return why a table does not keep the plain *value* exactly; empty when it does."""
+    """Return why a table does not keep the plain *value* exactly; empty if it does."""
     if isinstance(value, str):
         half = any("\ud800" <= letter <= "\udfff" for letter in value)
-        return "a string has half of a surrogate pair, which no table can keep" if half else ""
-    if isinstance(value, int) and not isinstance(value, bool):
+        return "a string has half of a surrogate pair, which a table cannot keep" if half else ""
+    if isinstance(value, int):
         return f"a number has more than {LONGEST_NUMBER} digits; write it as a string" if abs(value) >= 10**LONGEST_NUMBER else ""
-    if value is None or isinstance(value, bool):
+    if value is None:
         return ""
     return f"{type(value).__name__} is not kept exactly; use strings, whole numbers, booleans, None, lists and dicts"

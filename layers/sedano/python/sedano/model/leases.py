@@ -1,38 +1,39 @@
-"""The rule of the lease: which process may take it, with which token, and how long its holder may believe (PROTOCOLS §2).
+"""The rule of the lease: which process may take it, with which token, and how long its holder may believe that it holds it (PROTOCOLS §2).
 
-Theory. A lease is a lock that expires (Gray and Cheriton 1989). Here it is one item that changes only by compare-and-swap, so for
-each fencing token there is at most one holder, whatever clocks, networks and processes do (I1). Time decides only *when* another may take
-it. So a wrong clock can cost safety of belief or delay, never the uniqueness of a token; and whatever checks tokens
-(`sedano.guards`) is safe under any clock.
+Theory. A lease is a lock that expires (Gray and Cheriton 1989). Here it is one item that changes only by compare-and-swap, so each fencing
+token has at most one holder, independently of clocks, networks and processes (I1). Time only determines *when* another process may take it.
+So a wrong clock can cause a wrong belief or a delay, but never two holders of a token; and a resource that checks tokens (`sedano.guards`)
+is safe under any clock.
 
 Conditions to take it (`decide`):
 
-- it is free: it is absent or was released. A released one may be *reserved* for the process that asked for it first, for a short while.
-- its time is over by the store's own clock: `clock.lo > expires + guard`. The clock is an interval (`sedano.model.store_clock`).
-- it was seen unchanged (same token, same version) for `duration·(1 + drift)` on the observer's own clock. This needs no other
-  clock: the holder's belief began before the request that wrote what was seen. It is the only rule when the interval is suspect.
+- it is free: it is absent, or was released. A released lease may be *reserved* for a short time for the process that asked for it first.
+- it is expired by the store's clock: `clock.lo > expires + guard`. The clock is an interval (`sedano.model.store_clock`).
+- it was seen unchanged (same token, same version) for `duration·(1 + drift)` on the observer's own clock. This does not need another clock:
+  the holder's belief began before the request that wrote the observed state. If the interval is suspect, only this rule applies.
 
-The grant that is written (`grant`): `token = max(token + 1, clock.hi)`. The clock's part makes the token rise even when the TTL deleted the
-item in between. `expires = clock.hi + duration`, never less than the holder's belief.
+The grant that is written (`grant`): `token = max(token + 1, clock.hi)`. Because of the clock, the token increases even if the TTL deleted
+the item in between. `expires = clock.hi + duration`, which is never earlier than the end of the holder's belief.
 
-How long the holder believes (`believes`): until `before the request was sent + duration − guard`, never from the time of the answer: an
-answer that took ten seconds would add ten seconds of belief that no other process knows of (KCL, python_dynamodb_lock). It measures elapsed
-time as the *greater* of its two clocks, the observer as the lesser. After a freeze it does not believe at all until it has renewed.
+How long the holder believes (`believes`): until `before the request was sent + duration − guard`. The time of the response does not count:
+a response after ten seconds would add ten seconds of belief that other processes cannot know (KCL, python_dynamodb_lock). The holder
+measures elapsed time as the *greater* difference of its two clocks, and the observer as the smaller. After a freeze, the holder does not
+believe until it has renewed the lease.
 
-Invariants: I1 the token strictly rises. I3 within clock bounds at most one believes. I4 belief ends before the stored expiry. I5 the
-expiry never shrinks in a grant. I6 an own write is never misread: it has a nonce drawn for that call.
+Invariants: I1 the token strictly increases. I3 within the clock bounds, at most one process believes. I4 the belief ends before the stored
+expiry. I5 the expiry never decreases within a grant. I6 a process always recognises its own write by a nonce that is unique to the call.
 
 Faults, and the rule that prevents each:
 
-- A late renewal shortens a newer one: RENEW needs `exp <= :e`.
-- An old term releases a new one: RELEASE needs nonce and token.
-- A paused holder writes after its time: no lease can prevent it; the resource must check the token (`sedano.guards`).
-- A process asks for the lease and dies: the reservation expires.
+- A late renewal could shorten a newer one: RENEW requires `exp <= :e`.
+- An old term could release a new one: RELEASE requires nonce and token.
+- A paused holder could write after its lease expired: a lease cannot prevent this; the resource must check the token (`sedano.guards`).
+- A process could ask for the lease and die: the reservation expires.
 
-Theory of the take-over: after faults stop, a waiter holds the lease after `duration + 2·guard + poll` at the latest, counted from its
-last renewal or from the waiter's first look, whichever is later. Watching alone gives that: the first look happens within a poll, the last
-one when the duration, widened by the drift, has passed since. The store's dates are whole seconds, which may delay the decision by the
-clock by a second more; so they only ever let a process in earlier.
+Theory of the take-over: after faults stop, a waiter holds the lease after at most `duration + 2·guard + poll`, counted from the last
+renewal or from the waiter's first read, whichever is later. Observation alone guarantees this: the first read happens within a poll, and
+the last one when the duration, widened by the drift, has passed since. The dates of the store are whole seconds, which may delay the
+decision by the clock by another second; so the rule with the clock can only make a take-over earlier.
 """
 
 from __future__ import annotations
@@ -42,18 +43,20 @@ from typing import NamedTuple
 from sedano.model.store_clock import DRIFT, Interval, Moment, froze, least, most
 
 GUARD_MS = 1_000
-"""How far apart the clocks of the store's own machines may be, and the margin of a holder's belief."""
+"""The largest difference (ms) of the clocks of the store's machines, and the margin of a holder's belief."""
 HAND_OVER_MS = 2_000
-"""How long a released lease is kept for the one who asked for it."""
+"""How long (ms) a released lease is reserved for the process that asked for it."""
 SHORTEST_MS, LONGEST_MS = 2_000, 86_400_000
-"""A lease that is shorter than its guards means nothing; one longer than a day would block the others too long after a death."""
+"""The shortest and the longest duration: a lease must be longer than its guards; one longer than a day would block other processes for too
+long after the death of its holder.
+"""
 
 
 class LeaseRecord(NamedTuple):
-    """A lease as the store holds it.
+    """A lease in the store.
 
-    *version* rises with every write by a holder. *expires* is epoch ms; of a released lease it is the end of its reservation for *want*.
-    *waiting* are messages that shall be woken when it is released.
+    *version* increases with every write by a holder. *expires* is epoch ms; for a released lease it is the end of its reservation for
+    *want*. *waiting* are the messages to wake when it is released.
     """
 
     name: str
@@ -69,28 +72,28 @@ class LeaseRecord(NamedTuple):
 
 
 class Leased(NamedTuple):
-    """The answer to a write: *done* (also when an earlier send of the same write had arrived), and the lease as it is now."""
+    """The answer to a write: *done* (also if an earlier send of the same write succeeded), and the current lease."""
 
     done: bool
     record: LeaseRecord | None
 
 
 class Sight(NamedTuple):
-    """A lease as one observer sees it: *record* (None: absent), the same token and version since the moment *since*."""
+    """A lease as one observer sees it: *record* (None: absent), whose token and version are unchanged since *since*."""
 
     record: LeaseRecord | None
     since: Moment
 
 
 class LeaseDecision(NamedTuple):
-    """Whether the lease may be taken, and otherwise after how many ms at the latest it is worth looking again."""
+    """Whether the lease may be taken, or else the most ms to wait before the next read."""
 
     free: bool
     wait: float = 0.0
 
 
 class Term(NamedTuple):
-    """The holder's view of its own grant. *since* is the moment before the request of the grant or of the latest renewal was sent."""
+    """The holder's view of its own grant. *since* is the time before the request of the grant or of the latest renewal was sent."""
 
     name: str
     token: int
@@ -106,14 +109,14 @@ FREE = LeaseDecision(True)
 
 
 def look(known: Sight | None, record: LeaseRecord | None, now: Moment) -> Sight:
-    """Return what the observer sees after reading *record* at *now*: unchanged since before, or since now."""
+    """Return the observer's view after reading *record* at *now*: unchanged since *known*, or since *now*."""
     if known is not None and _mark(known.record) == _mark(record):
         return Sight(record, known.since)
     return Sight(record, now)
 
 
 def decide(sight: Sight, clock: Interval, now: Moment, asker: str) -> LeaseDecision:
-    """Return whether *asker* may take the lease; the write that follows is a compare-and-swap on exactly what was seen."""
+    """Return whether *asker* may take the lease; the following write is a compare-and-swap on exactly the observed state."""
     record = sight.record
     if record is None:
         return FREE
@@ -131,7 +134,7 @@ def decide(sight: Sight, clock: Interval, now: Moment, asker: str) -> LeaseDecis
 
 
 def grant(name: str, owner: str, nonce: str, duration: int, seen: LeaseRecord | None, clock: Interval) -> LeaseRecord:
-    """Return the lease as its new holder asks for it."""
+    """Return the lease that its new holder writes."""
     token, version = (seen.token, seen.version) if seen is not None else (0, 0)
     waiting = seen.waiting if seen is not None else ()
     expires = clock.hi + duration
@@ -142,7 +145,7 @@ def grant(name: str, owner: str, nonce: str, duration: int, seen: LeaseRecord | 
 
 
 def term(record: LeaseRecord, since: Moment) -> Term:
-    """Return the term of the holder whose grant or renewal *record* is; its request was not sent before *since*."""
+    """Return the term of the holder for its grant or renewal *record*; its request was not sent before *since*."""
     return Term(
         name=record.name, token=record.token, nonce=record.nonce, owner=record.owner, duration=record.duration, expires=record.expires,
         since=since, wanted=record.want,
@@ -150,7 +153,7 @@ def term(record: LeaseRecord, since: Moment) -> Term:
 
 
 def renewed_until(held: Term, clock: Interval) -> int:
-    """Return the expiry that a renewal writes: never less than what is written already."""
+    """Return the expiry that a renewal writes, which is never earlier than the stored one."""
     return max(held.expires, clock.hi + held.duration)
 
 
@@ -160,12 +163,12 @@ def believes(held: Term, now: Moment) -> bool:
 
 
 def remaining(held: Term, now: Moment) -> float:
-    """Return for how many ms more the holder may believe."""
+    """Return for how many more ms the holder may believe."""
     return max(0.0, held.duration - GUARD_MS - most(held.since, now))
 
 
 def is_mine(record: LeaseRecord | None, nonce: str, token: int) -> bool:
-    """Return whether *record* has the mark of the holder with this nonce and token: the own-write rule."""
+    """Return whether *record* was written by the holder with this nonce and token."""
     return record is not None and (record.nonce, record.token) == (nonce, token)
 
 

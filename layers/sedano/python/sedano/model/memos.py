@@ -1,7 +1,7 @@
-"""Memos: small things that a whole deployment must remember, such as a circuit, a check's health, a budget's level. Pure.
+"""Memos: small values that a whole deployment shares, such as a circuit, the state of a health check, the level of a budget. Pure.
 
-Each is a text under a name and changes by compare-and-swap on the nonce of its last change, so two who change it at once lose neither
-change. Only its writer interprets the text (`sedano.model.circuits`, `health`, `budget`).
+Each is a text under a name and changes by compare-and-swap on the nonce of its last change, so no change is lost if two processes change it
+at the same time. Only its writer interprets the text (`sedano.model.circuits`, `health`, `budgets`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CIRCUIT, HEALTH, BUDGET, PAUSE, DEPLOYMENT, BULK = "circuit", "health", "budget"
 
 
 MOST_BYTES = 400_000
-"""An item of DynamoDB holds no more."""
+"""The limit of an item of DynamoDB."""
 MOST_DEPTH = 4
 
 
@@ -28,7 +28,7 @@ class Memo(NamedTuple):
 
 
 class MemoChanged(NamedTuple):
-    """The answer to a change: *done* with the memo as it is now, or refused with the memo that is in the way."""
+    """The answer to a change: *done* with the new memo, or refused with the current one."""
 
     done: bool
     memo: Memo
@@ -40,10 +40,10 @@ def memo_name(kind: str, name: str) -> str:
 
 
 def parts(text: str) -> Any:
-    """Return the JSON value that the *text* of a memo is.
+    """Return the JSON value in the *text* of a memo.
 
     Raises:
-        MessageRefused: it is not strict JSON; a `ValueError`.
+        MessageRefused: *text* is not strict JSON (a `ValueError`).
     """
     return load(text, MOST_BYTES, MOST_DEPTH, "memo")
 
@@ -53,8 +53,8 @@ def moment(part: object) -> float:
 
     Raises:
         ValueError: it is not a number.
-        OverflowError: it is beyond a double.
+        OverflowError: it does not fit in a double.
     """
     if type(part) not in (int, float):
         raise ValueError(f"expected a number, got {type(part).__name__}")
-    return float(part)  # type: ignore[arg-type] # looked at above
+    return float(part)  # type: ignore[arg-type] # checked above

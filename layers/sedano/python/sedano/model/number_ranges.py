@@ -1,4 +1,4 @@
-"""Whether an option's value is a number within a range: True is not a number, and neither is infinity. Pure."""
+"""Checks whether an option's value is a number within a range; True and infinity are not numbers. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import isfinite
 
 def is_number(value: object, least: float, most: float) -> bool:
     """Return whether *value* is a number from *least* to *most*."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and least <= value <= most
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most and isfinite(value)
 
 
 def is_count(value: object, least: int, most: int) -> bool:

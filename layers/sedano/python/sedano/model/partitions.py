@@ -1,17 +1,17 @@
-"""Which worker should hold which partition: each worker decides for itself, from what all of them can see.
+"""The distribution of partitions over workers: each worker decides alone, from data that all workers can see.
 
-A partition is a lease. Workers see the holders and the requests, so each can compute their number and a fair share. No worker is
-forced: a worker takes what is free up to its share, asks the most loaded for one when that has at least two more, and gives one away when a
-worker with at least two fewer asks for it. So loads approach each other by steps of one and never oscillate.
+A partition is a lease. Workers see the holders and the requests, so each can compute the number of workers and the fair share. No partition
+is taken away: a worker takes free partitions up to its share, asks the most loaded worker for one if that has at least two more, and gives
+one away if a worker with at least two fewer asks for it. So loads converge in steps of one and never oscillate.
 
-Which of the free ones to try first is decided by rendezvous hashing (Thaler and Ravishankar 1998), so workers that start together try
-different ones, and a worker that returns finds its old ones.
+Rendezvous hashing (Thaler and Ravishankar 1998) determines the free partition to try first, so workers that start together try different
+ones, and a worker that returns gets its old ones.
 
-A worker that asked and holds nothing counts as a worker, because it may have just started. It may also have died since: then the others'
-share is too small, and a partition stays free. So what was free in the round before as well is taken beyond that share, one at a time, up
-to the share of those who hold something.
+A worker that asked and holds nothing counts as a worker, because it may have just started. It may also have died since: then the share of
+the others is too small, and a partition remains free. So a partition that was already free in the previous round is taken beyond that
+share, one at a time, up to the fair share among the holders.
 
-P1: at most one holder a partition (that is the lease's promise), and the loads differ by at most one from the fair share when all is quiet.
+P1: a partition has at most one holder (guaranteed by the lease), and in a stable state the loads differ by at most one from the fair share.
 
 >>> fair_share(32, 5)
 7
@@ -28,7 +28,9 @@ from sedano.model.leases import LeaseRecord
 
 
 class Plan(NamedTuple):
-    """The next moves: *give* these back to the workers that asked, *take* these in this order, ask for *want* (None: ask for nothing)."""
+    """The next moves: partitions to *give* to the workers that asked, partitions to *take* in this order, and the one to ask for (*want*;
+    None: none).
+    """
 
     give: Sequence[int]
     take: Sequence[int]
@@ -36,20 +38,20 @@ class Plan(NamedTuple):
 
 
 def fair_share(count: int, workers: int) -> int:
-    """Return how many of *count* partitions one of *workers* should hold at most."""
+    """Return the most of *count* partitions that one of *workers* should hold."""
     return -(-count // workers)
 
 
 def preference(worker: str, partition: int) -> bytes:
-    """Return how much *worker* prefers *partition*: the same on every machine."""
+    """Return the preference of *worker* for *partition*, which is the same on every machine."""
     return blake2b(f"{worker}\0{partition}".encode(), digest_size=8).digest()
 
 
 def plan(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], free: Collection[int], idle: Collection[int] = ()) -> Plan:
     """Return the next moves of the worker *me*, which holds *mine*.
 
-    *taken* are the held partitions, mine too, by their leases; *free* are those that may be taken, *idle* those of
-    them that might have been taken in the round before.
+    *taken* are the held partitions, including *mine*, with their leases; *free* are those that may be taken; *idle* are the free ones that
+    could already have been taken in the previous round.
     """
     load = Counter({me: len(mine)})
     load.update(record.owner for index, record in taken.items() if index not in mine)
@@ -69,7 +71,7 @@ def plan(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], free:
 
 
 def _give(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], load: Counter[str]) -> list[int]:
-    """Return which of *mine* go to those who asked, while they have at least two fewer."""
+    """Return the partitions of *mine* for the workers that asked, as long as these have at least two fewer."""
     given: list[int] = []
     for index in sorted(mine):
         asker = taken[index].want if index in taken else ""
@@ -81,9 +83,9 @@ def _give(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], load
 
 
 def _want(me: str, taken: Mapping[int, LeaseRecord], load: Counter[str]) -> int | None:
-    """Return a partition of the most loaded worker to ask for, when that worker has at least two more than *me*.
+    """Return the partition of the most loaded worker to ask for, if that worker has at least two more than *me*.
 
-    One without a request, or whose requester now has as many as *me*, so that the request is out of date.
+    It is one without a request, or with an outdated request, because the requester now has as many as *me*.
     """
     loaded = min(load, key=lambda worker: (-load[worker], worker))
     if load[loaded] < load[me] + 2:

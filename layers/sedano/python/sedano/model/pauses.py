@@ -1,7 +1,7 @@
-"""Pauses: of a queue, a task, a tenant, a circuit, one task by its id; at once or in a window of time, until it is resumed. Pure.
+"""Pauses of a queue, a task, a tenant, a circuit, or one task by its id: immediate or in a window of time, until they are resumed. Pure.
 
-The control record holds pauses as texts, because every worker reads it: the name of a queue alone, or ``kind=name``, or
-``kind=name start until`` with moments in whole epoch seconds, 0 for none. Names hold no spaces, so the three cannot be confused.
+The control record, which every worker reads, contains pauses as strings: only the name of a queue, or ``kind=name``, or
+``kind=name start until`` with times in whole epoch seconds, 0 for none. Names do not contain spaces, so the three forms cannot be confused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = (QUEUE, TASK, TENANT, CIRCUIT, ID)
 
 
 class Pause(NamedTuple):
-    """One pause of what *kind* and *name* say; in force from *start* (epoch s; 0: from the beginning) to *until* (0: until it goes on)."""
+    """One pause of the target *kind* and *name*, in force from *start* (epoch s; 0: immediately) to *until* (0: until it is resumed)."""
 
     kind: str
     name: str
@@ -33,31 +33,31 @@ class Pause(NamedTuple):
 
     @property
     def text(self) -> str:
-        """This pause as the control record holds it."""
+        """This pause as a string of the control record."""
         if self.start or self.until:
             return f"{self.kind}={self.name} {self.start} {self.until}"
         return self.name if self.kind == QUEUE else f"{self.kind}={self.name}"
 
 
 class PauseCause(NamedTuple):
-    """The person *by* whom something was paused, and the *reason*; both empty: not known."""
+    """The person *by* whom the target was paused, and the *reason*; empty if unknown."""
 
     by: str = ""
     reason: str = ""
 
     @property
     def text(self) -> str:
-        """This cause as its memo holds it; empty where nothing is known."""
+        """This cause as the text of its memo; empty if unknown."""
         return json.dumps([self.by, self.reason]) if self.by or self.reason else ""
 
     @property
     def sentence(self) -> str:
-        """This cause as the end of a sentence: ``by ana: bad deploy``; empty where nothing is known."""
+        """This cause as the end of a sentence: ``by ana: bad deploy``; empty if unknown."""
         return f"{f'by {self.by}' if self.by else ''}{f': {self.reason}' if self.reason else ''}".removeprefix(": ")
 
 
 def cause_of(text: str) -> PauseCause:
-    """Return the cause that the *text* of a memo holds; the empty one where the text is none."""
+    """Return the cause in the *text* of a memo; an empty cause if *text* is not valid."""
     try:
         found = parts(text)
     except ValueError:
@@ -67,18 +67,18 @@ def cause_of(text: str) -> PauseCause:
 
 
 def cause_name(kind: str, name: str) -> str:
-    """Return the name of the memo that holds the cause of the pause of *kind* and *name*."""
+    """Return the name of the memo with the cause of the pause of *kind* and *name*."""
     return memo_name(PAUSE, f"{kind}={name}")
 
 
 def pause(kind: str, name: str, start: float = 0.0, until: float = 0.0) -> Pause:
-    """Return the pause of what *kind* and *name* say, in force from *start* to *until* (epoch s; 0: without a beginning, an end).
+    """Return the pause of the target *kind* and *name*, in force from *start* to *until* (epoch s; 0: no beginning, or no end).
 
     Raises:
-        OptionError: it can never be in force, or nothing can have that name.
+        OptionError: the kind or the name is not valid, or the end is not after the start.
     """
     if kind not in KINDS:
-        raise OptionError(f"{kind}: none of {', '.join(KINDS)}")
+        raise OptionError(f"{kind}: not one of {', '.join(KINDS)}")
     if not is_name(name) or "=" in name:
         raise OptionError(f"{kind}: {name!r} is not 1 to 256 characters without spaces, control characters and =")
     if until and until <= start:
@@ -87,7 +87,7 @@ def pause(kind: str, name: str, start: float = 0.0, until: float = 0.0) -> Pause
 
 
 def parsed(text: str) -> Pause | None:
-    """Return the pause that *text* says; None when a newer version wrote it."""
+    """Return the pause in *text*; None if a newer version wrote it."""
     first, *window = text.split(" ")
     kind, separator, name = first.partition("=")
     if not separator:
@@ -98,7 +98,7 @@ def parsed(text: str) -> Pause | None:
 
 
 def in_force(paused: Collection[str], now: float) -> list[Pause]:
-    """Return those of the texts *paused* that are in force at *now*."""
+    """Return the pauses in the strings *paused* that are in force at *now*."""
     return [found for found in map(parsed, paused) if found is not None and found.holds(now)]
 
 
@@ -108,18 +108,20 @@ def queues_of(paused: Collection[str], now: float) -> frozenset[str]:
 
 
 def pausing(paused: Collection[str], command: Command, circuit: str, now: float) -> Pause | None:
-    """Return what pauses *command*, whose circuit has the name *circuit* (empty: none), at *now*; None: nothing but its queue may."""
+    """Return the pause of *command* at *now*; *circuit* is the name of its circuit, or empty. Pauses of its queue are not considered; None
+    if there is no other.
+    """
     borne = {TASK: command.task, TENANT: command.tenant, ID: command.task_id, CIRCUIT: circuit or None}
     return next((found for found in in_force(paused, now) if borne.get(found.kind) == found.name), None)
 
 
 def with_pause(paused: Collection[str], new: Pause, now: float) -> frozenset[str]:
-    """Return *paused* with *new* in place of any other pause of the same thing; pauses that are over are removed."""
+    """Return *paused* with *new*, which replaces another pause of the same target; expired pauses are removed."""
     return without_pause(paused, new.kind, new.name, now) | {new.text}
 
 
 def without_pause(paused: Collection[str], kind: str, name: str, now: float) -> frozenset[str]:
-    """Return *paused* without any pause of *kind* and *name*; pauses that are over are removed."""
+    """Return *paused* without pauses of *kind* and *name*; expired pauses are removed."""
     return frozenset(text for text in paused if not _goes(parsed(text), kind, name, now))
 
 

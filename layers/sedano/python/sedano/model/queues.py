@@ -1,7 +1,8 @@
-"""The rules of a queue, as pure functions of its bounds. `SQS` are those of SQS, and of memory unless a test gives others.
+"""The rules of a queue, as pure functions of its bounds. `SQS` has the bounds of SQS, which also apply in memory unless a test sets others.
 
-The engine asks the port (`ports.queues.bounds`) and knows no figure of SQS. A message weighs its body and its attributes in UTF-8 bytes
-(names, types and values). A body is XML-legal Unicode, because SQS speaks of it in XML: ours are ASCII JSON, so the check is one pass in C.
+The engine reads the bounds from the port (`ports.queues.bounds`) and does not contain figures of SQS. The size of a message is that of its
+body and its attributes in UTF-8 bytes (names, types and values). A body must be XML-legal Unicode, because the API of SQS uses XML;
+sedano's messages are ASCII JSON, so the check is one pass in C.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ MAX_ENTRIES = 10
 MAX_DELAY_S = 900
 """The most seconds for which SQS delays a message."""
 MAX_HOLD_S = 43_200
-"""The most seconds, from its receipt, that a message can be kept invisible."""
+"""The most seconds, from its receipt, for which a message can be invisible."""
 HOLD_MOST_S = MAX_HOLD_S - 900 - 300 - 60
 """The most seconds of one hold: the rest of `MAX_HOLD_S` after the longest batching window and the longest run of a function."""
 MAX_ATTRIBUTES = 10
 MAX_NAME = 256
-"""The longest name of an attribute."""
+"""The most characters of an attribute's name."""
 MAX_TENANT = 128
 FIFO = ".fifo"
-"""How the name of a queue ends that keeps order within each key (a message group of SQS); every other queue keeps none."""
+"""The suffix of the name of a queue that keeps order within each key (a message group of SQS); other queues do not keep order."""
 
 COMMANDS = "commands:"
-"""How the key of a command queue begins: an app's queue *q* is `commands:q` to the ports."""
+"""The prefix of the key of a command queue: an app's queue *q* has the key `commands:q` in the ports."""
 
 LEAST_BYTES = 8_192
-"""The least that `QueueBounds.max_bytes` may be: room for a message whose data lies in the blob store, inside the envelope of a timer."""
+"""The lowest value of `QueueBounds.max_bytes`: room for a message whose data is in the blob store, inside the envelope of a timer."""
 CLAIM_CHECK_BYTES = 60_000
-"""Data longer than this travels through the blob store wherever the queue would take it: SQS bills each started 64 KB."""
+"""Larger data is sent through the blob store even if the queue would accept it, because SQS bills each started 64 KB."""
 
 _TYPE_BYTES = len("String")
 _ILLEGAL = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-"""The characters that no queue takes. Compiled when a text first needs it, which a cold start does not."""
+"""The characters that queues do not accept. The pattern is compiled at its first use, which is after a cold start."""
 
 
 class QueueBounds(NamedTuple):
@@ -60,7 +61,7 @@ class QueueBounds(NamedTuple):
 
     @property
     def inline_bytes(self) -> int:
-        """The longest data that travels in its message: inside the envelope of a timer a message is at most twice as long."""
+        """The most bytes of data in a message: inside the envelope of a timer, a message is at most twice as long."""
         return min(CLAIM_CHECK_BYTES, self.max_bytes // 4)
 
 
@@ -69,7 +70,7 @@ SQS = QueueBounds()
 
 
 def weigh(body: str, attributes: Mapping[str, str]) -> int:
-    """Return the bytes that a message counts for."""
+    """Return the size of a message in bytes."""
     total = _bytes(body)
     for name, value in attributes.items():
         total += _bytes(name) + _TYPE_BYTES + _bytes(value)
@@ -83,7 +84,7 @@ def _bytes(text: str) -> int:
 def objection(
     body: str, delay: int, tenant: str | None, attributes: Mapping[str, str], bounds: QueueBounds = SQS
 ) -> SedanoError | None:  # fmt: skip
-    """Return why a queue of these *bounds* would refuse this message, or None; it is looked at before the call."""
+    """Return the error with which a queue of these *bounds* would refuse this message, or None; it is checked before the call."""
     size = weigh(body, attributes)
     if size > bounds.max_bytes:
         return TooLarge(f"body: {size} bytes with its attributes; a message may have {bounds.max_bytes}")
@@ -104,7 +105,7 @@ def _is_tenant(text: str) -> bool:
 
 def _attributes(attributes: Mapping[str, str]) -> SedanoError | None:
     if len(attributes) > MAX_ATTRIBUTES:
-        return OptionError(f"attributes: {len(attributes)} are more than {MAX_ATTRIBUTES}")
+        return OptionError(f"attributes: {len(attributes)} attributes; a message may have {MAX_ATTRIBUTES}")
     for name, value in attributes.items():
         if not _is_name(name):
             return OptionError(
@@ -128,12 +129,12 @@ def command_queue(name: str) -> str:
 
 
 def queue_of(key: str) -> str:
-    """Return the name of a queue in the words of an app: `q` for the key `commands:q`; any other key is its own name."""
+    """Return the name of a queue in an app: `q` for the key `commands:q`; any other key is also the name."""
     return key.removeprefix(COMMANDS)
 
 
 def unknown_queue(key: str, known: Iterable[str]) -> UnknownQueue:
-    """Return the error for the queue *key* where these are *known*, in the words of an app."""
+    """Return the error for the unknown queue *key*; *known* has the keys of the existing queues. The message has the names of an app."""
     name, own = queue_of(key), sorted(queue_of(k) for k in known if k.startswith(COMMANDS))
     if name == key:
         return UnknownQueue(f"queue: {key!r} is not known to this deployment; if sedano itself uses it, deploy the app with this version")
@@ -149,19 +150,19 @@ def is_fifo(queue: str) -> bool:
 def misplaced(queue: str, delay: int, serial_key: str | None, once: str = "", bounds: QueueBounds = SQS) -> SedanoError | None:
     """Return why *queue* cannot keep the requested order, or recognise copies by *once*; None if it can."""
     if not bounds.ordered and is_fifo(queue):
-        return OptionError(f"queue: {queue} is to keep order, and the queues of this deployment keep none")
+        return OptionError(f"queue: {queue} must keep order, but the queues of this deployment do not keep order")
     if not is_fifo(queue):
-        found = OptionError(f"serial_key: {queue} keeps no order; the name of a queue that does ends in {FIFO}")
+        found = OptionError(f"serial_key: {queue} does not keep order; use a queue whose name ends in {FIFO}")
         return found if serial_key is not None else None
     if serial_key is None or not _is_tenant(serial_key):
-        return OptionError(f"serial_key: {queue} keeps order within a key; give one of 1 to 128 printable ASCII characters without spaces")
+        return OptionError(f"serial_key: {queue} keeps order within a key; give 1 to 128 printable ASCII characters without spaces")
     if once and not _is_tenant(once):
         return OptionError(f"once: {once[:40]!r} is not 1 to 128 printable ASCII characters without spaces")
     return OptionError(f"delay: {queue} keeps order and cannot delay a single message; remove countdown and eta") if delay else None
 
 
 def batches(weights: Sequence[int], bounds: QueueBounds = SQS) -> Iterator[range]:
-    """Yield runs of positions, each one batch within *bounds*; one message is never split."""
+    """Yield ranges of positions, each a batch within *bounds*."""
     start, total = 0, 0
     for position, weight in enumerate(weights):
         if position - start == bounds.max_batch or (position > start and total + weight > bounds.max_bytes):

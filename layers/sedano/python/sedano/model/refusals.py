@@ -1,15 +1,17 @@
-"""The closed list of reasons for which a message is refused or set aside. Each is a metric's dimension and a parked message's `reason`."""
+"""The closed list of reasons for which a message is refused or parked. Each is a dimension of a metric and the `reason` of a parked
+message.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
 MALFORMED: Final = "malformed"
-"""Not JSON, or JSON that is refused: duplicate keys, NaN, infinities, lone surrogates, not UTF-8."""
+"""Not JSON, or refused JSON: duplicate keys, NaN, infinities, lone surrogates, not UTF-8."""
 TOO_DEEP: Final = "too-deep"
 TOO_LARGE: Final = "too-large"
 SCHEMA: Final = "schema"
-"""JSON, but not one of sedano's messages: a missing, unknown-typed or out-of-range attribute."""
+"""JSON, but not a message of sedano: an attribute is missing, has the wrong type, or is out of range."""
 NEWER: Final = "newer-protocol"
 UNKNOWN_TASK: Final = "unknown-task"
 UNKNOWN_EVENT: Final = "unknown-event"
@@ -20,27 +22,27 @@ HOPS: Final = "hop-limit"
 POISON: Final = "poison"
 EXECUTIONS: Final = "execution-limit"
 QUARANTINE: Final = "quarantine"
-"""A retry, or a message older than the ledger's memory, for which there is no record."""
+"""A retry, or a message older than the ledger's retention, without a record."""
 TAKEN: Final = "id-taken"
-"""Another task was published under this id, and has run."""
+"""Another task with this id was published and has run."""
 BLOB: Final = "blob"
-"""A claim check that is missing, inflates beyond its declared size, or whose digest differs."""
+"""The blob of a claim check is missing, is larger than declared, or has another digest."""
 BUDGET: Final = "budget"
 REJECTED: Final = "rejected"
-"""Its task refused it by raising `Reject`."""
+"""Its task raised `Reject`."""
 RECORD: Final = "bad-record"
 """A packed record of worker events that cannot be read."""
 ORDER: Final = "order"
-"""A task that cannot be run in order arrived through a queue that keeps it."""
+"""A task that cannot run in order arrived through a queue that keeps order."""
 STALE: Final = "stale"
-"""It waited in a queue that keeps order for nearly as long as SQS keeps messages, and cannot be sent anew without losing its place."""
+"""It waited in a FIFO queue for nearly as long as SQS keeps messages, and cannot be sent again without losing its place."""
 WEBHOOK: Final = "webhook"
 """A signed webhook request that its function could not turn into events."""
 STREAM: Final = "stream"
-"""A record of a stream that cannot be read, or with which a task that reads the stream cannot be called."""
+"""A record of a stream that cannot be read, or that does not fit the parameters of a task that reads the stream."""
 
 UNEXPECTED: Final = "unexpected"
-"""A step raised an exception that no rule foresaw. The field says where, the detail its type and the frames of its traceback."""
+"""A step raised an unexpected exception. The field has the location, and the detail the type and the frames of the traceback."""
 
 ALL: Final = frozenset({
     MALFORMED, TOO_DEEP, TOO_LARGE, SCHEMA, NEWER, UNKNOWN_TASK, UNKNOWN_EVENT, ARGUMENTS, EXPIRED, CLOCK_AHEAD, HOPS, POISON, EXECUTIONS,
@@ -49,12 +51,12 @@ ALL: Final = frozenset({
 })  # fmt: skip
 
 REVOKED: Final = "revoked"
-"""The task is revoked. Its message is not parked, so the code is not in the list: the caller asked for this end."""
+"""The task is revoked. Its message is not parked, so the code is not in the list: the caller requested this end."""
 CIRCUIT: Final = "circuit-open"
-"""A task whose circuit is open, and that was declared to fail then. Not in the list for the same reason as `BUSY`."""
+"""A task that is declared to fail while its circuit is open. Not in the list, because its message is not parked."""
 BUSY: Final = "busy"
-"""A singleton that is declared to be dropped while another run is under way. Not in the list for the same reason."""
+"""A singleton that is declared to be dropped while another run is in progress. Not in the list for the same reason."""
 SUPERSEDED: Final = "superseded"
-"""A call whose place a later one took (debounce). Not in the list for the same reason."""
+"""A call that a later one replaced (debounce). Not in the list for the same reason."""
 KEY: Final = "limit-key"
-"""A task whose limit is counted by a key that its arguments do not have. Not in the list: its record says so."""
+"""A task whose limit has a key that its arguments do not contain. Not in the list: its record has the reason."""

@@ -1,7 +1,8 @@
-"""How often, and how patiently, a failing task is tried again. On by default, always limited, with jitter.
+"""The retry policy of a failing task: the number of retries and the pauses between them. On by default, always limited, with jitter.
 
-Names are the CEP's and kombu's (`max_retries`, `interval_start`, `interval_step`, `interval_max`). The pause grows linearly by the step
-and exponentially by the back-off; full jitter spreads it (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog 2015).
+The names are those of the CEP and of kombu (`max_retries`, `interval_start`, `interval_step`, `interval_max`). The pause grows linearly by
+the step and exponentially by the back-off; full jitter randomises it (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog
+2015).
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 from sedano.errors import OptionError
 
 MAX_EXECUTIONS = 20
-"""The most executions of one task, whatever its policy says."""
+"""The most executions of one task, for any policy."""
 MAX_BACKOFF = 100
 MAX_PAUSE_S = 86_400
-"""The longest pause: a day. Beyond 900 s a timer keeps it."""
+"""The longest pause (s): a day. A timer keeps the message for a pause of more than 900 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +23,15 @@ class Retry:
     """A retry policy, of a task (``@app.task(retry=Retry(…))``) or of a section of its body (``with retry(…):``).
 
     Args:
-        max_retries: retries in a row, 0 to 19.
+        max_retries: the most consecutive retries, 0 to 19.
         interval_start: seconds before the first retry.
         interval_step: seconds added for each further retry.
         interval_max: the longest pause in seconds (at most 86 400).
         backoff: factor by which `interval_start` grows at each retry.
-        jitter: spread each pause over [0, pause).
+        jitter: choose each pause randomly in [0, pause).
 
     Raises:
-        OptionError: the policy cannot be honoured; the message names the field.
+        OptionError: a field is not valid; the message names it.
     """
 
     max_retries: int = 3
@@ -41,7 +42,7 @@ class Retry:
     jitter: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse a policy that cannot be honoured, naming the field."""
+        """Raise `OptionError` for a field that is not valid."""
         for name in ("max_retries", "interval_start", "interval_step", "interval_max", "backoff"):
             given = getattr(self, name)
             if not isinstance(given, int if name == "max_retries" else int | float) or isinstance(given, bool):

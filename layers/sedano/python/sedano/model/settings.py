@@ -1,8 +1,8 @@
-"""The settings of a project: their names, their types, and which of several sources wins.
+"""The settings of a project: their names, their types, and the precedence of their sources.
 
     option > environment variable > [tool.sedano.stage.NAME] > [tool.sedano] > default
 
-The functions here take what was read (options, variables, the table of pyproject.toml) and read nothing themselves.
+The functions here receive the options, the variables and the table of pyproject.toml as arguments and do not read files.
 """
 
 from __future__ import annotations
@@ -38,28 +38,30 @@ VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "region": ("SEDANO_REGION", "AWS_REGION", "AWS_DEFAULT_REGION"),
     "profile": ("SEDANO_PROFILE", "AWS_PROFILE"),
 })
-"""The settings that an option and a variable can give, with the variables in order: the first one that is not empty wins."""
+"""The settings that an option or a variable can set, with the variables in order: the first one that is not empty wins."""
 DEFAULTS: Mapping[str, str] = MappingProxyType({"stage": "dev"})
 LISTS = ("queues", "ignore")
-"""The settings that are lists of texts."""
+"""The settings that are lists of strings."""
 OF_FILE = (*LISTS, "requirements")
-"""The settings of ``[tool.sedano]`` that only the file gives."""
+"""The settings of ``[tool.sedano]`` that only the file can set."""
 SECRETS = "secrets"
-"""The setting of `sedano dev` that has the secrets of webhooks; no command shows it."""
+"""The setting of `sedano dev` with the secrets of webhooks; commands do not show it."""
 DEV = ("port", SECRETS, "timeout")
 _NUMBERS = {"port": (1, 65_535, "a port"), "timeout": (2, 900, "whole seconds")}
-"""The numbers among the settings of `sedano dev`, with their least and largest values. A worker begins no task in a batch's last second."""
+"""The numbers among the settings of `sedano dev`, with their lowest and highest values. A worker does not begin a task in the last second
+of a batch.
+"""
 DEPLOYMENT = (
     "account", "memory", "timeout", "batch", "concurrency", "queue_concurrency", "served_by", "fleet", "retention", "blob_days",
     "history_days", "most_reads", "most_writes", "most_budget", "most_failures",
     "production", "own_key", "empty_buckets", "tags", "permissions_boundary", "code_signing", "alarm_topic",
-    "budget", "task_metrics", "schedules", "release", "webhook_concurrency", "streams", "stream_keys", "tables", "functions",
+    "budget", "task_metrics", "schedules", "release", "webhook_concurrency", "streams", "stream_keys", "tables", "functions", "sinks",
     "pipeline", "pipeline_schedule", "pipeline_by_task", "pipeline_lag",
 )  # fmt: skip
 """The settings of a deployed stage, which the deployment checks: the fields of `sedano.cdk.StageConfig`."""
 OF_STAGE = ("app", "code", "requirements", "region", "profile", *DEPLOYMENT)
 OF_COMMAND_LINE = (*DEPLOYMENT, "requirements", "region", "ignore", "local", "replace")
-"""The settings that `--set` takes."""
+"""The settings that `--set` accepts."""
 DEFAULT = "default"
 
 _STAGE = re.compile(r"[a-z][a-z0-9-]{0,15}")
@@ -85,17 +87,17 @@ def project(table: Mapping[str, Any], file: str) -> Project:
     for name, secret in _table(dev.get(SECRETS, {}), "[tool.sedano.dev.secrets]", file).items():
         texts = secret if isinstance(secret, list) else [secret]
         if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
-            raise UsageError(f"{file}: [tool.sedano.dev.secrets] {name} must be a text, or a list of texts")
+            raise UsageError(f"{file}: [tool.sedano.dev.secrets] {name} must be a string, or a list of strings")
     for name, value in plain.items():
         _check(name, value, "[tool.sedano]", file)
     return Project(plain, dev, {name: _stage(name, values, file) for name, values in stages.items()})
 
 
 def resolved(options: Mapping[str, str | None], environment: Mapping[str, str], found: Project, file: str = "") -> dict[str, Value]:
-    """Return every setting with its source; *file* names where *found* was read.
+    """Return every setting with its source; *file* is the file from which *found* was read.
 
     Raises:
-        UsageError: an option or a variable has a value that the setting cannot have.
+        UsageError: an option or a variable has a value that is not valid for the setting.
     """
     stage = _settled("stage", options, environment, {"[tool.sedano]": found.plain}, file)
     name = str(stage.value)
@@ -145,13 +147,13 @@ def _stage(name: str, values: Any, file: str) -> Mapping[str, Any]:
 
 
 def _check(name: str, value: Any, table: str, file: str) -> None:
-    """Refuse a value that the setting *name* cannot have."""
+    """Raise `UsageError` if *value* is not valid for the setting *name*."""
     where = f"{table} {name}" if table.startswith("[") else table
     if name in LISTS:
         if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
-            raise _wrong(file, where, value, 'a list of texts, such as ["default"]')
+            raise _wrong(file, where, value, 'a list of strings, such as ["default"]')
     elif not isinstance(value, str) or not value or not value.isprintable():
-        raise _wrong(file, where, value, "a text")
+        raise _wrong(file, where, value, "a string")
     elif name == "app" and not _APP.fullmatch(value):
         raise _wrong(file, where, value, "module:attribute, such as shop.tasks:app")
     elif name == "stage" and not _STAGE.fullmatch(value):

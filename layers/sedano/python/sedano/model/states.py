@@ -1,18 +1,17 @@
-"""The states of a task: their words, which one wins, and which may follow which.
+"""The states of a task: their names, their precedence, and their transitions.
 
-Two things speak of a task's state, and this module is the only place that says how:
+A task has a state in the ledger and a state that follows from its events. Only this module defines them:
 
-* The **ledger** holds one state per task and changes it by conditional writes: a closed type, ``TaskState``, with one row a state
+* The **ledger** holds one state per task and changes it by conditional writes: a closed type, ``TaskState``, with one row for each state
   (``ROWS``). ``TRANSITIONS`` lists every change that a write may make; a terminal state never changes. ``RUNNING``, ``EXPIRED`` and
-  ``POISON`` are its own words.
-* The **events** of a task arrive late, twice and in any order, so a state has to be deduced from the classes of
-  event that were seen. ``PRECEDENCE`` says which class wins; ``SUBJECTS`` says which fields travel together.
+  ``POISON`` exist only there.
+* The **events** of a task arrive late, twice and in any order, so the state is derived from the classes of the known events. ``PRECEDENCE``
+  is the order of the classes; ``SUBJECTS`` has the groups of fields that belong together.
 
-The words, the precedence and the table from event class to state are Celery's (``celery.states``,
-``celery.events.state``), so that a Celery user reads them without a dictionary and Celery's own event streams
-can be read as they are. Any other class, ``task-progress`` say, is a custom state (``PROGRESS``): below
-``SUCCESS`` and ``FAILURE``, above all others, and of two custom states the later one holds. It stays a custom one
-even when its name is a built-in state's word.
+The names, the precedence and the table from event class to state are those of Celery (``celery.states``, ``celery.events.state``), so that
+Celery users know them and Celery's event streams can be read unchanged. Any other class, for example ``task-progress``, is a custom state
+(``PROGRESS``): its precedence is below ``SUCCESS`` and ``FAILURE`` and above all others, and the later of two custom states wins. A custom
+class remains custom even if it has the name of a built-in state.
 
 >>> may_become(RUNNING, SUCCESS), may_become(SUCCESS, RUNNING)
 (True, False)
@@ -29,7 +28,7 @@ from sedano.errors import Unavailable
 
 
 class TaskState(StrEnum):
-    """The state of a task in the ledger. `ROWS` says what holds of each."""
+    """The state of a task in the ledger. `ROWS` has the properties of each."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
@@ -40,7 +39,7 @@ class TaskState(StrEnum):
     EXPIRED = "EXPIRED"
     POISON = "POISON"
 
-    __hash__ = str.__hash__  # an Enum's own is Python code, and every worker looks states up
+    __hash__ = str.__hash__  # Enum.__hash__ is Python code, which is slow for the frequent look-ups of states
     __repr__ = str.__repr__
 
 
@@ -53,7 +52,7 @@ REVOKED: Final = TaskState.REVOKED
 EXPIRED: Final = TaskState.EXPIRED
 POISON: Final = TaskState.POISON
 
-#: States that only events speak of.
+#: The states that only events report.
 RECEIVED: Final = "RECEIVED"
 STARTED: Final = "STARTED"
 REJECTED: Final = "REJECTED"
@@ -64,10 +63,10 @@ IGNORED: Final = "IGNORED"
 class Row:
     """The properties of one state.
 
-    *words*: what it means. *terminal*: it never changes again. *follows*: the states that a write may change it into. *event*: the class of
-    the event that reports it as the end of a run. *metric*: what counts such ends; empty: they are counted elsewhere. *error_type*: the
-    error that is recorded of a task that ended so and never ran. *dependents*: how the tasks end that needed its result. *style*: how a
-    drawing shows it.
+    *words*: its meaning. *terminal*: it never changes again. *follows*: the states to which a write may change it. *event*: the class of
+    the event that reports it as the end of a run. *metric*: the metric that counts such ends; empty: they are counted elsewhere.
+    *error_type*: the error that is recorded for a task that ended in this state and never ran. *dependents*: the state in which the tasks
+    end that needed its result. *style*: its style in drawings.
     """
 
     words: str
@@ -82,56 +81,56 @@ class Row:
 
 _ENDS: Final = frozenset({SUCCESS, FAILURE, REVOKED, EXPIRED, POISON})
 ROWS: Final[Mapping[TaskState, Row]] = {
-    # A task without a record is PENDING. Next: a claim; or, where nothing was claimed (`record_once`), the result itself; or a
-    # revocation or an expiry that was earlier; or a message set aside because of its receipts alone.
-    PENDING: Row(words="nothing is known of it, or it waits", follows=_ENDS | {RUNNING}),
+    # A task without a record is PENDING. Next: a claim; or, without claims (`record_once`), the result; or an earlier
+    # revocation or expiry; or a message that is parked only because of its number of receipts.
+    PENDING: Row(words="it has no record, or it waits", follows=_ENDS | {RUNNING}),
     # RUNNING again is a steal: the same state under a new fencing token.
     RUNNING: Row(words="a worker runs it", follows=_ENDS | {RUNNING, RETRY}, style="running"),
-    # The next claim; or an end without one, when the attempt expired, or when the task changed to `record_once` meanwhile.
+    # The next claim; or an end without a claim, if the attempt expired, or if the task changed to `record_once` meanwhile.
     RETRY: Row(
-        words="it failed, or its worker let go of it, and it runs again", follows=_ENDS | {RUNNING}, event="retried", metric="TasksRetried",
-        style="running",
+        words="it failed, or its worker gave it back, and it will run again", follows=_ENDS | {RUNNING}, event="retried",
+        metric="TasksRetried", style="running",
     ),
     SUCCESS: Row(words="it returned", terminal=True, event="succeeded", metric="TasksSucceeded", style="done"),
     FAILURE: Row(
-        words="it raised, and is not tried again", terminal=True, event="failed", metric="TasksFailed", error_type="SingletonBusy",
+        words="it raised an exception, and is not retried", terminal=True, event="failed", metric="TasksFailed", error_type="SingletonBusy",
         dependents=FAILURE, style="failed",
     ),
     REVOKED: Row(
-        words="it was revoked, left out, or ended itself by `Ignore`", terminal=True, event="revoked", metric="TasksRevoked",
+        words="it was revoked or skipped, or it raised `Ignore`", terminal=True, event="revoked", metric="TasksRevoked",
         error_type="TaskRevoked", dependents=REVOKED, style="failed",
     ),
     EXPIRED: Row(
         words="its `expires` passed before it ran", terminal=True, event="revoked", metric="TasksExpired", error_type="TaskExpired",
         dependents=REVOKED, style="failed",
     ),
-    # Counted before it is recorded.
+    # It is counted before it is recorded.
     POISON: Row(
         words="it was given up after attempts without an end", terminal=True, event="failed", error_type="Poison", dependents=FAILURE,
         style="failed",
     ),
 }  # fmt: skip
-"""Everything that is known of each state: what other tables say of states is derived from this one, or compared with it by tests."""
+"""All properties of each state. Other tables of states are derived from this one, or compared with it by tests."""
 
 #: States that never change again.
 TERMINAL: Final = frozenset(state for state, row in ROWS.items() if row.terminal)
 
-#: The ends of tasks that returned nothing.
+#: The terminal states without a result.
 UNSUCCESSFUL: Final = TERMINAL - {SUCCESS}
 
-#: The ends that the events call failures: the task raised, or was given up.
+#: The terminal states that events report as failures: the task raised an exception, or was given up.
 FAILED: Final = frozenset(state for state in TERMINAL if ROWS[state].event == "failed")
 
 #: Every change that a write to the ledger may make.
 TRANSITIONS: Final[Mapping[str, frozenset[TaskState]]] = {state: row.follows for state, row in ROWS.items()}
 
-#: States that no class of event stands for, and the state that their event stands for: the event's exception begins with their word.
+#: The states without an event class, each with the state of the event that reports it; the exception of that event begins with their name.
 TOLD_BY_EXCEPTION: Final[Mapping[TaskState, TaskState]] = {POISON: FAILURE, EXPIRED: REVOKED}
 
 _SEEN: Final[Mapping[str, str]] = {RUNNING: STARTED, POISON: FAILURE, EXPIRED: REVOKED}
 _BY_WORD: Final[Mapping[str, TaskState]] = {state.value: state for state in TaskState}
 
-#: What follows ``task-`` in an event's type, and the state it stands for.
+#: The part after ``task-`` of an event's type, and its state.
 STATE_OF_CLASS: Final[Mapping[str, str]] = {
     "sent": PENDING,
     "received": RECEIVED,
@@ -143,25 +142,25 @@ STATE_OF_CLASS: Final[Mapping[str, str]] = {
     "rejected": REJECTED,
 }
 
-#: The class under which all custom classes are kept: they share one rank, so only the latest can matter.
+#: The class under which all custom classes are stored: they have the same rank, so only the latest matters.
 CUSTOM: Final = "custom"
 
-#: The class that opens a new attempt: whatever an event said before it no longer decides the state.
+#: The class that begins a new attempt: earlier events no longer determine the state.
 RESET: Final = "retried"
 
-#: The class that a client emits; every other one comes from a worker.
+#: The class that a client emits; all others come from workers.
 CLIENT: Final = "sent"
 
 #: Event classes by precedence, the strongest first.
 PRECEDENCE: Final = ("succeeded", "failed", CUSTOM, "revoked", "started", "received", "rejected", RESET, CLIENT)
 
-#: The class of event that says that a worker put a task off. It is a custom one, and says nothing any more once the task has started
-#: or was revoked: where it is the last custom event of a task, `HELD_PRECEDENCE` holds.
+#: The class of the event that reports that a worker deferred a task. It is a custom class, and has no meaning after the task has started
+#: or was revoked: if it is the last custom event of a task, `HELD_PRECEDENCE` applies.
 HOLDING: Final = "task-held"
 HELD_PRECEDENCE: Final = ("succeeded", "failed", "revoked", "started", CUSTOM, "received", "rejected", RESET, CLIENT)
 
-#: The merge rules: fields that are said together, by subject. An event speaks on a subject when it carries the
-#: subject's first field; the latest event that speaks on it is believed for all of its fields. (Celery's rule,
+#: The merge rules: groups of fields, by subject. An event has a subject if it contains the first field of the
+#: subject; all fields of a subject come from the latest event that has it. (Celery's rule,
 #: "the fields of RECEIVED are merged even when it comes late", is the first row.)
 SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
     "described": ("name", "args", "kwargs", "root_id", "parent_id", "retries", "eta", "expires"),
@@ -175,23 +174,23 @@ _TASK_PREFIX: Final = "task-"
 
 
 def may_become(before: str, after: str) -> bool:
-    """Say whether a write may change a task from state *before* to state *after* in the ledger.
+    """Return whether a write may change a task from state *before* to state *after* in the ledger.
 
-    A word that the ledger does not know becomes nothing, and nothing becomes it.
+    A state that is not in the ledger's list has no transitions.
     """
     return after in TRANSITIONS.get(before, frozenset())
 
 
 def read_state(word: str) -> TaskState:
-    """Return the state that *word*, from a record, names.
+    """Return the state with the name *word*, from a record.
 
     Raises:
-        Unavailable: no state of this version; a newer version wrote it, and one of its workers will meet the message again.
+        Unavailable: this version does not have the state. A newer version wrote it, and one of its workers will receive the message again.
     """
     try:
         return _BY_WORD[word]
     except KeyError:
-        raise Unavailable(f"a record has the state {word[:40]!r}, which this version does not know: a newer one wrote it") from None
+        raise Unavailable(f"a record has the state {word[:40]!r}, which this version does not know; a newer version wrote it") from None
 
 
 def type_of(event_class: str) -> str:
@@ -200,9 +199,9 @@ def type_of(event_class: str) -> str:
 
 
 def class_of(event_type: str) -> str | None:
-    """Return the class of an event type: ``sent`` for ``task-sent``; None when it is not about a task.
+    """Return the class of an event type: ``sent`` for ``task-sent``; None if it is not about a task.
 
-    A custom class answers its own name (``progress``), not ``custom``.
+    For a custom class, this is its own name (``progress``), not ``custom``.
     """
     return event_type[len(_TASK_PREFIX) :] if event_type.startswith(_TASK_PREFIX) else None
 
@@ -213,5 +212,5 @@ def state_of(event_class: str) -> str:
 
 
 def seen_as(state: str) -> str:
-    """Return the word that events use for a *state* of the ledger, where they have another: STARTED, FAILURE, REVOKED."""
+    """Return the name that events use for a *state* of the ledger; it may be another one: STARTED, FAILURE, REVOKED."""
     return _SEEN.get(state, state)

@@ -1,11 +1,11 @@
 """The time at the store, as an interval that certainly contains it.
 
-Machines disagree about the time; the store is one for all. Each of its answers carries a date in whole seconds, and between sending the
-request and receiving the answer its clock showed some moment of that second. From there on only *elapsed* time is needed, and a machine
-has two gauges of it: the monotonic clock and the wall clock. After a freeze or a step they differ, so the lower end moves with the lesser
-and the upper end with the greater of the two, each widened by the drift of a quartz (Marzullo and Owicki 1983; Spanner's TrueTime).
+The clocks of machines differ; all machines use the same store. Each of its responses has a date in whole seconds, and between the request
+and the response, the store's clock showed a time within that second. From then on, only *elapsed* time is needed, and a machine has two
+measures of it: the monotonic clock and the wall clock. They differ after a freeze or a step, so the lower bound advances with the smaller
+and the upper bound with the greater of the two, each widened by the drift of a quartz (Marzullo and Owicki 1983; Spanner's TrueTime).
 
-An interval wider than `WIDEST_MS` is *suspect*: nothing is decided by it but by watching (`sedano.model.leases`).
+An interval wider than `WIDEST_MS` is *suspect*: decisions then use observation instead (`sedano.model.leases`).
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ import math
 from typing import NamedTuple
 
 DRIFT = 0.001
-"""How fast two clocks may drift apart, as a part of the time that passes: five times what a bad quartz does."""
+"""The largest drift of two clocks, as a part of the elapsed time: five times that of a bad quartz."""
 WIDEST_MS = 5_000
 FREEZE_MS = 1_000
-"""The two gauges of elapsed time differ by more than this only after a freeze, a suspension or a step."""
+"""Milliseconds. The two measures of elapsed time differ by more than this only after a freeze, a suspension or a step."""
 _SECOND_MS = 1_000
 
 
 class Moment(NamedTuple):
-    """The readings of a machine's own two clocks, in ms: the wall clock (which may step) and the monotonic one (which may rest)."""
+    """The readings of a machine's own two clocks, in ms: the wall clock (which may be set) and the monotonic one (which may stop during a
+    suspension).
+    """
 
     wall: float
     monotonic: float
 
 
 def most(since: Moment, now: Moment) -> float:
-    """Return the most time (ms) that may have passed: what a holder must assume."""
+    """Return the most time (ms) that may have passed, which a holder must assume."""
     return max(now.wall - since.wall, now.monotonic - since.monotonic, 0.0)
 
 
 def least(since: Moment, now: Moment) -> float:
-    """Return the least time (ms) that has surely passed: what an observer may assume."""
+    """Return the least time (ms) that has certainly passed, which an observer may assume."""
     return max(min(now.wall - since.wall, now.monotonic - since.monotonic), 0.0)
 
 
@@ -45,21 +47,21 @@ def froze(since: Moment, now: Moment) -> bool:
 
 
 class Interval(NamedTuple):
-    """The store's clock (epoch ms) lies between *lo* and *hi*."""
+    """The store's clock (epoch ms) is between *lo* and *hi*."""
 
     lo: int
     hi: int
 
     @property
     def suspect(self) -> bool:
-        """Whether it is too wide to decide by."""
+        """Whether it is too wide for decisions."""
         return self.hi - self.lo > WIDEST_MS
 
     def corrected(self, shown: float) -> float:
-        """Return the time (epoch s) to judge by where a machine's clock shows *shown*: that, where it may be right.
+        """Return the time (epoch s) to use if a machine's clock shows *shown*: *shown* itself, if it may be correct.
 
-        Of a clock that is wrong, the time that was surely reached; of one that is ahead of an interval too wide to decide by, as after a
-        freeze, the time that was surely not passed.
+        For a wrong clock, return the time that was certainly reached; for a clock that is ahead of a suspect interval, for example after a
+        freeze, the time that was certainly not passed.
         """
         if self.lo <= shown * 1000 <= self.hi:
             return shown
@@ -67,9 +69,9 @@ class Interval(NamedTuple):
 
 
 class StoreClock(NamedTuple):
-    """The best that a process knows of the store's clock: the answer that bounds it from below, and the one from above.
+    """The knowledge of a process about the store's clock: the response that gives the lower bound, and the one that gives the upper bound.
 
-    *floor* ms was surely reached at *floor_at*; *ceiling* ms was surely not passed at *ceiling_at*.
+    *floor* (ms) was certainly reached at *floor_at*; *ceiling* (ms) was certainly not passed at *ceiling_at*.
     """
 
     floor: float
@@ -78,15 +80,15 @@ class StoreClock(NamedTuple):
     ceiling_at: Moment
 
     def at(self, now: Moment) -> Interval:
-        """Return the interval that contains the store's time *now*."""
+        """Return the interval that contains the store's time at *now*."""
         lo = self.floor + least(self.floor_at, now) * (1 - DRIFT)
         hi = self.ceiling + most(self.ceiling_at, now) * (1 + DRIFT)
         return Interval(math.floor(lo), math.ceil(hi))
 
 
 def learned(known: StoreClock | None, date_ms: int, sent: Moment, received: Moment) -> StoreClock:
-    """Return the interval after an answer with *date_ms* (whole seconds), asked for at *sent* and *received* then. An answer that
-    contradicts the interval (the clock was set, or this machine thawed) replaces it.
+    """Return the knowledge after a response with *date_ms* (whole seconds) to a request that was sent at *sent*; *received* is the time of
+    the response. If a response contradicts the interval (the clock was set, or this machine was frozen), it replaces the interval.
     """
     fresh = StoreClock(date_ms, received, date_ms + _SECOND_MS, sent)
     if known is None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sedano.ports.parameters import OwnersParameters
     from sedano.ports.rollups import Rollups
     from sedano.ports.seals import Seals
+    from sedano.ports.sinks import Sinks
 
 EVENTS, RECORDS, PARKED = "events", "records", "parked"
 """The queues that every deployment has, besides its command queues (`command_queue`)."""
@@ -351,6 +352,7 @@ class Ports:
     effects: Effects = absent("effects")
     functions: CalledFunctions = absent("functions")
     parameters: OwnersParameters = absent("parameters")
+    sinks: Sinks = absent("sinks")
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown
     looks: LookPauses = AWS_LOOKS

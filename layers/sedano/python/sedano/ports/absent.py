@@ -29,6 +29,7 @@ REQUIRED_BY: Mapping[str, str] = MappingProxyType({
     "parameters": "the layers ssm: and appconfig: of app.configure",
     "effects": "app.table and current().effects",
     "functions": "app.boxed(…, function=…) without a command",
+    "sinks": "app.sink",
     "seals": "the keys of the stage (`sedano keys`)",
 })  # fmt: skip
 """For each optional port, the features that need it, as the error names them."""

@@ -280,6 +280,6 @@ class AsyncResult(Hinting, Generic[R_co]):
         forget_all(self.outlet, [*before(self), self])
 
     def document(self) -> Document | None:
-        """Return the result as a Document message, or None while the task has not ended."""
+        """Return the result as a Document message, with the id that its sinks know it by; None while the task has not ended."""
         found: Document | None = later.document(self)
         return found

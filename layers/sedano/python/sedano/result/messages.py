@@ -8,6 +8,7 @@ from typing import Any
 from sedano.engine.outbox import restored
 from sedano.model import states
 from sedano.model.messages import codec
+from sedano.model.messages.lineage import result_document_id
 from sedano.model.messages.message import Command, Document
 from sedano.result.waits import has_ended
 
@@ -20,8 +21,8 @@ def document(result: Any) -> Document | None:
     error = (record.error.type_name, record.error.message, record.error.traceback) if record.error else None
     value = outlet.gathering.value(record) if record.state == states.SUCCESS else None
     return Document(
-        id=record.message_id, task_id=result.id, task=record.name, source="ledger", time=outlet.ports.clock.now(), clock=record.clock,
-        state=record.state, value=value, error=error,
+        id=result_document_id(result.id), task_id=result.id, task=record.name, source="ledger", time=outlet.ports.clock.now(),
+        clock=record.clock, state=record.state, value=value, error=error,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""An archive in the table `archive`: objects by name, whose mark is a digest of their bytes. Spark cannot open what is in here."""
+"""An archive in the table `archive`: objects by name, whose mark is a digest of their bytes. Spark cannot open them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sedano.ports.archive import Filed, Kept
 from sedano.sqlite.store import Store
 
 PAGE = 500
-"""How many names one look reads."""
+"""How many names one SELECT reads."""
 CREATE = "INSERT INTO archive VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 SWAP = "UPDATE archive SET mark = ?, modified = ?, data = ? WHERE name = ? AND mark = ?"
 _NAMES = "SELECT name, length(data), mark, modified FROM archive WHERE name >= ? AND name > ? ORDER BY name LIMIT ?"
@@ -26,7 +26,7 @@ class SqliteArchive:
         self._store, self._clock = store, clock
 
     def place(self, name: str) -> str:
-        """Return the name itself: nothing else can open it."""
+        """Return the name itself; no other program can open the object."""
         return name
 
     def names(self, prefix: str) -> Iterator[Filed]:
@@ -44,7 +44,7 @@ class SqliteArchive:
         return next((Kept(data, mark) for data, mark in self._store.rows(_READ, name)), None)
 
     def put_once(self, name: str, data: bytes) -> None:
-        """Keep *data* unless the name is taken."""
+        """Keep *data* unless the name exists."""
         self.swap(name, data, None)
 
     def swap(self, name: str, data: bytes, seen: str | None) -> bool:
@@ -56,6 +56,6 @@ class SqliteArchive:
             return bool(database.execute(SWAP, (mark, now, kept, name, seen)).rowcount)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete the objects; one that does not exist is skipped."""
+        """Delete the objects; a missing object is not an error."""
         with self._store.changing() as database:
             database.executemany(_REMOVE, [(name,) for name in names])

@@ -12,7 +12,7 @@ from sedano.sqlite.store import Store
 
 
 class Swap(NamedTuple):
-    """The three statements of a table that changes so: each takes the row's values, then its key (*change*: and then the nonce seen)."""
+    """The three statements of such a table: each takes the row's values, then its key, and *change* also the nonce that was seen."""
 
     create: str
     change: str
@@ -23,7 +23,7 @@ def swapped(store: Store, swap: Swap, key: Any, values: tuple[Any, ...], seen: s
     """Write *values* under *key* if its nonce is still *seen* (None: if there is no row); return the row in the way, if any.
 
     Returns:
-        None when it is written; else the row, empty if the row is gone.
+        None if the values were written; else the row, empty if it no longer exists.
     """
     with store.changing() as database:
         if seen is None:

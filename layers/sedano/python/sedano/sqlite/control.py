@@ -30,7 +30,7 @@ class SqliteControl:
         return next(map(_record, self._store.rows(CONTROL.read, _ID)), ControlRecord())
 
     def change(self, record: ControlRecord, seen: ControlRecord) -> Changed:
-        """Write *record* where the control record is still the one that was *seen*."""
+        """Write *record* if the control record is still *seen*."""
         row = swapped(self._store, CONTROL, _ID, (_text(record), record.nonce), seen.nonce or None)
         if row is None:
             return Changed(True, record)

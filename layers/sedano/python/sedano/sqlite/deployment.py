@@ -24,16 +24,18 @@ from sedano.sqlite.parameters import SqliteParameters
 from sedano.sqlite.queues import SqliteQueues
 from sedano.sqlite.rollups import SqliteRollups
 from sedano.sqlite.schedules import SqliteSchedules
+from sedano.sqlite.sinks import SqliteSinks
 from sedano.sqlite.store import Store
 from sedano.sqlite.timers import SqliteTimers
 
 VISIBILITY_S = 60.0
 """For how long a received message stays invisible: longer than a worker may work on a batch."""
 MAX_RECEIVES = 25
-"""Receipts after which a message is a dead letter, as on AWS: beyond the engine's own limits."""
+"""Receipts after which a message is a dead letter, as on AWS: more than the engine's own limits."""
 
 LOOKS = LookPauses(first=0.002, most=0.05)
-"""A look at a record is a read of a file: a result arrives when its worker has recorded it, and looking takes below 1 % of a core."""
+"""The pauses between reads of a record, while a caller waits for a result: it arrives soon after its worker recorded it, and the reads take
+below 1 % of a core."""
 
 
 def queue_keys(queues: Sequence[str]) -> tuple[str, ...]:
@@ -45,12 +47,12 @@ def connect(
     path: Path, queues: Sequence[str], clock: Clock, entropy: Entropy, telemetry: Telemetry, *, visibility: float = VISIBILITY_S,
     max_receives: int = MAX_RECEIVES,
 ) -> Ports:  # fmt: skip
-    """Return the ports over the file at *path*, which is made when it is first used. Any number of processes may do so at once.
+    """Return the ports over the file at *path*, which is made at its first use. Any number of processes may use it at once.
 
     Args:
-        path: the file; only the user who runs this may be able to read it.
+        path: the file; only the user who runs this process may have access to it.
         queues: names of the command queues; every process of the deployment names the same.
-        clock: the machine's clock. `sedano.host.one_file` passes it, with the other two.
+        clock: the machine's clock. `sedano.host.one_file` passes *clock*, *entropy* and *telemetry*.
         entropy: draws ids and nonces.
         telemetry: takes logs and metrics.
         visibility: seconds for which a received message stays invisible.
@@ -76,9 +78,7 @@ def connect(
         schedules=SqliteSchedules(store),
         effects=SqliteEffects(store),
         parameters=SqliteParameters(store),
+        sinks=SqliteSinks(store),
         seals=Seals(SqliteKeyStore(store), clock, entropy, telemetry),
-        clock=clock,
-        entropy=entropy,
-        telemetry=telemetry,
-        looks=LOOKS,
-    )
+        clock=clock, entropy=entropy, telemetry=telemetry, looks=LOOKS,
+    )  # fmt: skip

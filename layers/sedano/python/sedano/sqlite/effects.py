@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Sequence
 
 from sedano.errors import EffectRefused
-from sedano.model.effects import Row, TableWrite, applied, refusal, text_of
+from sedano.model.canonical_json import canonical_json
+from sedano.model.effects import Row, TableWrite, applied, refusal
 from sedano.model.ledger.records import Outcome, RecordAnswer, Recorded
 from sedano.sqlite.ledger import keep_in, record_in
 from sedano.sqlite.store import Store
@@ -18,7 +19,7 @@ _READ = "SELECT body FROM effect WHERE name = ? AND key = ?"
 
 
 class SqliteEffects:
-    """The tables of a user's own in one SQLite file."""
+    """The user's own tables in one SQLite file."""
 
     def __init__(self, store: Store) -> None:
         """Use *store*; nothing is opened yet."""
@@ -40,12 +41,12 @@ class SqliteEffects:
 
     def read(self, table: str, key: Row) -> Row | None:
         """Return the item at *key*."""
-        return next((json.loads(body) for (body,) in self._store.rows(_READ, table, text_of(key))), None)
+        return next((json.loads(body) for (body,) in self._store.rows(_READ, table, canonical_json(key))), None)
 
 
 def _apply(database: sqlite3.Connection, effects: Sequence[TableWrite]) -> EffectRefused | None:
     for number, effect in enumerate(effects):
-        place = (effect.table, text_of(effect.key))
+        place = (effect.table, canonical_json(effect.key))
         found = next((json.loads(body) for (body,) in database.execute(_READ, place).fetchall()), None)
         why = refusal(effect, found)
         if why:
@@ -54,5 +55,5 @@ def _apply(database: sqlite3.Connection, effects: Sequence[TableWrite]) -> Effec
         if row is None:
             database.execute(DELETE, place)
         else:
-            database.execute(WRITE, (*place, text_of(row)))
+            database.execute(WRITE, (*place, canonical_json(row)))
     return None

@@ -1,6 +1,6 @@
 """Elections in the tables `election` and `candidate`: each write of `sedano.aws.expressions.elections`, with the same conjuncts.
 
-REGISTER's `NOT contains(voters, :name)` is the primary key of `candidate`. CLOSE, HOLDS and DISPATCH are one transaction here as there;
+REGISTER's `NOT contains(voters, :name)` is the primary key of `candidate`. CLOSE, HOLDS and DISPATCH are one transaction, as on DynamoDB;
 HOLDS is a subquery of CLOSE.
 """
 
@@ -34,14 +34,14 @@ SELECT *, (SELECT json_group_object(name, clock) FROM candidate WHERE candidate.
 
 
 class SqliteElections:
-    """The elections of one deployment over one SQLite file, which has its ledger too: there a close notes its task."""
+    """The elections of one deployment over one SQLite file, which also has its ledger, in which a close notes its task."""
 
     def __init__(self, store: Store) -> None:
         """Use *store*; nothing is opened yet."""
         self._store = store
 
     def open(self, election: Election, at: float) -> Ballot:
-        """Put *election* if its id is new."""
+        """Create *election* if its id is new."""
         one = election
         values = (
             one.election_id, one.topic, one.task_id, one.draft, one.nonce, one.state, json.dumps(sorted(one.need)), one.version, one.winner,
@@ -69,7 +69,7 @@ class SqliteElections:
         return Ballot(bool(done) or (found is not None and found.candidates.get(name) == clock), found)
 
     def close(self, election: Election, at: float, fence: int) -> Ballot:
-        """Close the election as *election* says, where its call is held under *fence*, and note its task in the ledger."""
+        """Close the election as *election* says, if its call is still held under *fence*, and note its task in the ledger."""
         values = (election.winner, election.by, election.term, election.until, election.election_id, election.version)
         holds = (election.by, fence)
         with self._store.changing() as database:
@@ -83,7 +83,7 @@ class SqliteElections:
         return Ballot(found is not None and (found.state, found.by) == (CLOSED, election.by), found)
 
     def advance(self, election: Election, seen: Election) -> Ballot:
-        """Give the lead to the winner of *election* until the time that it says, where it still was led as *seen*."""
+        """Make the winner of *election* the leader until the time in it, if the election is still as *seen*."""
         new, old = (election.winner, election.term, election.until), (seen.winner, seen.term, seen.until)
         with self._store.changing() as database:
             done = database.execute(PASS, (*new, election.election_id, *old)).rowcount

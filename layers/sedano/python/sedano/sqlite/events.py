@@ -10,7 +10,7 @@ from sedano.errors import OptionError
 from sedano.sqlite.store import Store
 
 PAGE = 100
-"""How many objects one look reads: a reader that takes its time holds nothing up."""
+"""How many objects one SELECT reads, so that a slow reader does not block other processes."""
 APPEND = "INSERT INTO event VALUES (?, ?) ON CONFLICT DO NOTHING"
 _READ = "SELECT name, lines FROM event WHERE name > ? ORDER BY name LIMIT ?"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -24,7 +24,7 @@ class SqliteEvents:
         self._store = store
 
     def append(self, day: str, lines: bytes, own: bytes = b"") -> str:
-        """Keep *lines* of *day* once, with the *own* lines of the first who wrote them, and return the object's name."""
+        """Keep *lines* of *day* once, with the *own* lines of the first writer, and return the object's name."""
         name = f"events/dt={_checked(day)}/{sha256(lines).hexdigest()}.jsonl.gz"
         with self._store.changing() as database:
             database.execute(APPEND, (name, lines + own))

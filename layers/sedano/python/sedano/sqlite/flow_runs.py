@@ -26,7 +26,7 @@ class SqliteFlowRuns:
         self._store = store
 
     def begin(self, run: FlowRun, at: float) -> FlowChanged:
-        """Put *run* if its id is new."""
+        """Create *run* if its id is new."""
         return self._write(run, None, at)
 
     def read(self, run_id: str) -> FlowRun | None:
@@ -34,7 +34,7 @@ class SqliteFlowRuns:
         return next((flow_run_text.read(body) for (body,) in self._store.rows(FLOW_RUN.read, run_id)), None)
 
     def change(self, run: FlowRun, seen: FlowRun, at: float) -> FlowChanged:
-        """Write *run* where it is still the one that was *seen*."""
+        """Write *run* if the stored run is still *seen*."""
         return self._write(run, seen.nonce, at)
 
     def list(self, workflow: str | None = None) -> list[FlowRun]:

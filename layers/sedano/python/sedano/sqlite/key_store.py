@@ -26,6 +26,6 @@ class SqliteKeyStore:
             return bool(database.execute(CREATE, (text,)).rowcount)
 
     def replace(self, text: str) -> None:
-        """Write *text* in the place of what is there."""
+        """Replace the existing text by *text*."""
         with self._store.changing() as database:
             database.execute(REPLACE, (text,))

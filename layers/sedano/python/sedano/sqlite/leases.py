@@ -91,7 +91,7 @@ class SqliteLeases:
             return bool(held) and waits(database, PLACE + seen.name, message)
 
     def call(self, released: LeaseRecord, who: str) -> bool:
-        """Take the first waiting message off, if it is still the first, and keep the lease for *who*."""
+        """Remove the first waiting message, if it is still the first, and keep the lease for *who*."""
         with self._store.changing() as database:
             done = called(database, PLACE + released.name, released.waiting[0])
             if done:

@@ -9,7 +9,7 @@ with the same conjuncts in its WHERE; that module has the theory and the invaria
 | RECORD_FAILURE, KEEP_FAILURE | RECORD, KEEP: four columns more, empty where nothing failed, and a partial index over them |
 | ARRIVE: `ADD done :children, failed :fallen` | a row for each child; `failed` only rises |
 
-The own-write rule holds as there: a row with the mark of this call is its own earlier write.
+The own-write rule holds here too: a row with the mark of this call is its own earlier write.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class SqliteLedger:
         return None if mine else record
 
     def revoke(self, task_id: str, clock: int, at: float) -> TaskRecord | None:
-        """End a task that has no holder as REVOKED; return None when it is, else the record in the way."""
+        """End a task that has no holder as REVOKED; return None if it is ended, else the record in the way."""
         with self._store.changing() as database:
             done = database.execute(REVOKE, (task_id, str(clock), ttl(at))).rowcount
             record = None if done else _found(database, task_id)
@@ -292,7 +292,7 @@ def _end(outcome: Outcome, text: str) -> tuple[Any, ...]:
 
 
 def _refused(database: sqlite3.Connection, outcome: Outcome, *, fenced: bool) -> RecordAnswer:
-    """Return the answer to an end that was not written: accepted where the record is what it says, by an earlier write of its own."""
+    """Return the answer for an outcome that was not written: accepted if an earlier write of the same call recorded it."""
     try:
         record = _found(database, outcome.task_id)
     except Unavailable as error:

@@ -21,7 +21,7 @@ from sedano.sqlite.store import Store
 from sedano.sqlite.wait_lists import WAITING, called, waits
 
 LIFETIME_S = 8 * 86_400
-"""How long what is over is remembered: a permit's token must outlive every request that was sent under it."""
+"""How long an ended permit is kept: a permit's token must outlive every request that was sent under it."""
 PLACE = "board:"
 BEGIN = """
 INSERT INTO line (base, taken, t0, t1, t2, nonce, ttl, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -71,7 +71,7 @@ class SqliteLimits:
         return self._set(BEGIN, name, line, (rates.idle_before(limits, line.base),) * rates.MOST_PACES)
 
     def turn(self, name: str, line: Line, seen: Line) -> LineChanged:
-        """Put *line* in the place of exactly the one that was *seen*."""
+        """Replace exactly the line that was *seen* by *line*."""
         return self._set(TURN, name, line, (seen.nonce, seen.taken))
 
     def join(self, name: str, limits: Paces, count: int, now: int) -> LineChanged:
@@ -109,7 +109,7 @@ class SqliteLimits:
             return BoardChanged(done, _board(database, name))
 
     def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
-        """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
+        """Remove the message *first*, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
         with self._store.changing() as database:
             mine = database.execute(_MINE, (name, permit.number, permit.nonce, permit.token)).fetchall()
             done = bool(mine) and called(database, PLACE + name, first)
@@ -161,7 +161,7 @@ def _ttl(until: float) -> int:
 
 
 def _padded(numbers: Sequence[int]) -> list[int]:
-    """Return as many numbers as a line has turns: a pace that is said twice changes nothing."""
+    """Return *numbers* padded to the number of turns of a line: a repeated pace changes nothing."""
     return [*numbers, *(numbers[0] for _ in range(rates.MOST_PACES - len(numbers)))]
 
 

@@ -8,7 +8,7 @@ from sedano.model.cluster.members import ACTIVE, LOST, MemberRecord
 from sedano.sqlite.store import Store
 
 MEMBER_LIFETIME_S = 3 * 86_400
-"""How long a member that says nothing any more is remembered."""
+"""How long a silent member is remembered."""
 BEAT = """
 INSERT INTO member (name, clock, state, in_flight, seen, tasks, ttl, answers, report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET clock = excluded.clock, state = excluded.state, in_flight = excluded.in_flight, seen = excluded.seen,
@@ -35,7 +35,7 @@ class SqliteMembers:
             database.execute(BEAT, row)
 
     def lose(self, name: str, clock: int, lapsed: float) -> bool:
-        """Write down that the member is LOST where it has said nothing since *lapsed*."""
+        """Mark the member as LOST if it has sent no heartbeat since *lapsed*."""
         with self._store.changing() as database:
             done = database.execute(LOSE, (LOST, clock, name, clock, ACTIVE, round(lapsed * 1000))).rowcount
             return bool(done) or bool(database.execute(_OWN, (name, LOST, clock)).fetchall())

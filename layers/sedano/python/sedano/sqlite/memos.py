@@ -27,7 +27,7 @@ class SqliteMemos:
         return {name: Memo(*row) for name in dict.fromkeys(names) for row in self._store.rows(MEMO.read, name)}
 
     def change(self, memo: Memo, seen: Memo) -> MemoChanged:
-        """Write *memo* where the memo of its name is still the one that was *seen*."""
+        """Write *memo* if the memo of its name is still *seen*."""
         row = swapped(self._store, MEMO, memo.name, (memo.text, memo.nonce), seen.nonce or None)
         if row is None:
             return MemoChanged(True, memo)

@@ -1,4 +1,4 @@
-"""Parameters and profiles in the table `memo`, under names of their own."""
+"""Parameters and profiles in the table `memo`, under names that no memo has."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ class SqliteParameters:
         name = f"{application}/{environment}/{profile}"
         for (text,) in self._store.rows(_READ, _KIND + name):
             return str(text)
-        raise ConfigurationError(f"appconfig:{name}: {self._store.path} has no such profile; `SqliteParameters.put` puts its text there")
+        raise ConfigurationError(f"appconfig:{name}: {self._store.path} has no such profile; store its text with `SqliteParameters.put`")

@@ -1,13 +1,14 @@
-"""The queues in the table `message`: delay and visibility are one moment, from which on a message can be received.
+"""The queues in the table `message`. Delay and visibility are one column: the moment from which a message can be received.
 
 A receiver takes the messages that have been visible for longest, by the index (queue, visible), and makes them invisible in the same
-transaction. A look at a queue in which nothing is visible takes no lock. A receipt is the message's number and how often it was received,
-so one that was received again since is neither deleted nor held by its old receipt. A receiver moves a message that was received too often
-to `dead_letter`, and so a row that it cannot read; receivers delete old rows now and then (`sedano.sqlite.retention`). A FIFO queue gives
-out, in the order of numbers, the messages of each key that has no invisible message.
+transaction. Polling a queue in which no message is visible takes no lock. A receipt is the message's number and how often it was received,
+so an old receipt cannot delete or hold a message that was received again since. A receiver moves to `dead_letter` every message that was
+received too often and every row that it cannot read; receivers also delete old rows from time to time (`sedano.sqlite.retention`). A FIFO
+queue delivers, in the order of numbers, the messages of each key that has no invisible message.
 
-A clock that was set back would hide what was sent and received before. So a process looks, with its first receipt and when it sees the
-clock go back, for messages that were sent or received in the future, and lets them be so now; what timers send keeps its moment.
+If the clock was set back, messages that were sent or received before would stay hidden for too long. So with its first receipt, and when it
+finds that the clock went back, a process searches for messages that were sent or received in the future, and sets these times to the
+present; messages of timers keep their moment.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from sedano.sqlite.retention import Sweeper
 from sedano.sqlite.store import Store
 
 POLL_S = 0.02
-"""How finely a waiting `receive` looks again: another process sends without saying so."""
+"""The interval, in seconds, at which a waiting `receive` polls: other processes do not announce what they send."""
 COPIES_S = 300.0
-"""For how long a FIFO queue knows what it took."""
+"""How long, in seconds, a FIFO queue remembers the messages that it accepted."""
 SET_BACK_S = 60.0
-"""How far in the future a message was sent or received if the clock was set back; less only hides it for as long."""
+"""How many seconds in the future a message must have been sent or received to prove that the clock was set back; a message that is less far
+in the future stays hidden only for that long."""
 NEVER = 2**62
 """A number of receipts that no message reaches."""
 
@@ -69,12 +71,12 @@ class SqliteQueues:
         clock: decides what is visible.
         keys: the keys of the queues that exist, such as `commands:default`, `events`.
         visibility: seconds for which a received message stays invisible.
-        max_receives: receipts after which the next one puts the message among the dead letters; the parked queue keeps its messages, and
-            FIFO queues hand them out as often as they can (`sedano.model.order`).
+        max_receives: receipts after which the next one makes the message a dead letter; the parked queue keeps its messages, and FIFO
+            queues deliver theirs without that limit (`sedano.model.order`).
     """
 
     bounds = SQS
-    """As SQS, though the file would take more: so that an app that works over a file works on AWS."""
+    """The bounds of SQS, although the file could hold more, so that an app that works over a file works on AWS."""
 
     def __init__(self, store: Store, clock: Clock, keys: Sequence[str], visibility: float = 30.0, max_receives: int = 25) -> None:
         """Use *store*; nothing is opened yet."""
@@ -125,7 +127,7 @@ class SqliteQueues:
                 database.executemany(_DELETE, marks)
 
     def hold(self, delivery: Delivery, seconds: float) -> None:
-        """Make a received message invisible for *seconds* from now, at most for what is left of the 12 hours since its receipt."""
+        """Make a received message invisible for *seconds* from now, at most until 12 hours after its receipt."""
         self.require(delivery.queue)
         mark, now = _mark(delivery), self._clock.now()
         whole = -int(-min(max(seconds, 0.0), HOLD_MOST_S) // 1)
@@ -143,7 +145,8 @@ class SqliteQueues:
             raise unknown_queue(queue, self._keys)
 
     def _set_back(self, now: float) -> None:
-        """Let what was sent or received in the future be so *now*, if the clock was set back since this process looked, or it never did."""
+        """Set the times of messages from the future to *now*, if the clock was set back since the last check of this process, or at its
+        first."""
         before, self._latest = self._latest, now
         if now < before - SET_BACK_S and self._store.rows(_LATER, now + SET_BACK_S):
             with self._store.changing() as database:
@@ -183,7 +186,7 @@ def later(store: Store, queue: str, now: float) -> int:
 
 
 def _without_copies(database: sqlite3.Connection, queue: str, messages: Sequence[Outgoing], now: float) -> list[Outgoing]:
-    """Return the messages that *queue* did not take a short while ago, and remember them."""
+    """Return the messages that *queue* did not accept a short while ago, and remember them."""
     database.execute(_FORGET_COPIES, (now, now + COPIES_S))
     return [
         message

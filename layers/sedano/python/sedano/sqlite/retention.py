@@ -1,8 +1,8 @@
-"""Deletes what has aged out: what the TTL of a table, the retention of a queue and the lifecycle of a bucket do on AWS.
+"""Deletes expired rows, as the TTL of a table, the retention of a queue and the lifecycle of a bucket do on AWS.
 
-Nothing runs beside the processes of a deployment, so a process that receives does it, once an hour, a little at a time: it looks for old
-rows without a lock, and deletes them in one short transaction for each kind, which checks the age again. The worker events stay; the
-file does not shrink, its free pages are used again.
+A deployment over a file has no background process, so each process that receives does this, once an hour and a few rows at a time: it finds
+old rows without a lock, and deletes them in one short transaction for each kind, which checks their age again. Worker events are not
+deleted. The file does not shrink; its free pages are used again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from sedano.sqlite.store import Store
 
 EVERY_S = 3_600.0
-"""How often one process looks."""
+"""The interval between two sweeps of one process, in seconds."""
 FIRST_S = 60.0
-"""How long a process works before it looks for the first time."""
+"""How long a process runs before its first sweep, in seconds."""
 AGAIN_S = 1.0
-"""When it looks again after it found as much as it may delete at once."""
+"""The interval before the next sweep, in seconds, if the last one deleted as many rows as it may."""
 MOST = 500
 """How many rows of a kind are deleted at once."""
 RETENTION_S = 14 * 86_400
@@ -27,7 +27,7 @@ BLOB_LIFETIME_S = 60 * 86_400
 
 
 class Rule(NamedTuple):
-    """Of one table: *find* the keys of at most so many rows of that age or older; *delete* one, if it still has that age."""
+    """The statements of one table: *find* the keys of at most so many rows of that age or older; *delete* one, if it still has that age."""
 
     find: str
     delete: str
@@ -60,18 +60,18 @@ LEFT_BEHIND = (
     "DELETE FROM basket_entry WHERE basket NOT IN (SELECT name FROM basket)",
     "DELETE FROM waiting WHERE place NOT IN (SELECT 'lease:' || name FROM lease UNION SELECT 'board:' || board FROM permit)",
 )
-"""Deletes rows whose owner is gone."""
+"""Deletes rows whose owner no longer exists."""
 
 
 class Sweeper:
-    """Sweeps one file now and then, for one process."""
+    """Sweeps one file from time to time, for one process."""
 
     def __init__(self, store: Store) -> None:
-        """Look for the first time after a while."""
+        """Set the moment of the first sweep."""
         self._store, self._next = store, inf
 
     def look(self, now: float) -> None:
-        """Sweep if it is time to, at *now* (epoch s); the time is noted first, so that of several threads one sweeps."""
+        """Sweep if it is due at *now* (epoch s). The time is noted first, so that only one of several threads sweeps."""
         if self._next > now + EVERY_S:  # never before, or the clock was set back
             self._next = now + FIRST_S
         if now >= self._next:
@@ -80,7 +80,7 @@ class Sweeper:
 
 
 def sweep(store: Store, now: float) -> bool:
-    """Delete what has aged out by *now* (epoch s), at most so much of each kind; return whether there may be more."""
+    """Delete rows that have expired by *now* (epoch s), a limited number of each kind; return whether there may be more."""
     full = False
     for rule in RULES:
         keys = store.rows(rule.find, now - rule.age, MOST)

@@ -17,10 +17,10 @@ class SqliteRollups:
         self._store = store
 
     def put(self, rollup: Rollup) -> None:
-        """Keep *rollup* unless there is one of the same object."""
+        """Write *rollup* unless its object has one."""
         with self._store.changing() as database:
             database.execute(PUT, (*rollup, rollup.minute * MINUTE_S + LIFETIME_S))
 
     def read(self, since: int, until: int) -> list[Rollup]:
-        """Return those of the minutes from *since* to *until*, by minute and name."""
+        """Return the roll-ups of the minutes from *since* to *until*, by minute and name."""
         return [Rollup(*row) for row in self._store.rows(_READ, since, until)]

@@ -24,12 +24,12 @@ class SqliteSchedules:
         self._store = store
 
     def read(self) -> list[Agenda | MessageRefused]:
-        """Return all agendas, by number; for one that cannot be read, why."""
+        """Return all agendas, by number; for one that cannot be read, the refusal."""
         kept = {number: (body, nonce, held) for number, body, nonce, held in self._store.rows(_ALL)}
         return [agenda_or_refusal(number, *kept.get(number, _NONE)) for number in range(AGENDAS)]
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
-        """Write *agenda* where it is still the one that was *seen*."""
+        """Write *agenda* if the stored agenda is still *seen*."""
         row = swapped(self._store, AGENDA, agenda.number, (write_agenda(agenda), agenda.nonce, agenda.held), seen.nonce or None)
         if row is None:
             return AgendaChanged(True, agenda)

@@ -1,5 +1,6 @@
 """The tables of the file. Times of queues are epoch seconds, `ttl` is whole epoch seconds, other times are whole epoch milliseconds unless
-the column's subject has its own unit (`sedano.ports.limits`). A logical clock that nothing compares is text: it may have 64 bits and more.
+the column's subject has its own unit (`sedano.ports.limits`). A logical clock that no statement compares is text: it may have 64 bits and
+more.
 
 The layout has a number (`VERSION`, the file's `user_version`). A file of an earlier layout is changed into this one (`CHANGES`) when it is
 opened; a file of a newer one is refused, not read.
@@ -9,9 +10,9 @@ from __future__ import annotations
 
 OURS = 0x5EDA0502
 """The file's `application_id`."""
-VERSION = 6
+VERSION = 7
 OLDEST_SQLITE = (3, 38, 0)
-"""It has RETURNING (3.35), STRICT tables (3.37) and the functions of JSON always (3.38)."""
+"""The oldest SQLite that always has RETURNING (3.35), STRICT tables (3.37) and the functions of JSON (3.38)."""
 
 TABLES = """
 CREATE TABLE task (id TEXT PRIMARY KEY, state TEXT NOT NULL, attempt INTEGER NOT NULL, fence INTEGER NOT NULL DEFAULT 0,
@@ -72,6 +73,8 @@ CREATE TABLE consumer (queue TEXT PRIMARY KEY, most INTEGER NOT NULL) STRICT;
 CREATE TABLE keys (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
 CREATE TABLE secret (webhook TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
 CREATE TABLE effect (name TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (name, key)) STRICT, WITHOUT ROWID;
+CREATE TABLE document (seq INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE UNIQUE INDEX document_id ON document (sink, id);
 """
 
 CHANGES = {
@@ -88,7 +91,7 @@ ALTER TABLE member ADD COLUMN answers TEXT NOT NULL DEFAULT '';
     3: """
 CREATE TABLE IF NOT EXISTS effect (name TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
     PRIMARY KEY (name, key)) STRICT, WITHOUT ROWID;
-""",  # the first effect of a file made it, before the table had a layout
+""",  # the first effect created it, before the table was part of a layout
     4: """
 CREATE TABLE rollup (name TEXT PRIMARY KEY, minute INTEGER NOT NULL, body TEXT NOT NULL, ttl INTEGER NOT NULL) STRICT;
 CREATE INDEX rollup_minute ON rollup (minute);
@@ -96,5 +99,9 @@ CREATE INDEX rollup_minute ON rollup (minute);
     5: """
 ALTER TABLE member ADD COLUMN report TEXT NOT NULL DEFAULT '';
 """,
+    6: """
+CREATE TABLE document (seq INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE UNIQUE INDEX document_id ON document (sink, id);
+""",
 }
-"""By the number of an earlier layout: the statements that change a file of it into the next one."""
+"""The statements that change a file of an earlier layout into the next one, by the number of the earlier layout."""

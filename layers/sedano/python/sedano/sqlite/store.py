@@ -1,16 +1,16 @@
 """The file: its permissions, its connections, and the transactions in which every port changes it.
 
-A connection belongs to one thread of one process. A change is a transaction that begins with BEGIN IMMEDIATE, so it has the right to write
-before it reads, and waits for that right (`BUSY_S`) instead of failing where another one wrote in between. Nothing waits inside one, and
-none begins inside another one.
+A connection belongs to one thread of one process. A change is a transaction that begins with BEGIN IMMEDIATE: it gets the right to write
+before it reads, and waits for that right (`BUSY_S`) instead of failing because another transaction wrote in between. No code waits inside a
+transaction, and none begins inside another one.
 
-SQLite's locks on the file belong to the process, and two things take them away silently; another process then deletes the write-ahead log
-that this one still writes to. One is to open and close the file without SQLite: nothing here does that to a file that was opened. The other
-is a fork: SQLite in the child believes that it holds what the parent holds. So all connections are closed before a fork, when the calls
-that use them have ended, and each thread opens another one with its next call.
+SQLite's locks on the file belong to the process, and two actions release them silently; another process then deletes the write-ahead log
+that this one still writes to. One is to open and close the file without SQLite: this module never does that to a file that was opened. The
+other is a fork: SQLite in the child assumes that it has the locks of the parent. So before a fork all connections are closed, when the
+calls that use them have ended, and each thread opens another one with its next call.
 
-The file holds the keys of the stage and the arguments of tasks, and what it holds is run. So only its owner may read it, no other user may
-write to its directory, and a link in its place is refused, as for the spool (`sedano.engine.publisher.spool`).
+The file contains the keys of the stage and the arguments of tasks, and workers run its tasks. So only its owner may read it, no other user
+may write to its directory, and a symbolic link in its place is refused, as for the spool (`sedano.engine.publisher.spool`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sedano.errors import ConfigurationError, SedanoError, Unavailable
 from sedano.sqlite.schema import CHANGES, OLDEST_SQLITE, OURS, TABLES, VERSION
 
 BUSY_S = 5.0
-"""How long a transaction waits for another one before its call is answered with `Unavailable`."""
+"""How long a transaction waits for another one before its call gets `Unavailable`."""
 STATEMENTS = 256
 """How many prepared statements a connection keeps: more than the ports have."""
 LEAST_BYTES = 512
@@ -50,7 +50,7 @@ _SHORT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, e
 
 
 class _Seat:
-    """The part of one thread of one process in one file: its connection, and the lock that it holds during a call."""
+    """The use of one file by one thread of one process: its connection, and the lock that it holds during a call."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -59,7 +59,7 @@ class _Seat:
 
     @property
     def is_changing(self) -> bool:
-        """Whether a transaction is open: a call further up in this thread, which something interrupts, is within a change."""
+        """Whether a transaction is open: a signal may interrupt a change, and its handler runs in the same thread."""
         return self.database is not None and self.database.in_transaction
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class _Seat:
 
 
 class _Seats:
-    """All seats of this process, which a fork empties: `lock` guards the set, and the making of a file."""
+    """All seats of this process, which a fork empties; `lock` guards the set and the creation of a file."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -102,7 +102,7 @@ class _Seats:
         self.lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Keep what could not be closed, for good: to close it takes away the locks of the parent."""
+        """Keep the connections that could not be closed, for good: closing them would release the locks of the parent."""
         self._inherited += [seat.database for seat in self._all if seat.database is not None]
         self.after_fork()
 
@@ -115,7 +115,7 @@ class Store:
     """One SQLite file. Thread-safe, and safe over a fork.
 
     Args:
-        path: the file, which is made, with the directory that it is in, when it is first used.
+        path: the file; the file and its directory are made at the first use.
         busy: seconds to wait for another transaction.
     """
 
@@ -126,7 +126,7 @@ class Store:
         self._own = threading.local()
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return what one SELECT finds: all of it as it was at one moment."""
+        """Return the rows that one SELECT finds, all as of one moment."""
         seat = self._seat()
         with seat.lock:
             try:
@@ -141,8 +141,8 @@ class Store:
         """Yield the connection in a transaction of its own, which may write: committed at the end, undone when the block fails.
 
         Raises:
-            Unavailable: another one has the file for too long, the disk is full, or this thread is within a change already (a handler of
-                a signal may interrupt one).
+            Unavailable: another transaction holds the file for too long, the disk is full, or this thread is within a change already (a
+                handler of a signal may interrupt one).
         """
         seat = self._seat()
         with seat.lock:
@@ -177,11 +177,11 @@ class Store:
         """Open the file; make it and its tables if they do not exist.
 
         Raises:
-            ConfigurationError: it cannot be used; the message says what to do.
-            Unavailable: the machine is short of what it takes now.
+            ConfigurationError: the file cannot be used; the message says what to do.
+            Unavailable: the machine has run out of a resource for now.
         """
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-            raise ConfigurationError(f"{self.path} takes SQLite {_told(OLDEST_SQLITE)} or later; this is {sqlite3.sqlite_version}")
+            raise ConfigurationError(f"{self.path} needs SQLite {_told(OLDEST_SQLITE)} or later; this is {sqlite3.sqlite_version}")
         try:
             with _SEATS.lock:
                 _make_file(self.path)
@@ -202,8 +202,8 @@ class Store:
         return database
 
     def _found(self, database: sqlite3.Connection) -> None:
-        """Make the tables of a new file, change those of an earlier layout, and require write-ahead logging. A file that is not ours is not
-        written to.
+        """Make the tables of a new file, change those of an earlier layout, and require write-ahead logging. A file of another program is
+        not written to.
 
         Raises:
             ConfigurationError: the file belongs to another program, or to a newer version of this one.
@@ -224,10 +224,10 @@ class Store:
             database.execute(f"PRAGMA user_version = {VERSION}")
 
     def _write_ahead(self, database: sqlite3.Connection) -> None:
-        """Turn write-ahead logging on. Where two processes do that at once SQLite refuses the second one without waiting.
+        """Turn write-ahead logging on. If two processes do this at once, SQLite refuses the second one without waiting.
 
         Raises:
-            ConfigurationError: the file system has none.
+            ConfigurationError: the file system does not support it.
         """
         until = time.monotonic() + self._busy
         while True:
@@ -239,11 +239,11 @@ class Store:
                 time.sleep(0.01)
                 continue
             if mode != "wal":
-                raise ConfigurationError(f"{self.path} cannot have a write-ahead log where it is; name a file on a local disk")
+                raise ConfigurationError(f"the file system of {self.path} does not support a write-ahead log; name a file on a local disk")
             return
 
     def _is_founded(self, database: sqlite3.Connection) -> bool:
-        """Return whether the file is ours and has this layout; False when it is new, or has an earlier layout that `CHANGES` knows.
+        """Return whether the file is ours and has this layout; False if it is new, or has an earlier layout that `CHANGES` can upgrade.
 
         Raises:
             ConfigurationError: it is another program's, or a newer version's.
@@ -255,7 +255,7 @@ class Store:
             return False
         if owner == OURS:
             raise ConfigurationError(
-                f"{self.path} has the layout {version}, and this version of sedano knows {VERSION}: a newer one wrote it; "
+                f"{self.path} has the layout {version}, and this version of sedano supports {VERSION}: a newer one wrote it; "
                 "use that version, or name another file"
             )
         if owner or tables:
@@ -263,13 +263,13 @@ class Store:
         return False
 
     def _fault(self, error: sqlite3.Error) -> SedanoError:
-        """Return what an error of SQLite means: try later, or change something."""
+        """Return the error for an *error* of SQLite: `Unavailable` if the call may succeed later, else `ConfigurationError`."""
         code = getattr(error, "sqlite_errorcode", None)
         if code is not None and code & 0xFF in _LATER:
             return Unavailable(f"{self.path}: {error}")
         if code == sqlite3.SQLITE_NOTADB:
             return ConfigurationError(f"{self.path} is not a database; name another file")
-        return ConfigurationError(f"{self.path} cannot be used: {error}; repair it, or move it away with its -wal and -shm to begin anew")
+        return ConfigurationError(f"{self.path} cannot be used: {error}; repair it, or move it away with its -wal and -shm to start empty")
 
 
 def _told(version: tuple[int, ...]) -> str:
@@ -279,10 +279,10 @@ def _told(version: tuple[int, ...]) -> str:
 def _make_file(path: Path) -> None:
     """Make the file if it does not exist; require that it is the user's own, and that no other user can read it.
 
-    It is not opened when it is there: to close it would take away the locks that connections of this process have on it.
+    An existing file is not opened: closing it would release the locks that connections of this process have on it.
 
     Raises:
-        ConfigurationError: it is not, it is too short for a database, or others may write to its directory.
+        ConfigurationError: the file is not such a file, it is too short for a database, or others may write to its directory.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = path.parent.stat()

@@ -1,6 +1,6 @@
-"""Timers in the table `timer`: the message of each lies in its queue from the start and shows itself when it fires.
+"""Timers in the table `timer`: the message of each is in its queue from the start and becomes visible when the timer fires.
 
-So no process has to run at that moment: the next receiver finds the message. A timer is gone once it has fired.
+So no process has to run at that moment; the next receiver finds the message. A timer no longer exists once it has fired.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SqliteTimers:
             return True
 
     def edit(self, name: str, at: float) -> bool:
-        """Move a timer to *at* (epoch s); False when no timer of this name is set: it has fired, was cancelled, or never was."""
+        """Move a timer to *at* (epoch s); False when no timer of this name is set: it has fired, was cancelled, or never existed."""
         now = self._clock.now()
         with self._store.changing() as database:
             found = _taken_away(database, name, now)
@@ -50,7 +50,7 @@ class SqliteTimers:
             return found is not None
 
     def cancel(self, name: str) -> bool:
-        """Take a timer away; False when no timer of this name is set."""
+        """Delete a timer; False when no timer of this name is set."""
         with self._store.changing() as database:
             return _taken_away(database, name, self._clock.now()) is not None
 
@@ -59,7 +59,7 @@ class SqliteTimers:
         return [Timer(*row) for row in self._store.rows(_LIST, self._clock.now())]
 
     def foreign(self) -> Iterator[Foreign]:
-        """Yield nothing: the file holds nothing beside its own timers."""
+        """Yield nothing: the file has only its own timers."""
         return iter(())
 
 
@@ -73,7 +73,7 @@ def _taken_away(database: sqlite3.Connection, name: str, now: float) -> Timer | 
 
 
 def _put(database: sqlite3.Connection, timer: Timer, now: float) -> None:
-    """Lay the message of *timer* into its queue, as sent when it fires, and note the timer."""
+    """Put the message of *timer* into its queue, as if sent when the timer fires, and note the timer."""
     fires = max(timer.fires, now)
     key = "" if is_fifo(timer.queue) else None
     seq = database.execute(SEND, (timer.queue, fires, fires, key, timer.tenant, "", sealed(timer))).lastrowid

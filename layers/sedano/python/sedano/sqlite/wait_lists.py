@@ -17,5 +17,5 @@ def waits(database: sqlite3.Connection, place: str, message: str) -> bool:
 
 
 def called(database: sqlite3.Connection, place: str, first: str) -> bool:
-    """Take the message *first* off; False when it is not the first at *place*."""
+    """Remove the message *first*; False when it is not the first at *place*."""
     return bool(database.execute(_CALL, (place, first)).rowcount)

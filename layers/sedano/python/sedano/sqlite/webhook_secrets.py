@@ -18,7 +18,7 @@ class SqliteSecretTexts:
         self._store = store
 
     def put(self, webhook: str, text: str) -> None:
-        """Let *text*, a secret a line, be what senders of *webhook* sign with."""
+        """Store *text*, one secret a line: the secrets with which senders of *webhook* sign."""
         with self._store.changing() as database:
             database.execute(PUT, (webhook, text))
 
@@ -26,5 +26,5 @@ class SqliteSecretTexts:
         """Return the secrets that are valid for *webhook* now."""
         found = lines_of("".join(body for (body,) in self._store.rows(_READ, webhook)))
         if not found:
-            raise ConfigurationError(f"webhook {webhook}: no secret was put into {self._store.path}; `SqliteSecretTexts.put` does")
+            raise ConfigurationError(f"webhook {webhook}: {self._store.path} has no secret; store it with `SqliteSecretTexts.put`")
         return found

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from sedano.engine.batch import Ran
-from sedano.engine.context import CURRENT
 from sedano.engine.gate import Gate
+from sedano.engine.task_context import CURRENT
 from sedano.engine.worker.admission import GateEntry
 from sedano.errors import OptionError
 from sedano.ports import Ports
@@ -23,7 +23,7 @@ Side = Literal["before", "after"]
 BOTH: tuple[Side, ...] = ("before", "after")
 WATCHED = (
     "ledger", "queues", "blobs", "events", "members", "leases", "control", "elections", "flow_runs", "memos", "limits", "timers",
-    "schedules", "effects",
+    "schedules", "effects", "sinks",
 )  # fmt: skip
 """The ports that reach outside of the process; the others read a clock, draw a number or count."""
 DOUBLED = "doubled"

@@ -13,22 +13,22 @@ from typing import Any
 from sedano import memory
 from sedano.app import Sedano
 from sedano.engine.boot import Boot
-from sedano.engine.context import CURRENT
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.sources.webhooks import Webhooks
+from sedano.engine.task_context import CURRENT
 from sedano.engine.worker.gate_order import GATES
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.engine.worker_events import Host
 from sedano.errors import MessageRefused, SedanoError
 from sedano.host.sources import answering, reading
 from sedano.memory import START, MemoryParameters, MemoryQueues, MemorySecretTexts, MemoryTelemetry, VirtualClock, queue_keys
-from sedano.memory.stream_records import kinesis_record, table_record
+from sedano.memory.stream_records import kinesis_record, queue_record, s3_notification, table_record
+from sedano.model.history.run_rows import Host
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET
-from sedano.model.messages.message import LAUNCH, NOTHING, Command, Event
+from sedano.model.messages.message import LAUNCH, NOTHING, Command, Document, Event
 from sedano.model.queues import is_fifo
 from sedano.model.sources.webhooks import Answer, ReceivedRequest
 from sedano.model.timers import opened
@@ -219,6 +219,17 @@ class World:
         held = data.encode() if isinstance(data, str) else data
         self._tell(stream, kinesis_record(self._next(number), self.clock.now(), held, partition_key))
 
+    def message(self, stream: str, body: str, *, attributes: Mapping[str, str] = NOTHING, number: int = 0) -> None:
+        """Deliver a message of the queue behind *stream*, with its *body* and message attributes; *number* and errors as in `record`."""
+        self._tell(stream, queue_record(self._next(number), self.clock.now(), body, attributes))
+
+    def object_changed(
+        self, stream: str, bucket: str, key: str, *, event: str = "ObjectCreated:Put", size: int | None = 0, number: int = 0
+    ) -> None:  # fmt: skip
+        """Deliver the notification of S3 about a change of an object, by the queue behind *stream*; *number* and errors as in `record`."""
+        at = self._next(number)
+        self.message(stream, s3_notification(at, self.clock.now(), bucket, key, event, size), number=at)
+
     def _next(self, number: int) -> int:
         self._told = max(self._told + (not number), number)
         return number or self._told
@@ -227,7 +238,8 @@ class World:
         reading(self.app).take(stream, [record], self.clock.now() + INVOCATION_S)
 
     def sent(self, name: str) -> list[dict[str, Any]]:
-        """Return the calls of the task, or the events, *name* published so far, in order: args and kwargs, or the event's fields.
+        """Return the calls of the task, the events, or the documents, *name* published so far, in order: args and kwargs, the event's
+        fields, or the document's id and value.
 
         A message that is sent again because it has to wait counts once.
         """
@@ -246,6 +258,23 @@ class World:
         """Use *handler* as the Lambda function *name* of boxed tasks: it gets a request and returns a reply (docs/boxes.md)."""
         functions: Any = self.ports.functions
         functions.handlers[name] = handler
+
+    def documents(self, sink: str) -> list[dict[str, Any]]:
+        """Return the documents that *sink* has received, in their order; a second delivery of one is not kept."""
+        sinks: Any = self.ports.sinks
+        return list(sinks.documents(sink))
+
+    def sink_fails(self, sink: str, error: Exception | None) -> None:
+        """Let each write to *sink* raise *error* from now on; None: it works again."""
+        sinks: Any = self.ports.sinks
+        if error is None:
+            sinks.failing.pop(sink, None)
+            return
+
+        def fail(_: object) -> None:
+            raise error
+
+        sinks.failing[sink] = fail
 
     def _deliver(self, queue: str) -> bool:
         if self._owners[queue] == WORKER:
@@ -351,10 +380,14 @@ def _id(body: str) -> str:
 def _name(message: object) -> str:
     if isinstance(message, Command):
         return message.task
+    if isinstance(message, Document):
+        return message.task
     return message.name if isinstance(message, Event) else ""
 
 
 def _content(message: object) -> dict[str, Any]:
     if isinstance(message, Command) and message.task != LAUNCH:
         return {"args": list(message.args), "kwargs": dict(message.kwargs)}
+    if isinstance(message, Document):
+        return {"id": message.id, "value": message.value}
     return dict(message.data) if isinstance(message, Event) else {}

@@ -1,6 +1,6 @@
-"""The place of a person among the screens, the way back, and the effect of each key. Pure.
+"""The navigation of `sedano top`: the current screen, the screens before it, and the effect of each key. Pure.
 
-Used by `sedano top`. A key returns the next state, or None to end; nothing is read and nothing is drawn here.
+A key returns the next state, or None to quit. This module neither reads nor draws.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sedano.views.terminal_screen import TextRow, targets
 
 MOST_BACK = 50
 FIRST_S, MOST_S, MOST_AWAY_S = 2.0, 30.0, 60.0
-"""Seconds between two looks: at first, when nothing changes, and while the stores do not answer."""
+"""Seconds between two reads: at first, when nothing changes, and while the stores do not answer."""
 KEYS: Mapping[str, str] = {
     "n": "now", "t": "tasks", "f": "failures", "h": "throughput", "u": "queues", "s": "schedules", "w": "workers", "l": "locks",
     "c": "circuits", "e": "events", "a": "changes", "o": "cost",
@@ -22,7 +22,7 @@ KEYS: Mapping[str, str] = {
 """The key of each screen."""
 PAGE, ALL = 10, 1_000_000
 STEPS: Mapping[str, int] = {"j": 1, "down": 1, "k": -1, "up": -1, "page down": PAGE, "page up": -PAGE, "G": ALL, "g": -ALL}
-"""By how many lines each key moves the selection."""
+"""The number of lines by which each key moves the selection."""
 HELP = (
     "n now  t tasks  f failures  h throughput  u queues  s schedules  w workers  l locks  c circuits  e events  a changes  o cost",
     "j k or arrows: move   Enter: open   b: back   /: search (tasks; on locks: their names; on events: types, ids, names)",
@@ -31,9 +31,9 @@ HELP = (
 
 
 class Browser(NamedTuple):
-    """The place of a person: the screen that is *asked* for, the line *selected*, the way *back*, the text *typed* (None: no search).
+    """The state of the navigation: the screen *asked* for, the *selected* line, the way *back*, the search *typed* (None: none).
 
-    *held*: the picture is not read anew. *helped*: the help is shown. *fresh*: the screen must be read now.
+    *held*: the screen is not read again. *helped*: the help is shown. *fresh*: the screen must be read now.
     """
 
     asked: ScreenQuery = ScreenQuery()
@@ -46,13 +46,13 @@ class Browser(NamedTuple):
 
 
 def pressed(state: Browser, key: str, rows: Sequence[TextRow]) -> Browser | None:
-    """Return the state after *key* where *rows* are shown; None when the person is done."""
+    """Return the state after *key* while *rows* are shown; None to quit."""
     if state.typed is not None:
         return _typing(state, state.typed, key)
     if key == "q":
         return None
     if key in KEYS:
-        return gone(state, ScreenQuery(KEYS[key], redact=state.asked.redact, days=state.asked.days))
+        return visited(state, ScreenQuery(KEYS[key], redact=state.asked.redact, days=state.asked.days))
     if key in ("b", "backspace", "left") and state.back:
         return state._replace(asked=state.back[-1], back=state.back[:-1], selected=0, fresh=True)
     if key in ("enter", "right"):
@@ -65,26 +65,26 @@ def pressed(state: Browser, key: str, rows: Sequence[TextRow]) -> Browser | None
     return switched.get(key) or _moved(state, key, rows)
 
 
-def gone(state: Browser, asked: ScreenQuery) -> Browser:
+def visited(state: Browser, asked: ScreenQuery) -> Browser:
     """Return *state* at another screen, with the way back."""
     back = (*state.back, state.asked)[-MOST_BACK:] if asked != state.asked else state.back
     return state._replace(asked=asked, back=back, selected=0, fresh=True)
 
 
-def rested(pause: float, *, changed: bool) -> float:
-    """Return for how many seconds to wait after a look: two after a change, and longer each time when nothing changes."""
+def pause_after_read(pause: float, *, changed: bool) -> float:
+    """Return the seconds to wait after a read: two after a change, and longer each time that nothing has changed."""
     return FIRST_S if changed else min(pause * 1.5, MOST_S)
 
 
-def away(pause: float) -> float:
-    """Return for how many seconds to wait after a look that failed."""
+def pause_after_failure(pause: float) -> float:
+    """Return the seconds to wait after a read that failed."""
     return min(pause * 2, MOST_AWAY_S)
 
 
 def _typing(state: Browser, typed: str, key: str) -> Browser:
     if key == "enter":
         name = state.asked.name if state.asked.name in ("locks", "events") else "tasks"
-        return gone(state._replace(typed=None), ScreenQuery(name, query=typed.strip(), days=state.asked.days, redact=state.asked.redact))
+        return visited(state._replace(typed=None), ScreenQuery(name, query=typed.strip(), days=state.asked.days, redact=state.asked.redact))
     if key == "escape":
         return state._replace(typed=None)
     if key == "backspace":
@@ -94,7 +94,7 @@ def _typing(state: Browser, typed: str, key: str) -> Browser:
 
 def _opened(state: Browser, rows: Sequence[TextRow]) -> Browser:
     target = rows[state.selected].target if 0 <= state.selected < len(rows) else None
-    return state if target is None else gone(state, _asked(target, state.asked))
+    return state if target is None else visited(state, _asked(target, state.asked))
 
 
 def _asked(target: Cell, before: ScreenQuery) -> ScreenQuery:
@@ -104,7 +104,7 @@ def _asked(target: Cell, before: ScreenQuery) -> ScreenQuery:
 
 
 def _moved(state: Browser, key: str, rows: Sequence[TextRow]) -> Browser:
-    """Return *state* with another line selected among those that lead somewhere, or among all where none does."""
+    """Return *state* with another line selected among those with a link, or among all lines if none has a link."""
     lines = targets(rows) or [*range(len(rows))]
     step = STEPS.get(key, 0)
     if not step or not lines:

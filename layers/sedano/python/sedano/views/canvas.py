@@ -1,7 +1,7 @@
 """A canvas or a workflow: its tasks as a tree of boxes, the number in each state, and the path to the task that ended last.
 
-A run of a workflow is read from its own item and the records of its steps. Of any other canvas the history is read: each task names its
-root and its parent, so the tree needs no record of its own.
+A run of a workflow is read from its own item and the records of its steps. Any other canvas is read from the history: each task names its
+root and its parent, so the tree needs no record.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAILED = frozenset({states.FAILURE, states.POISON, states.REVOKED, states.EXPIRE
 
 
 class Box(NamedTuple):
-    """A *task* of a canvas at its *depth* below the root (0); *critical*: it lies on the path to the task that ended last."""
+    """A *task* of a canvas at its *depth* below the root (0); *critical*: it is on the path to the task that ended last."""
 
     depth: int
     task: TaskRow
@@ -35,7 +35,7 @@ class Box(NamedTuple):
 class CanvasView(NamedTuple):
     """A canvas: the *boxes* of its tree from the root, each before its children, and how many tasks are in each state (*progress*).
 
-    *run*: the run of a workflow of this id, with its steps; None for any other canvas. *left_out*: boxes beyond the first thousand.
+    *run*: the run of a workflow of this id, with its steps; None for any other canvas. *left_out*: the boxes beyond the first thousand.
     """
 
     id: str
@@ -83,7 +83,7 @@ def canvas(app: Sedano, root_id: str, days: int = 2, *, failures_only: bool = Fa
 
 
 def tree(tasks: Sequence[Timeline], root_id: str) -> list[Box]:
-    """Return *tasks* as the tree below *root_id*, each before its children; one whose parent is unknown hangs below the root."""
+    """Return *tasks* as the tree below *root_id*, each before its children; a task with an unknown parent is below the root."""
     known = {one.uuid: one for one in tasks}
     below: dict[str, list[Timeline]] = {}
     for one in sorted(tasks, key=lambda one: (min(one.times.values(), default=0.0), one.uuid)):
@@ -108,7 +108,7 @@ def _path(known: Mapping[str, Timeline], root_id: str) -> frozenset[str]:
 
 
 def _up(known: Mapping[str, Timeline], one: Timeline, root_id: str) -> tuple[str, ...]:
-    """Return the ids of *one* and of the tasks above it; a circle of forged parents ends where it closes."""
+    """Return the ids of *one* and of the tasks above it; a cycle of forged parents is followed once."""
     path: dict[str, None] = {}
     above: Timeline | None = one
     while above is not None and above.uuid not in path:

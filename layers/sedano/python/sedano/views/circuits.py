@@ -17,6 +17,6 @@ class CircuitsView(NamedTuple):
 
 
 def circuits(app: Sedano) -> CircuitsView:
-    """Return the circuits that tasks of *app* declare: one read of the shared ones, and none where no circuit is shared."""
+    """Return the circuits that tasks of *app* declare: one read for all shared circuits, or none if no circuit is shared."""
     reader = Reader(app)
     return CircuitsView(tuple(reader.control.inspect().circuits()), reader.about())

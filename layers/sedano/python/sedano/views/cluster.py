@@ -1,7 +1,7 @@
 """The cluster now: its members, its latest tasks, and the number of tasks in each state, of each type, at each worker.
 
-Members come from the control table and the claims that they hold; tasks from the last days of the history, in the
-words of the ledger (`sedano.model.history.live_tasks`). One record holds it all: a page, a table and `--json` cannot disagree.
+Members come from the control table and from the claims that they hold. Tasks come from the last days of the history, with the state
+names of the ledger (`sedano.model.history.live_tasks`). A page, a table and `--json` show the same record, so they cannot disagree.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from sedano.ports import Ports
 
 LATEST = 50
 MOST_HELD = 1_000
-"""How many of the tasks that workers hold back are looked up in the ledger: a BatchGetItem for each hundred."""
+"""The most tasks held back by workers that are looked up in the ledger: a BatchGetItem for each hundred."""
 DAYS = 2
-"""How many days of the history are read: today's, and the one before, in which what runs now may have begun."""
+"""The days of the history that are read: today and yesterday, because a task that runs now may have begun yesterday."""
 UNNAMED = "?"
-"""The type of a task whose name was in none of the events seen."""
+"""The type of a task whose name is not in any of its events."""
 _DAY_S = 86_400.0
 
 
@@ -52,7 +52,7 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
     Args:
         ports: the ports to read from.
         latest: how many tasks are listed one by one.
-        days: how many days of the history are counted, today's included (UTC): one S3 GET an object.
+        days: how many days of the history are counted, today's included (UTC): one S3 GET for each object.
 
     Raises:
         OptionError: *days* is less than 1.
@@ -69,7 +69,7 @@ def cluster(ports: Ports, latest: int = LATEST, days: int = DAYS) -> ClusterView
 
 
 def timelines(ports: Ports, days: int) -> tuple[list[Timeline], int]:
-    """Return the tasks of the history of so many *days*, the latest first, and the number of event lines that cannot be read.
+    """Return the tasks of the history of the last *days*, the latest first, and the number of event lines that cannot be read.
 
     Raises:
         OptionError: *days* is less than 1.
@@ -90,7 +90,7 @@ def first_day(ports: Ports, days: int) -> str:
 
 
 def _asked_for(ports: Ports, tasks: Sequence[Timeline]) -> list[Timeline]:
-    """Return *tasks*, with the ledger's end for those that were held, because a revocation by id has no event."""
+    """Return *tasks*; those that were held back have their final state from the ledger, because a revocation by id has no event."""
     held = [task.uuid for task in tasks if "held" in task.times][:MOST_HELD]
     records = ports.ledger.read(held) if held else {}
     ended = {uuid: record.state for uuid, record in records.items() if record.state in states.TERMINAL}

@@ -11,11 +11,11 @@ from sedano.views.event_lines import event_lines
 from sedano.views.reader import About, Reader
 
 MOST = 100
-"""How many rows of tasks and of canvases a view has, the dearest first."""
+"""The most rows of tasks, and of canvases, in a view: the most expensive ones."""
 
 
 class CostsView(NamedTuple):
-    """The cost of *tasks* and of *canvases*, the dearest first, and of the *workers*, since the day *since*.
+    """The cost of *tasks* and of *canvases*, the most expensive first, and of the *workers*, since the day *since*.
 
     *nanodollars* is the sum of all rows, also of those that are left out.
     """
@@ -30,7 +30,7 @@ class CostsView(NamedTuple):
 
 
 def costs(app: Sedano, days: int) -> CostsView:
-    """Return the costs by the history of the last *days*, today included.
+    """Return the costs according to the history of the last *days*, today included.
 
     Raises:
         OptionError: *days* is less than 1.

@@ -1,8 +1,8 @@
 """The failed tasks of some days by cause: the task, the kind of error, and the innermost frame of the application.
 
-They are read from the ledger's index of failures: a few queries a day, however many tasks there were. The index does not have the failures
-of tasks that leave no record (`at_least_once`), and a stage that an earlier version deployed does not have the index. Both are read from
-the event history, which has no frames; the view says so in its notes.
+They are read from the ledger's index of failures: a few queries for each day, however many tasks there were. The index does not have the
+failures of tasks that leave no record (`at_least_once`), and a stage that an earlier version deployed does not have the index. Both are
+read from the event history, which has no frames; the view says so in its notes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from sedano.views.reader import About, Reader
 from sedano.views.tasks import row
 
 MOST = 1_000
-"""How many failed tasks, the latest first, are read from the index."""
+"""The most failed tasks that are read from the index, the latest first."""
 KEPT_DAYS = RECORD_LIFETIME_S // 86_400
-"""For so many days the ledger keeps a record."""
+"""The days for which the ledger keeps a record."""
 NAMED = 3
 NO_INDEX = "This stage has no index of failures yet; the next `sedano deploy` adds it."
 History = Callable[[], tuple[list[Timeline], int]]
@@ -39,7 +39,7 @@ class FailureGroup(NamedTuple):
     """A *number* of tasks of one name that failed with one kind of *error* in one place, from *first* to *last* (epoch s); the id of an
     *example*, the latest.
 
-    *where*: the innermost frame of the application; empty where the error has no traceback, and for what is from the event history.
+    *where*: the innermost frame of the application; empty if the error has no traceback or is from the event history.
     *state*: FAILURE or POISON. *new*: it was not seen before the last deployment.
     """
 
@@ -62,7 +62,7 @@ class FailureGroup(NamedTuple):
 class FailuresView(NamedTuple):
     """The *groups*, the most frequent first, of *failed* tasks in all since the day *since*.
 
-    *notes*: sentences about the last deployment, about what the index did not have, and where it was read instead. *unreadable* counts
+    *notes*: sentences about the last deployment, the failures that the index does not have, and their source. *unreadable* counts
     lines of the event history. *deployment*: the last one, if one is known.
     """
 
@@ -78,7 +78,7 @@ class FailuresView(NamedTuple):
 class Failures(NamedTuple):
     """The failed *tasks*, the latest first, with the *notes* of `FailuresView` and its number of *unreadable* lines.
 
-    *horizon*: the moment since when all failures are among them (epoch s).
+    *horizon*: the moment (epoch s) after which no failure is missing.
     """
 
     tasks: Sequence[FailedTask]
@@ -107,7 +107,7 @@ def failures(app: Sedano, days: int, *, only_new: bool = False) -> FailuresView:
 
 
 def read(reader: Reader, days: int, history: History | None) -> Failures:
-    """Return the failed tasks of the last *days*, today included; what the index lacks from *history* (None: it is not read)."""
+    """Return the failed tasks of the last *days*, today included; those that the index lacks are from *history* (None: not read)."""
     known = _indexed(reader.ports, days)
     unrecorded = {name for name, spec in reader.registry.tasks.items() if spec.delivery == "at_least_once"}
     notes = _notes(known, days, sorted(unrecorded), history is not None)
@@ -141,21 +141,21 @@ def grouped(failed: Failures, deployment: DeploymentMark | None) -> list[Failure
 
 
 def _horizon(ports: Ports, days: int, known: Sequence[FailedTask] | None) -> float:
-    """Return the moment since when all failures of the last *days* are read: the latest *known* ones may be all that was read."""
+    """Return the moment after which all failures were read: that of the oldest *known* one if the index had more, else the first day's."""
     begin = moment_of(f"{first_day(ports, days)}T00:00:00Z")
     return known[-1].at if known is not None and len(known) == MOST else begin
 
 
 def _require_known(deployment: DeploymentMark | None, horizon: float) -> None:
     if deployment is None:
-        raise OptionError("no deployment is known: `sedano deploy` marks each, and `sedano deployed` one of another tool")
+        raise OptionError("no deployment is known: `sedano deploy` marks each; run `sedano deployed` after one by another tool")
     if deployment.at <= horizon:
-        read_since = f"failures are read since {shown(horizon)} alone; read more days"
+        read_since = f"only the failures since {shown(horizon)} were read; read more days"
         raise OptionError(f"the last deployment was at {shown(deployment.at)}, and {read_since}")
 
 
 def _news(groups: Sequence[FailureGroup], deployment: DeploymentMark | None, horizon: float) -> tuple[str, ...]:
-    """Return the sentence about the last deployment, where one is known."""
+    """Return the sentence about the last deployment, if one is known."""
     if deployment is None:
         return ()
     what = f"The last deployment{f' of {deployment.version}' * bool(deployment.version)} was at {shown(deployment.at)}"

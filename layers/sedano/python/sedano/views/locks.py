@@ -1,7 +1,7 @@
 """Locks, leaders, singletons, permits and circuits: the holder of each, its fencing token, when it ends, and how many wait.
 
-A store has no list of all leases, so a view reads those that are named: the locks that its caller asks for, and the singletons and
-permits that tasks declare without a key of their arguments.
+A store has no list of all leases, so a view reads leases by name: the locks that its caller asks for, and the singletons and permits
+that tasks declare without a key from their arguments.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
-from sedano.engine.registry import TaskSpec, alone
 from sedano.errors import MessageRefused
 from sedano.model.leases import LeaseRecord
 from sedano.model.limits.concurrency import running
 from sedano.model.limits.task_limits import LimitChange, Range, TaskLimits, changed, read
 from sedano.model.messages.message import NOTHING
+from sedano.model.tasks.task_spec import TaskSpec, alone
 from sedano.ports.absent import has
 from sedano.views.reader import About, Reader
 
@@ -35,7 +35,7 @@ class LockRow(NamedTuple):
 class PermitRow(NamedTuple):
     """A permit of a *task* that is held: its *number*, *token* and *owner*, when it *expires* (epoch s).
 
-    *most*: how many run at a time; *waiting*: messages that are woken when a permit is given back, ten at most.
+    *most*: the number of permits; *waiting*: the messages that are woken when a permit is released, ten at most.
     """
 
     task: str
@@ -106,7 +106,7 @@ def _permits(reader: Reader, spec: TaskSpec, change: str) -> tuple[PermitRow, ..
 
 
 def _limits(spec: TaskSpec, change: str) -> TaskLimits | None:
-    """Return the limits of a task with the *change* of the control record; one that cannot be read changes nothing here."""
+    """Return the limits of a task with the *change* of the control record; a change that cannot be read is ignored."""
     try:
         return changed(spec.limits, read(change)) if change else spec.limits
     except MessageRefused:

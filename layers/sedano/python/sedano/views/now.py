@@ -1,6 +1,6 @@
 """Does anything need you now? Parked messages, failures, open circuits, late schedules, lost workers, pauses that hold tasks back.
 
-The view reads what is small: the control record, the shared circuits, the sixteen agendas, the indexes of members and of failures, and one
+The view makes small reads: the control record, the shared circuits, the sixteen agendas, the indexes of members and of failures, and one
 request for each queue. Today's history is read for the latest tasks; with ``days=0`` it is not, and the view costs no S3 request.
 """
 
@@ -36,7 +36,7 @@ MOST_GROUPS = 10
 
 
 class Need(NamedTuple):
-    """One thing that waits for a person: its *kind*, the *name* of what is meant, one *sentence*, and the *query* for its tasks, if any.
+    """One thing that needs a person: its *kind*, its *name*, one *sentence* about it, and the *query* that finds its tasks, if any.
 
     Kinds: ``parked``, ``poison``, ``failures``, ``circuit``, ``schedule``, ``worker``, ``paused``.
     """
@@ -126,7 +126,7 @@ def _lost(one: Member) -> Need:
 def _paused(
     record: ControlRecord, queues: Sequence[QueueRow], causes: Mapping[tuple[str, str], PauseCause], now: float
 ) -> Iterator[Need]:  # fmt: skip
-    """Yield the pauses in force, with their causes as far as they are known; of a queue with how much waits."""
+    """Yield the pauses in force, with their causes if known, and for a queue the number of messages that wait."""
     waiting = {one.queue: one.wait for one in queues}
     for one in sorted(pauses.in_force(record.paused, now)):
         until = f" until {shown(one.until)}" if one.until else ""

@@ -1,4 +1,4 @@
-"""Cells, panels and screens: what each face draws, and the cells that screens are made of."""
+"""Screens, their panels and their cells, as each renderer draws them, and functions that make common cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = Literal["", "number", "state", "moment", "task", "canvas", "trace", "sear
 
 
 class Cell(NamedTuple):
-    """One *text* of a table with its kind, and the id or the search that it leads to."""
+    """One *text* of a table with its kind, and the id or the search that it links to."""
 
     text: str
     kind: Kind = ""
@@ -21,7 +21,7 @@ class Cell(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Rows of cells below *columns*; *empty*: the sentence in the place of missing rows."""
+    """Rows of cells below *columns*; *empty*: the sentence that replaces missing rows."""
 
     title: str
     columns: tuple[str, ...]
@@ -46,7 +46,7 @@ class Screen(NamedTuple):
 
 
 class ScreenQuery(NamedTuple):
-    """A question for a screen: the *name* of the screen, the *id* of a task, canvas or trace, a *query*, and how many *days* of history.
+    """A request for a screen: the *name* of the screen, the *id* of a task, canvas or trace, a *query*, and how many *days* of history.
 
     *redact*: hide results and messages of errors. *failures_only*: of a canvas, show the boxes that failed.
     """
@@ -70,12 +70,12 @@ def after(at: float | None, began: float) -> Cell:
 
 
 def none_since(day: str) -> str:
-    """Return the sentence in the place of a canvas that the history does not have."""
+    """Return the sentence that replaces a canvas that the history does not have."""
     return f"The history since {day} has none of its tasks."
 
 
 def span(seconds: float | None) -> Cell:
-    """Return the cell of so many *seconds*, None: not known."""
+    """Return the cell of a duration in *seconds*; None: not known."""
     if seconds is None:
         return Cell("-", "number")
     return Cell(f"{seconds * 1_000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s", "number")

@@ -20,7 +20,7 @@ def of_queues(rows: Sequence[QueueRow]) -> Panel:
         )
         for one in rows
     )  # fmt: skip
-    return Panel("Queues", ("queue", "wait", "run", "limit", "paused"), cells, "This deployment does not say what waits.")
+    return Panel("Queues", ("queue", "wait", "run", "limit", "paused"), cells, "This deployment does not report what waits.")
 
 
 def of_tenants(loads: Sequence[TenantLoad]) -> Panel:

@@ -17,13 +17,13 @@ from sedano.views.cluster import timelines
 from sedano.views.reader import About, Reader
 
 TENANTS_S = 3_600.0
-"""For so many seconds the tenants of queues are added up."""
+"""The seconds of history in which the tasks of each tenant are counted."""
 
 
 class QueueRow(NamedTuple):
     """A command queue: messages that *wait* and that *run*, how many invocations it may have (None: unknown), whether it is *paused*.
 
-    *by* and *reason*: who paused it and why, as far as is known.
+    *by* and *reason*: who paused it and why, if known.
     """
 
     queue: str
@@ -38,7 +38,7 @@ class QueueRow(NamedTuple):
 class QueuesView(NamedTuple):
     """The command queues of an app, in the order of its declaration.
 
-    *tenants*: those of the last hour by queue, the largest first, where they are asked for. *unreadable* counts lines of the event history.
+    *tenants*: those of the last hour by queue, the largest first, if requested. *unreadable* counts lines of the event history.
     """
 
     rows: tuple[QueueRow, ...]
@@ -48,7 +48,7 @@ class QueuesView(NamedTuple):
 
 
 def queues(app: Sedano, *, tenants: bool = False) -> QueuesView:
-    """Return the command queues of *app* as they are now; the numbers are approximate, as those of SQS.
+    """Return the command queues of *app* as they are now; the numbers are approximate, as SQS reports them.
 
     *tenants*: read the event history of today, and of yesterday in the first hour of a day, for the tenants of the last hour.
     """

@@ -1,7 +1,7 @@
-"""An app as a view sees it: its declarations, over ports that only read and are counted.
+"""An app as a view uses it: its declarations, over ports that only read and that count each read.
 
-A `Reader` has the part of an app that its panels need (`app.control.inspect()`, `app.schedules`, runs of workflows), so a view calls the
-same code as the app does and adds no second copy of it. One reader is one view: its reads are those of the view.
+A `Reader` has the parts of an app that views need (`app.control.inspect()`, `app.schedules`, runs of workflows), so a view calls the
+same code as the app. Each view has its own reader, which counts the reads of that view.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Certainty = Literal["live", "settled"]
 class About(NamedTuple):
     """A view as a whole: the moment *at* which it was read (epoch s), its *certainty*, and its *reads* with their price.
 
-    ``live``: it may change, or is approximate as the stores are (depths of queues, the last minutes of the history). ``settled``: it has
+    ``live``: the view may change, or is approximate (depths of queues, the last minutes of the history). ``settled``: its subject has
     ended and does not change any more.
     """
 
@@ -68,7 +68,7 @@ class Reader:
         Raises:
             TypeError: always.
         """
-        raise TypeError("a view declares no task; declare it on the app")
+        raise TypeError("a view cannot declare a task; declare it on the app")
 
     def about(self, *, settled: bool = False) -> About:
         """Return the moment and the reads of the view that was read through this reader."""

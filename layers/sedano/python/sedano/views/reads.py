@@ -1,8 +1,8 @@
 """The reads of a view and their price. A view gets ports that can only read, and each read is counted as AWS charges it.
 
-The price does not depend on the store: over SQLite and in memory a view counts what the same reads cost on AWS. The size of an item is
-taken from the answer as JSON text, so the units are those of AWS up to the rounding of an item's encoding: a strongly consistent read
-costs one unit for each started 4 KB, also when the item does not exist, and a query of an index half of that for the sum of its items.
+The price does not depend on the store: over SQLite and in memory a view counts the cost of the same reads on AWS. The size of an item is
+that of the answer as JSON text, so the units may differ from those of AWS by the rounding of an item's encoding. A strongly consistent
+read costs one unit for each started 4 KB, even if the item does not exist; a query of an index costs half of that for all its items.
 
 A call that is not in the table `READS` raises `TypeError`: no view can write, by mistake or otherwise.
 """
@@ -26,7 +26,7 @@ PAGE_BYTES, DAY_MINUTES = 1_048_576, 1_440
 MOST_KEYS, MOST_LISTED = 100, 1_000
 """The most keys of a BatchGetItem, and the most objects of a page of a listing."""
 EMPTY_POLLS = 3
-"""So many empty answers end a look at dead letters."""
+"""The number of empty answers that end a read of dead letters."""
 READ_UNIT = "dynamodb.unit"
 DOLLARS_A_MILLION: Mapping[str, float] = {
     READ_UNIT: 0.125, "s3.GetObject": 0.40, "s3.ListObjectsV2": 5.00, "sqs.ReceiveMessage": 0.40, "sqs.GetQueueAttributes": 0.40,
@@ -34,7 +34,7 @@ DOLLARS_A_MILLION: Mapping[str, float] = {
 }  # fmt: skip
 """List prices (us-east-1, on demand). DynamoDB charges units and not calls; calls of Lambda's and Scheduler's control planes are free."""
 FREE = frozenset({"clock", "entropy", "telemetry"})
-"""The ports that cost nothing to ask."""
+"""The ports whose calls are free."""
 
 
 class Reads(NamedTuple):
@@ -46,7 +46,7 @@ class Reads(NamedTuple):
 
 
 Count = Callable[[Sequence[Any], Any], Mapping[str, float]]
-"""Returns for the arguments and the answer of a read what is charged: calls by operation, and units."""
+"""Returns the charge for a read with these arguments and this answer: calls by operation, and units."""
 
 
 class Tally:
@@ -88,7 +88,7 @@ class _Reading:
         self._name, self._port, self._tally = name, port, tally
 
     def __getattr__(self, operation: str) -> Any:
-        """Return the read *operation*, counted; a value that needs no call as it is.
+        """Return the read *operation*, counted, or a value that needs no call.
 
         Raises:
             TypeError: *operation* is not a read.
@@ -154,7 +154,7 @@ def _indexed(_: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:
 
 
 def _failures(arguments: Sequence[Any], answer: Sequence[Any] | None) -> Mapping[str, float]:
-    """Count a query for each shard of a day; each may read as many as all together may return."""
+    """Count a query for each shard of a day; each query may read as many as all together may return."""
     found = answer or ()
     size = sum(map(_size, found)) * (SHARDS if len(found) == arguments[1] else 1)
     return {"dynamodb.Query": SHARDS, READ_UNIT: SHARDS * max(1, ceil(size / SHARDS / UNIT_BYTES)) / 2}
@@ -196,7 +196,7 @@ READS: Mapping[tuple[str, str], Count] = {
     ("consumers", "limit"): _each_call("lambda.GetEventSourceMapping"), ("consumers", "dead"): _dead, ("timers", "list"): _timers,
     ("schedules", "read"): _agendas,
 }  # fmt: skip
-"""Every read that a view may make, and how it is counted. `queues.receive` and `hold` look at parked messages and give them back.
+"""Every read that a view may make, and how it is counted. `queues.receive` and `hold` look at parked messages and return them to the queue.
 
 `flow_runs.list` is left out: it scans the control table.
 """

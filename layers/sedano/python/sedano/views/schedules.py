@@ -1,4 +1,4 @@
-"""The periodic tasks: their next moments in UTC and in their own zone, changes of clocks, missed and late ones."""
+"""The periodic tasks: their next moments in UTC and in their own zone, changes of clocks, missed and late moments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sedano.views.reader import About, Reader
 
 MOST_MOMENTS = 1_000
 LATE_S = 120.0
-"""A moment that passed so long ago and was not published is late: controllers look every minute, and ahead."""
+"""The seconds after which an unpublished moment is late: controllers publish every minute, ahead of time."""
 _DAY_S = 86_400.0
 
 
@@ -68,7 +68,7 @@ def schedules(app: Sedano, number: int = 5) -> SchedulesView:
 
 
 def periodics(reader: Reader) -> tuple[dict[str, Periodic], tuple[str, ...]]:
-    """Return the periodic tasks by name, those that code declares and no controller has begun too, and why agendas cannot be read."""
+    """Return the periodic tasks by name, including those that no controller has started yet, and why agendas cannot be read."""
     agendas = reader.ports.schedules.read() if has(reader.ports.schedules) else []
     declared = {name: begun(one, reader.now) for name, one in reader.periodics.items()}
     stored = {name: one for agenda in agendas if not isinstance(agenda, MessageRefused) for name, one in agenda.periodics.items()}

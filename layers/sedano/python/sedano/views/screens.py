@@ -1,7 +1,7 @@
-"""Screens: a view laid out as titled tables of cells, once for all faces. A page and a terminal only draw what is here; JSON is the view.
+"""Screens: a view laid out as titled tables of cells, once for all renderers. A page and a terminal draw the screen; JSON is the view.
 
-A cell says what it is (a state, a moment, a task's id), not how it looks. Texts are as the stores have them: each face makes them harmless
-in its own way.
+A cell has a kind (a state, a moment, a task's id), not a style. Texts are as the stores have them: each renderer escapes them in its
+own way.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def screen(app: Sedano, asked: ScreenQuery) -> Screen:
 
     Raises:
         UsageError: the screen is not in the list, or *days* is not in its range.
-        OptionError: the query or the id is not one.
+        OptionError: the query or the id is invalid.
     """
     if asked.name not in SCREENS:
         raise UsageError(f"{asked.name[:40]!r} is not a screen; choose one of {', '.join(SCREENS)}")
@@ -105,7 +105,7 @@ def failures(app: Sedano, asked: ScreenQuery) -> Screen:
 
 
 def throughput(app: Sedano, asked: ScreenQuery) -> Screen:
-    """Lay out what got done in a window; the query is one of its lengths, and an hour by default."""
+    """Lay out the throughput of a window; the query is the length of the window, an hour by default."""
     window = asked.query.strip() or "1h"
     view = of_throughput.throughput(app, window)
     notes, tables = (throughput_panels.sentence(view), *view.notes), (throughput_panels.of_tasks(view), throughput_panels.of_slots(view))
@@ -113,10 +113,10 @@ def throughput(app: Sedano, asked: ScreenQuery) -> Screen:
 
 
 def _is_asked(query: str, word: str) -> bool:
-    """Return whether the *query* of a screen asks for the one thing that *word* names.
+    """Return whether the *query* of a screen is *word*, the only filter of that screen.
 
     Raises:
-        OptionError: it asks for anything else.
+        OptionError: the query is neither *word* nor empty.
     """
     if query.strip() not in ("", word):
         raise OptionError(f"{query[:40]!r} is not a filter of this page; write {word}, or nothing")
@@ -133,7 +133,7 @@ def queues(app: Sedano, asked: ScreenQuery) -> Screen:
 
 
 def workers(app: Sedano, asked: ScreenQuery) -> Screen:
-    """Lay out what runs where: the workers of the last three days, and the hosts of each queue."""
+    """Lay out the workers of the last three days, and the hosts of each queue."""
     view = of_workers.workers(app)
     return Screen(
         title="Workers", notes=(), tables=worker_panels.of_workers(view), command="sedano workers", about=view.about, view=view
@@ -175,7 +175,7 @@ def locks(app: Sedano, asked: ScreenQuery) -> Screen:
         )
         for one in held.permits
     )  # fmt: skip
-    notes = tuple(f"{name} was never taken, or aged out." for name in held.missing)
+    notes = tuple(f"{name} was never taken, or its record has expired." for name in held.missing)
     tables = (
         Panel("Locks", ("lock", "state", "owner", "token", "until", "wait"), rows, f"Search for a lock's name: {_NO_LIST}"),
         Panel("Permits", ("task", "permit", "owner", "token", "until", "wait"), permits, "No permit is held."),
@@ -224,8 +224,8 @@ def costs(app: Sedano, asked: ScreenQuery) -> Screen:
         for one in view.canvases
     )
     tables = (
-        Panel("Tasks, the dearest first", columns, rows, "No task was worked on."),
-        Panel("Canvases, the dearest first", ("first task", "root", "tasks", "cost"), canvases, "No canvas of several tasks."),
+        Panel("Tasks, the most expensive first", columns, rows, "No task was worked on."),
+        Panel("Canvases, the most expensive first", ("first task", "root", "tasks", "cost"), canvases, "No canvas of several tasks."),
     )
     notes = (f"{dollars(view.nanodollars).text} since {view.since} by the list prices of us-east-1.", *_batches(view.workers))
     return Screen(
@@ -244,7 +244,7 @@ def changes(app: Sedano, asked: ScreenQuery) -> Screen:
         )
         for one in view.rows
     )  # fmt: skip
-    columns, none = ("at", "by", "verb", "what", "changed", "left", "reason", "error"), "No person changed the stage."
+    columns, none = ("at", "by", "verb", "what", "changed", "left", "reason", "error"), "No changes were made to the stage."
     notes = (f"{view.found} changes since {view.since}; {len(view.rows)} are shown.", *unreadable(view.unreadable))
     return Screen(
         title="Changes", notes=notes, tables=(Panel("Changes, the latest first", columns, rows, none),),
@@ -382,7 +382,7 @@ def _circuit(shared: bool, is_open: bool) -> Cell:
 
 
 def _batches(workers: WorkerCost) -> tuple[str, ...]:
-    """Return what full batches would save, where functions report their invocations."""
+    """Return the saving of full batches as a note, if functions report their invocations."""
     if not workers.invocations:
         return ("No function reported its invocations, so the cost is estimated as if each attempt had run alone on Lambda.",)
     filled = workers.messages / workers.invocations

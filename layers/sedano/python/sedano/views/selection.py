@@ -1,6 +1,6 @@
-"""The tasks that one change is about, found by a search of the event history: those to run again, or those that shall not run.
+"""The tasks of one change, found by a search of the event history: tasks to run again, or tasks to revoke.
 
-A search needs a condition: none would mean every task of the stage.
+A search needs a condition: an empty one would match every task of the stage.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sedano.views.reader import Reader
 from sedano.views.task_query import TaskQuery, parse
 
 MOST = 20_000
-"""So many tasks, the latest first, are part of one change."""
+"""The most tasks of one change, the latest first."""
 
 
 class Selection(NamedTuple):

@@ -1,4 +1,4 @@
-"""The changes that people made to a stage, with person, number of things and reason. They are events of the history."""
+"""The changes that people made to a stage, each with its author, number of items and reason. They are events of the history."""
 
 from __future__ import annotations
 

@@ -36,11 +36,11 @@ class EventLine(NamedTuple):
     late: bool
 
     def is_among(self, wanted: Sequence[str]) -> bool:
-        """Return whether *wanted* has the type of the event, or the id or name of its task; an empty one wants every event."""
+        """Return whether *wanted* has the type of the event, or the id or name of its task; an empty *wanted* matches every event."""
         return not wanted or bool({self.type, self.id, self.name} & {*wanted})
 
 
-class Look(NamedTuple):
+class TailPage(NamedTuple):
     """One look at the history: the new *events*, the number of *unreadable* lines, and its *about*: the reads with their price."""
 
     events: tuple[EventLine, ...]
@@ -49,7 +49,7 @@ class Look(NamedTuple):
 
 
 class EventsView(NamedTuple):
-    """The latest *events* that are wanted, the latest first, of *found* since the day *since*; the number of *unreadable* lines."""
+    """The latest *events* that match, the latest first, of *found* since the day *since*; the number of *unreadable* lines."""
 
     events: tuple[EventLine, ...]
     found: int
@@ -73,7 +73,7 @@ def events(app: Sedano, days: int, wanted: Sequence[str] = (), most: int = MOST)
 
 
 class EventTail:
-    """Looks at the history of *app* again and again and returns each event once."""
+    """Reads the history of *app* repeatedly and returns each event once."""
 
     def __init__(self, app: Sedano, days: int = 1) -> None:
         """Read the last *days*, today included; nothing is read yet."""
@@ -82,7 +82,7 @@ class EventTail:
         self._names: dict[str, str] = {}
         self._latest = 0
 
-    def look(self) -> Look:
+    def look(self) -> TailPage:
         """Read the history; return its new events.
 
         Raises:
@@ -97,7 +97,7 @@ class EventTail:
         events = tuple(self._line(at, new[at]) for at in ordered)
         self._seen |= new.keys()
         self._latest = max(self._latest, ordered[-1].clock) if ordered else self._latest
-        return Look(events, unreadable, reader.about())
+        return TailPage(events, unreadable, reader.about())
 
     def _line(self, at: Stamp, event: Mapping[str, Any]) -> EventLine:
         """Return one event as a line; only some events of a task have its name, so it is taken from another one."""

@@ -1,8 +1,8 @@
-"""One task: its record, why it is not running, its attempts with waiting apart from running, its parent and its children.
+"""One task: its record, why it is not running, its attempts with their waiting and running times, its parent and its children.
 
-The record and the reason come from `sedano.engine.cluster.explanation`, which reads only until something answers. Attempts, parent and
-children come from the history; a view over no days leaves them out and reads no history for them. Arguments are kept of tasks that ended
-without success (`sedano.engine.reruns`); of all others no store has them once a worker has taken the message.
+The record and the reason come from `sedano.engine.cluster.explanation`, which stops at the first answer. Attempts, parent and children
+come from the history; a view over 0 days leaves them out and does not read it. Arguments are kept for tasks that ended without success
+(`sedano.engine.reruns`); for all other tasks, no store has them once a worker has taken the message.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ HIDDEN = "(hidden)"
 
 
 class TaskView(NamedTuple):
-    """A task: its *state*, one *sentence* that explains it with its *evidence*, and its *record*, None where no worker recorded it.
+    """A task: its *state*, one *sentence* that explains it with its *evidence*, and its *record* (None: no worker recorded it).
 
-    *frames* are those of its error's traceback. *attempts*, *parent*, *root* and *children* are what the history since the day *since*
-    says; empty where no day was read.
+    *frames* are those of its error's traceback. *attempts*, *parent*, *root* and *children* are from the history since the day
+    *since*; they are empty if no day was read.
     """
 
     id: str
@@ -56,10 +56,10 @@ class TaskView(NamedTuple):
 
 
 def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False, quick: bool = False) -> TaskView:
-    """Return the task *task_id* with what the history of the last *days* says of it; 0: no history is read for its attempts.
+    """Return the task *task_id* with its attempts and relatives in the history of the last *days*; 0: without them.
 
-    *redact*: hide its arguments, its result, the message of its error and the code in its traceback. *quick*: look neither at timers nor
-    at messages that were set aside, which costs a request for each (`sedano.engine.cluster.explanation.explain`).
+    *redact*: hide its arguments, its result, the message of its error and the code in its traceback. *quick*: read neither timers nor
+    messages that were set aside, which takes a request for each (`sedano.engine.cluster.explanation.explain`).
 
     Raises:
         OptionError: the id is missing, or *days* is less than 1.
@@ -86,9 +86,9 @@ def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False, quic
 
 
 def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] | None:
-    """Return what a record holds for a reader; tokens and messages of its outbox are left out.
+    """Return a record as plain values for a reader, without tokens and the messages of its outbox.
 
-    ``arguments``: its arguments, as a JSON array and object; None where they are not kept, or in the blob store. ``retry``:
+    ``arguments``: its arguments, as a JSON array and object; None if they are not kept or are in the blob store. ``retry``:
     whether `sedano retry` can run it again. *redact*: hide its arguments, result and message.
     """
     if record is None:

@@ -1,4 +1,4 @@
-"""A search for tasks in the words of people: ``state:FAILURE name:shop.* error:ValueError``.
+"""A search for tasks, written as text: ``state:FAILURE name:shop.* error:ValueError``.
 
 Each part narrows the search. A part without a field is looked for in the id and in the name. `*` and `?` match any text and any
 character; a name also matches by its last part, an error by its beginning, a state in any case.
@@ -17,7 +17,7 @@ from sedano.model.messages import stamps
 MOST_PARTS = 20
 MOST_CHARACTERS = 1_000
 ANY = "any"
-"""The field of a part without one."""
+"""The field of a part that does not name one."""
 NOT_KEPT: Mapping[str, str] = {
     "key": "the history does not hold keys; search for the id that the call was published under",
 }
@@ -53,7 +53,7 @@ def parse(text: str) -> TaskQuery:
 
 
 def is_literal(text: str) -> bool:
-    """Return whether *text* as a pattern matches itself alone, and is one part of a search."""
+    """Return whether *text* as a pattern matches only itself, and is one part of a search."""
     return bool(text) and not any(one.isspace() or one in "*?[" for one in text)
 
 
@@ -100,14 +100,14 @@ def _field(name: str) -> Callable[[Timeline, str], bool]:
 
 def _tag(task: Timeline, pattern: str) -> bool:
     name, _, value = pattern.partition("=")
-    found = stamps.said(task.fields["stamps"])
+    found = stamps.from_event(task.fields["stamps"])
     if not found:
         return False
     return any(fnmatchcase(one, name) and fnmatchcase(text, value or "*") for one, text in found.items())
 
 
 def _tenant(task: Timeline, pattern: str) -> bool:
-    return fnmatchcase(stamps.said(task.fields["stamps"]).get(stamps.TENANT, ""), pattern)
+    return fnmatchcase(stamps.from_event(task.fields["stamps"]).get(stamps.TENANT, ""), pattern)
 
 
 def _any(task: Timeline, pattern: str) -> bool:

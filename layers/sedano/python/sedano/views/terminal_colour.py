@@ -15,8 +15,8 @@ CHOICES = (AUTO, ALWAYS, NEVER)
 def wants_colour(environment: Mapping[str, str], *, is_terminal: bool, asked: str | None = None) -> bool:
     """Return whether lines are coloured.
 
-    The option `--color`, *asked*, decides; then NO_COLOR; then CLICOLOR_FORCE and FORCE_COLOR; else they are on a terminal that is not
-    TERM=dumb.
+    The option `--color` (*asked*) takes precedence, then NO_COLOR, then CLICOLOR_FORCE and FORCE_COLOR. Without these, lines are coloured
+    on a terminal, unless it has TERM=dumb.
     """
     if asked in (ALWAYS, NEVER):
         return asked == ALWAYS
@@ -28,5 +28,5 @@ def wants_colour(environment: Mapping[str, str], *, is_terminal: bool, asked: st
 
 
 def painted(text: str, style: str, *, colour: bool = True) -> str:
-    """Return *text* in *style*; as it is without one, or without *colour*."""
+    """Return *text* in *style*; unchanged if *style* is empty or *colour* is false."""
     return f"\x1b[{STYLES[style]}m{text}{RESET}" if colour and style else text

@@ -1,4 +1,4 @@
-"""A screen as lines of a terminal: columns in line, the selected row marked, no line longer than the terminal is wide.
+"""A screen as lines of a terminal: aligned columns, the selected row marked, no line longer than the terminal is wide.
 
 Every text passes `sedano.views.terminal_text.line` before it is measured or drawn, so no name, error or result moves the cursor.
 """
@@ -18,7 +18,7 @@ BOLD, INVERSE, RED, DIM, END = "\x1b[1m", "\x1b[7m", "\x1b[31m", "\x1b[2m", "\x1
 
 
 class TextRow(NamedTuple):
-    """One line: its *text*, its *style*, and the cell that it leads to, None for a line that leads nowhere."""
+    """One line: its *text*, its *style*, and the cell that it links to (None: no link)."""
 
     text: str
     style: str = ""
@@ -33,7 +33,7 @@ class Size(NamedTuple):
 
 
 def rows(screen: Screen) -> list[TextRow]:
-    """Return everything on *screen* as lines; those of tables lead to the first task, canvas or search among their cells."""
+    """Return everything on *screen* as lines; rows of tables link to the first task, canvas or search among their cells."""
     found = [TextRow(line(note)) for note in screen.notes]
     for table in screen.tables:
         found += [*([TextRow("")] if found else []), TextRow(line(table.title), BOLD), *_table(table)]
@@ -41,12 +41,12 @@ def rows(screen: Screen) -> list[TextRow]:
 
 
 def targets(some: Sequence[TextRow]) -> list[int]:
-    """Return the numbers of the lines that lead somewhere."""
+    """Return the numbers of the lines that have a link."""
     return [number for number, one in enumerate(some) if one.target is not None]
 
 
 def price(about: About) -> str:
-    """Return what a view read and what it costs, in one line."""
+    """Return the certainty, the price and the reads of a view, in one line."""
     return f"{about.certainty}; {cost(about)}"
 
 
@@ -70,7 +70,7 @@ def frame(some: Sequence[TextRow], size: Size, selected: int, head: str, foot: s
 
 
 def fitted(text: str, width: int) -> str:
-    """Return *text* in at most *width* columns; the last one is an ellipsis where something was cut."""
+    """Return *text* in at most *width* columns; the last one is an ellipsis if text was cut."""
     text = line(text)
     if columns(text) <= width:
         return text

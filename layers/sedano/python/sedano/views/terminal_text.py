@@ -1,7 +1,7 @@
-"""Text from outside as a terminal may show it: it moves no cursor and starts no escape sequence.
+"""Makes text from outside safe for a terminal: it cannot move the cursor or start an escape sequence.
 
-Control characters (C0 with ESC, C1), marks that turn the direction of text (Trojan Source, CVE-2021-42574), invisible characters and lone
-surrogates are written as in Python's source, `\\x1b` and `\\u202e`. So is a line feed in one line, which would otherwise forge another.
+Control characters (C0 with ESC, C1), marks that change the direction of text (Trojan Source, CVE-2021-42574), invisible characters and lone
+surrogates are written as in Python's source, `\\x1b` and `\\u202e`. So is a line feed within a line, because it would forge another line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from unicodedata import category, east_asian_width
 
 
 def line(text: str) -> str:
-    """Return *text* as one line that a terminal shows as it is."""
+    """Return *text* as one line that is safe to show on a terminal."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(one if one == "\t" or _is_plain(one) else _escaped(one) for one in text)

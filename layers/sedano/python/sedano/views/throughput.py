@@ -1,6 +1,6 @@
 """The throughput of a stage in a window of time: runs a minute, failure rates, durations and costs, by task. No event is read.
 
-The recorder writes the sums of each object (`sedano.model.history.rollups`), so an hour is one query and some read units, whatever the
+The recorder writes the sums of each object (`sedano.model.history.rollups`), so an hour costs one query and a few read units, whatever the
 number of tasks. The window ends a minute ago, because the recorder collects events for up to a minute: its figures are settled.
 """
 
@@ -19,16 +19,16 @@ from sedano.views.tail import RECORDER_S
 WINDOWS: Mapping[str, int] = {"1h": 60, "6h": 360, "24h": 1_440, "7d": 10_080}
 """The windows and their minutes."""
 SLOTS = 12
-"""Into so many equal parts a window is divided."""
-NO_ROLLUPS = "This stage has no roll-ups, because an earlier version deployed it; deploy it anew. `sedano list` reads the event history."
+"""The number of equal parts of a window."""
+NO_ROLLUPS = "This stage has no roll-ups, because an earlier version deployed it; deploy it again. `sedano list` reads the event history."
 WORKER = "worker"
 
 
 class TaskRate(NamedTuple):
     """The runs of one *task* on one *queue*: how many *ended* in all, *failed* for good, and were *retried*; *failing*: the failed share.
 
-    *ran*: the seconds for which all ran together. *median*, *slow*: the seconds within which 50 % and 95 % of the runs ended; *waited*:
-    within which 95 % began. None: not known. *nanodollars*: its share of what the workers cost, by the time that its runs took.
+    *ran*: the sum of their running times (s). *median*, *slow*: the seconds within which 50 % and 95 % of the runs ended; *waited*:
+    within which 95 % began. None: not known. *nanodollars*: its share of the cost of the workers, in proportion to *ran*.
     """
 
     task: str
@@ -54,9 +54,9 @@ class WindowPart(NamedTuple):
 
 
 class ThroughputView(NamedTuple):
-    """The *tasks* by their runs, the most first, and the *slots* of the window from *since* to *until* (epoch s), in order.
+    """The *tasks*, those with the most runs first, and the *slots* of the window from *since* to *until* (epoch s), in order.
 
-    *spent*: nanodollars by function, as far as functions reported their invocations. *again*: at most so many runs are counted twice,
+    *spent*: nanodollars by function, if functions reported their invocations. *again*: the most runs that may be counted twice,
     because their records were delivered again. *notes*: sentences about the figures. *unreadable*: roll-ups of another version.
     """
 
@@ -72,7 +72,7 @@ class ThroughputView(NamedTuple):
 
 
 def throughput(app: Sedano, window: str = "1h") -> ThroughputView:
-    """Return what got done in the last *window*, one of `WINDOWS`.
+    """Return the throughput of the last *window*, one of `WINDOWS`.
 
     Raises:
         OptionError: *window* is not one of them.

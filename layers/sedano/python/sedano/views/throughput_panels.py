@@ -1,4 +1,4 @@
-"""The tables of what a stage got done, for the screens that show them."""
+"""The tables of the throughput of a stage, for the screens that show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A canvas as one tree of spans over publications, queues, holds, attempts, retries and bodies, from the history alone.
+"""A canvas as one tree of spans over publications, queues, holds, attempts, retries and bodies, read only from the history.
 
 The history of whole days is read: one S3 GET for each object of the recorder. A task's spans are complete once its attempt has ended and
 the recorder has written it, up to a minute later.
@@ -21,7 +21,7 @@ from sedano.views.reader import About, Reader
 
 MOST_SPANS = 2_000
 IDLE = 0.25
-"""The part of the time in which bodies ran that a stretch in which none ran may take on an axis: a retry a day later flattens nothing."""
+"""The most space on an axis for a stretch without a body, as a share of all bodies' time: a retry a day later does not flatten the rest."""
 
 
 class TraceView(NamedTuple):
@@ -41,7 +41,7 @@ class TraceView(NamedTuple):
 
 
 def trace(app: Sedano, task_id: str, days: int = 2, *, redact: bool = False) -> TraceView:
-    """Return the trace of the canvas of *task_id*, which is any of its tasks, from the history of *days*; without spans if it is not there.
+    """Return the trace of the canvas of *task_id*, which is any of its tasks, from the history of *days*; without spans if it is missing.
 
     *redact*: hide the messages of errors.
 
@@ -78,7 +78,7 @@ def _events(history: Iterable[bytes]) -> tuple[list[Mapping[str, Any]], int]:
 
 
 def axis(some: Sequence[TaskSpan]) -> Callable[[float], float]:
-    """Return what places a moment between 0 (the first of *some* spans) and 1 (the last end); stretches without a body are shortened."""
+    """Return a function that maps a moment to 0 (the first of *some* spans) … 1 (the last end); stretches without a body are shortened."""
     moments = sorted({at for one in some for at in (one.begin, one.end) if at is not None})
     busy = _covered([(one.begin, one.end) for one in some if one.kind == "body" and one.begin is not None and one.end is not None])
     ran = sum(end - begin for begin, end in busy)
@@ -94,7 +94,7 @@ def axis(some: Sequence[TaskSpan]) -> Callable[[float], float]:
 
 
 def _covered(stretches: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return *stretches* with those that touch joined, in order."""
+    """Return *stretches* in order, with those that overlap or touch merged."""
     found: list[tuple[float, float]] = []
     for begin, end in sorted(one for one in stretches if one[0] <= one[1]):
         if found and begin <= found[-1][1]:

@@ -33,8 +33,8 @@ class WorkerRow(NamedTuple):
 
 
 class QueueServers(NamedTuple):
-    """One *queue*, and how many workers of each kind of host serve it; *served_by* is empty while none that lives reports it. *wished*: how
-    many bodies at once it is to have (`sedano scale`); None: it is not scaled.
+    """One *queue*, and how many workers of each kind of host serve it; *served_by* is empty if no live worker reports it. *wished*: the
+    number of concurrent bodies that `sedano scale` set; None: it is not scaled.
     """
 
     queue: str
@@ -45,7 +45,7 @@ class QueueServers(NamedTuple):
 class WorkersView(NamedTuple):
     """The workers by name, and the *queues* of the app with the hosts that serve them.
 
-    A silent worker is LOST only if a claim with its name has run out, else IDLE.
+    A silent worker is LOST only if a claim with its name has expired, else IDLE.
     """
 
     rows: tuple[WorkerRow, ...]
@@ -54,7 +54,7 @@ class WorkersView(NamedTuple):
 
 
 def workers(app: Sedano) -> WorkersView:
-    """Return the workers of *app*: one query of their index, the records of tasks that silent ones hold, and the control record."""
+    """Return the workers of *app*: one query of their index, the records of tasks that silent workers hold, and the control record."""
     reader = Reader(app)
     members = reader.control.members()
     wishes = reader.control.hello().wished if has(reader.ports.control) else {}
@@ -62,7 +62,7 @@ def workers(app: Sedano) -> WorkersView:
 
 
 def servers(queues: Iterable[str], members: Sequence[Member], wishes: Mapping[str, int]) -> tuple[QueueServers, ...]:
-    """Return which kinds of hosts serve *queues*, by the reports of those of *members* that live, and the *wishes* by queue."""
+    """Return which kinds of hosts serve *queues*, according to the reports of live *members*, and the *wishes* by queue."""
     reports = [report_of(member.report) for member in members if member.alive]
     hosts = {queue: Counter(one.host for one in reports if queue in one.queues) for queue in queues}
     return tuple(QueueServers(queue, dict(sorted(found.items())), wishes.get(queue)) for queue, found in hosts.items())

@@ -1,4 +1,4 @@
-"""The address of a page and the question that it asks, each made from the other: the address is the whole state of a page."""
+"""Converts between the address of a page and the request for its screen: the address is the whole state of a page."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DEFAULT = ScreenQuery()
 MOST_FIELDS = 20
 _TEXTS: Mapping[str, str] = {"q": "query", "id": "id"}
 _FLAGS: Mapping[str, str] = {"hide": "redact", "failed": "failures_only"}
-"""The fields of an address and those of the question that they set; ``days`` is one as well."""
+"""The fields of an address, and the fields of the request that they set; ``days`` is a further one."""
 
 
 class Address(NamedTuple):
-    """A question, and whether its answer is wanted as JSON."""
+    """A request for a screen, and whether the answer is to be JSON."""
 
     asked: ScreenQuery
     as_json: bool = False
@@ -36,10 +36,10 @@ def address(asked: ScreenQuery, *, as_json: bool = False) -> str:
 
 
 def parse(target: str) -> Address | None:
-    """Return the question of the address *target* (path and query); None for a path that is not a page's.
+    """Return the request of the address *target* (path and query); None for a path that is not a page's.
 
     Raises:
-        UsageError: it has a field that is not one, or a value that cannot be.
+        UsageError: it has an unknown field or an invalid value.
     """
     parts = urlsplit(f"http://here/{target.lstrip('/')}")
     path = parts.path.removeprefix("/")
@@ -49,7 +49,7 @@ def parse(target: str) -> Address | None:
     try:
         fields = parse_qsl(parts.query, keep_blank_values=True, errors="replace", max_num_fields=MOST_FIELDS)
     except ValueError:
-        raise UsageError(f"the address has more than {MOST_FIELDS} fields; leave some out") from None
+        raise UsageError(f"the address has more than {MOST_FIELDS} fields; remove some") from None
     values: dict[str, Any] = {"name": name}
     for field, value in fields:
         values |= _value(field, value)

@@ -1,4 +1,4 @@
-// Reads this same address again and patches what changed; the address is the whole state. Without JavaScript the page works as it is.
+// Reads the address of this page again and patches the changes; the address is the whole state. The page also works without JavaScript.
 const one = (path, root = document) => root.querySelector(path)
 const policy = globalThis.trustedTypes?.createPolicy('sedano', { createHTML: text => text }) ?? { createHTML: text => text }
 const FIRST = 2000, MOST = 30000, AWAY = 60000

@@ -1,4 +1,4 @@
-"""Small drawings: how many tasks are in each state, and how long one waited and ran."""
+"""Small charts: how many tasks are in each state, and how long a task waited and ran."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def progress(counts: Mapping[str, int]) -> Markup:
 
 
 def span(waited: float | None, ran: float | None, longest: float) -> Markup:
-    """Return the seconds that something *waited* and *ran* as two bars on a scale up to *longest*; nothing while both are unknown."""
+    """Return the seconds that a task *waited* and *ran* as two bars on a scale up to *longest*; nothing while both are unknown."""
     if longest <= 0 or (waited is None and ran is None):
         return NOTHING
     first = (waited or 0.0) / longest * WIDE

@@ -14,9 +14,9 @@ from sedano.web.markup import NOTHING, Markup, el, join
 from sedano.web.tables import badge, link, section, short
 
 MOST_SIBLINGS = 12
-"""So many tasks of one name below one parent are shown one by one; more are one box that opens."""
+"""The most tasks of one name below one parent that are shown one by one; more are in one box that opens."""
 DEEPEST = 40
-"""Boxes below this depth are drawn at it: a browser lays out no page of a thousand elements in one another."""
+"""Boxes below this depth are drawn at this depth: browsers cannot lay out a thousand nested elements."""
 
 
 class BoxBranch(NamedTuple):
@@ -47,7 +47,7 @@ def canvas(asked: ScreenQuery, screen: Screen) -> Markup:
 
 
 def forest(boxes: Sequence[Box]) -> list[BoxBranch]:
-    """Return *boxes*, each before its children, as trees; where a parent is left out, its children hang below the one above it."""
+    """Return *boxes*, each before its children, as trees; if a parent is left out, its children are below its own parent."""
     roots: list[BoxBranch] = []
     path: list[tuple[int, BoxBranch]] = []
     for box in boxes:
@@ -81,7 +81,7 @@ def _items(nodes: Sequence[BoxBranch], asked: ScreenQuery, longest: float) -> It
 def _item(node: BoxBranch, asked: ScreenQuery, longest: float) -> Markup:
     task = node.box.task
     named = link(Cell(task.name, "task", task.id), asked, task.name)
-    path = el("small", "on the path to the last end") if node.box.critical else NOTHING
+    path = el("small", "on the path to the task that ended last") if node.box.critical else NOTHING
     error = el("span", task.error, class_="bad") if task.error else NOTHING
     drawn = el(
         "div", named, badge(task.state), short(task.id), span(task.waited, task.ran, longest), error, path,

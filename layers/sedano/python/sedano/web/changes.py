@@ -1,4 +1,4 @@
-"""The changes that the pages offer: the question of a preview, its plan, and the change itself.
+"""The changes that the pages offer: the request for a preview, its plan, and the change itself.
 
 A page names a change by its verb, by one target and, for some verbs, by a value. The plan is made by `sedano.changes`, as on the command
 line.
@@ -18,7 +18,7 @@ from sedano.changes import plan as changes
 from sedano.changes.limits import limit
 from sedano.changes.locks import release
 from sedano.changes.pauses import pause, resume
-from sedano.changes.plan import ChangePlan, FoundTasks, Made, hindered
+from sedano.changes.plan import AppliedChange, ChangePlan, FoundTasks, hindered
 from sedano.changes.redrives import redrive
 from sedano.changes.retries import kept_call, retry, retry_edited
 from sedano.changes.revocations import revoke
@@ -44,17 +44,17 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 VALUED = frozenset({RATE, CONCURRENCY, LOCK, SEARCH, EDITED})
 """The kinds whose change has a value: a limit, the token of a lock, the days of history that a search reads, or arguments as JSON."""
 TARGET, SENT = frozenset({"kind", "name", "value"}), frozenset({"reason", "typed", "token"})
-"""The fields of an address, and those of a form that is sent to it."""
+"""The fields of an address, and the fields of a form that is sent to it."""
 LONGEST_VALUE, LONGEST_CALL = 100, 4_096
 LONGEST_REASON = 500
 MOST_FIELDS = 10
 MOST_PREVIEWS = 100
-"""For so many previews the tasks are kept that they showed."""
-OLD = "This preview is too old, or of another session: the tasks that it showed are not known any more. Nothing was changed; search again."
+"""The number of previews for which the server keeps the tasks that they showed."""
+OLD = "This preview is too old or is from another session: its tasks are no longer known. Nothing was changed; search again."
 WIDE = 0x10000
-"""JSON escapes a character from here on as two."""
+"""JSON escapes a character from this code point on as two."""
 EXAMPLE = '{"args": [1, "x"], "kwargs": {"n": 2}}'
-"""The arguments of a task as a person writes them."""
+"""An example of the arguments of a task as JSON."""
 
 
 class Change(NamedTuple):
@@ -73,12 +73,12 @@ class Change(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A text that no other change has."""
+        """A text that identifies the change."""
         return f"{self.verb} {self.kind} {self.value!r} {self.name}"
 
     @property
     def is_open(self) -> bool:
-        """Whether its value was not chosen yet."""
+        """Whether its value is not chosen yet."""
         return self.kind in VALUED and not self.value and self.kind != SEARCH
 
     @property
@@ -86,7 +86,7 @@ class Change(NamedTuple):
         """The number of days of history that a search reads.
 
         Raises:
-            UsageError: the value is not such a number.
+            UsageError: the value is not a number of days.
         """
         found = _number(self.value, "a number of days") if self.value else ScreenQuery().days
         if not 1 <= found <= MOST_DAYS:
@@ -95,7 +95,7 @@ class Change(NamedTuple):
 
 
 class ChangeForm(NamedTuple):
-    """A form that was sent: the change, the *reason*, the text that the person *typed* to confirm it, and the *token* of the preview."""
+    """A submitted form: the change, the *reason*, the text that the person *typed* to confirm it, and the *token* of the preview."""
 
     change: Change
     reason: str
@@ -104,7 +104,7 @@ class ChangeForm(NamedTuple):
 
 
 def parse(target: str, body: str = "") -> ChangeForm | None:
-    """Return the change that the address *target* names, with the fields of *body*; None for a path that is not one of a change.
+    """Return the change that the address *target* names, with the fields of *body*; None if the path is not that of a change.
 
     Raises:
         UsageError: a field is unknown, missing, or given twice.
@@ -116,7 +116,7 @@ def parse(target: str, body: str = "") -> ChangeForm | None:
     named, sent = _fields(parts.query, TARGET), _fields(body, SENT)
     kind, name, value = named.get("kind", ""), named.get("name", ""), named.get("value", "").strip()
     if kind not in KINDS[verb] or not name:
-        raise UsageError(f"{verb} what? add ?kind= ({', '.join(KINDS[verb])}) and &name= to the address")
+        raise UsageError(f"{verb}: name its target; add ?kind= ({', '.join(KINDS[verb])}) and &name= to the address")
     if len(value) > (LONGEST_CALL if kind == EDITED else LONGEST_VALUE) or (value and kind not in VALUED):
         raise UsageError(f"{verb}: {value[:40]!r} is not a value for the {kind}; open the page of the change again")
     value = _one_line(value) if kind == EDITED else value
@@ -132,14 +132,14 @@ def _fields(text: str, known: Collection[str]) -> dict[str, str]:
     if wrong is not None:
         raise UsageError(f"{wrong[:40]!r} is not a field of a change; open the page of the change again")
     if len(dict(found)) < len(found):
-        raise UsageError("a field is there twice; open the page of the change again")
+        raise UsageError("a field is given twice; open the page of the change again")
     return dict(found)
 
 
 def complaint(form: ChangeForm, plan: ChangePlan) -> str:
     """Return what a person must correct in *form* before the change of *plan* is made, or nothing."""
     if not form.reason:
-        return "Write the reason: it is kept with the change."
+        return "Write a reason; it is recorded with the change."
     if len(form.reason) > LONGEST_REASON:
         return f"Write a reason of at most {LONGEST_REASON} characters."
     if plan.typed and form.typed != plan.typed:
@@ -148,7 +148,7 @@ def complaint(form: ChangeForm, plan: ChangePlan) -> str:
 
 
 class Changes:
-    """The changes that one server may make on the stage of *app*, one at a time. Each is reported to *noted* as a line."""
+    """The changes that one server may make on the stage of *app*, one at a time. *noted* is called with a line about each."""
 
     def __init__(self, app: Sedano, noted: Callable[[str], None]) -> None:
         """Change nothing yet."""
@@ -158,11 +158,11 @@ class Changes:
         """The IAM actions that AWS has refused, by the verb that needed them."""
 
     def look(self) -> None:
-        """Find the rights that the credentials lack, by writes that change nothing; their buttons are disabled from now on."""
+        """Find the rights that the credentials lack, by writes that change nothing; disable the buttons that need them."""
         self.missing |= missing(self._app)
 
     def plan(self, change: Change, token: str = "") -> ChangePlan:
-        """Return the plan of *change*. With the *token* of a preview, that of a search is about the tasks that the preview showed.
+        """Return the plan of *change*. With the *token* of a preview, the plan of a search has the tasks that the preview showed.
 
         Raises:
             NotAllowed: the credentials lack a permission; the verb's button is disabled from now on.
@@ -175,7 +175,7 @@ class Changes:
             return hindered(change.verb, change.name, OLD) if shown is None else _of_found(self._app, change, shown)
 
     def show(self, token: str, plan: ChangePlan) -> None:
-        """Keep the tasks of *plan* for the form with this *token*, in place of those of the oldest preview where there are many."""
+        """Keep the tasks of *plan* for the form with this *token*; the tasks of the oldest of too many previews are dropped."""
         if plan.found is not None:
             with self._lock:
                 self._shown[token] = plan.found
@@ -194,7 +194,7 @@ class Changes:
         text = _text({"args": [*found.args], "kwargs": {**found.kwargs}})
         return text if len(text) <= LONGEST_CALL else ""
 
-    def make(self, plan: ChangePlan, reason: str) -> Made:
+    def make(self, plan: ChangePlan, reason: str) -> AppliedChange:
         """Make the change of *plan*, and report the person and the *reason*.
 
         Raises:
@@ -202,7 +202,7 @@ class Changes:
             SedanoError: a store did not answer.
         """
         with self._lock, self._watched(plan.verb):
-            done = changes.made(self._app, plan, reason)
+            done = changes.apply(self._app, plan, reason)
             self.missing.pop(plan.verb, None)
         self._noted(line(f"changed by {changes.person()}: {plan.verb} {plan.what}, reason: {reason}"))
         return done
@@ -255,7 +255,7 @@ def _arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments that *text* holds as a JSON object with args and kwargs.
 
     Raises:
-        UsageError: it is not such an object.
+        UsageError: the text is not a JSON object with args and kwargs.
     """
     try:
         found = json.loads(text)
@@ -268,7 +268,7 @@ def _arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _one_line(text: str) -> str:
-    """Return *text* as one line of JSON; as it is where it is not JSON."""
+    """Return *text* as one line of JSON, or unchanged if it is not JSON."""
     try:
         return _text(json.loads(text))
     except (ValueError, RecursionError):
@@ -276,7 +276,7 @@ def _one_line(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """Return *value* as JSON; characters that cannot be printed are escaped, so that a form shows and sends the same."""
+    """Return *value* as JSON; characters that cannot be printed are escaped, so that a form sends exactly what it shows."""
     whole = json.dumps(value, ensure_ascii=False)
     return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" if ord(one) < WIDE else json.dumps(one)[1:-1] for one in whole)
 

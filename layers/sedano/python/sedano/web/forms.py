@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from sedano.changes.plan import ChangePlan, Effect, Made
+from sedano.changes.plan import AppliedChange, ChangePlan, Effect
 from sedano.changes.targets import SCHEDULE
 from sedano.model.pauses import CIRCUIT, QUEUE, TASK
 from sedano.model.states import TERMINAL, UNSUCCESSFUL
@@ -40,12 +40,12 @@ from sedano.web.markup import NOTHING, Markup, el, join
 
 WIDEST = 60
 MOST_SHOWN = 8
-"""A page shows so many links; more are behind a line that opens."""
+"""The most links that a page shows; more are in a section that opens."""
 MOST_LISTED = 200
-"""So many effects are listed, those that were left first."""
+"""The most effects that are listed; items that were left unchanged are first."""
 _KINDS: Mapping[str, str] = {
-    RATE: "rate, such as 10/s; none lifts it", CONCURRENCY: "how many run at a time; none lifts it", DECLARED: "all as the code declares",
-    ALL: "all of them", QUEUE: "those that came from the queue", REASON: "those with the reason",
+    RATE: "rate, such as 10/s; none removes it", CONCURRENCY: "how many run at a time; none removes it", DECLARED: "all as declared",
+    ALL: "all of them", QUEUE: "those from the queue", REASON: "those with the reason",
 }  # fmt: skip
 """The words for the kinds that a person chooses from."""
 _PAGES: Mapping[str, str] = {QUEUE: "queues", SCHEDULE: "schedules", LOCK: "locks", CIRCUIT: "circuits"}
@@ -53,7 +53,7 @@ _PAGES: Mapping[str, str] = {QUEUE: "queues", SCHEDULE: "schedules", LOCK: "lock
 
 
 def preview(change: Change, plan: ChangePlan, token: str, complaint: str = "", reason: str = "") -> Markup:
-    """Return *plan* in words, and the form that makes its change; *complaint*: why the form that was sent did not."""
+    """Return *plan* in words, and the form that makes its change; *complaint*: why the submitted form was refused."""
     back = el("a", "Back", href=_back(change))
     if plan.hindrance:
         return join((el("p", plan.hindrance, class_="why"), choice(change) if change.verb == "redrive" else NOTHING, el("p", back)))
@@ -68,7 +68,7 @@ def preview(change: Change, plan: ChangePlan, token: str, complaint: str = "", r
 
 
 def choice(change: Change, given: str = "") -> Markup:
-    """Return the form that leads to the preview of another limit, of other parked messages, or of other arguments, now *given*."""
+    """Return the form for the preview of another limit, of other parked messages, or of other arguments (*given*: the present ones)."""
     if change.kind == EDITED:
         return _arguments(change, given)
     options = join(el("option", _KINDS[one], value=one, selected=one == change.kind) for one in KINDS[change.verb])
@@ -90,8 +90,8 @@ def _arguments(change: Change, given: str) -> Markup:
     return el("form", hidden, label, el("p", el("button", "Preview")), action=f"/{change.verb}", class_="change", aria_label="Arguments")
 
 
-def effects(change: Change, made: Made) -> Markup:
-    """Return the effects of a change, and the things that it left as they were."""
+def effects(change: Change, made: AppliedChange) -> Markup:
+    """Return the effects of a change, and the items that it left unchanged."""
     left = [el("li", el("b", "left"), " ", one) for one in made.left[:MOST_LISTED]]
     done = [el("li", *_effect(one)) for one in made.effects[: MOST_LISTED - len(left)]]
     more = len(made.left) + len(made.effects) - len(left) - len(done)
@@ -193,7 +193,7 @@ def _offer(change: Change, missing: Mapping[str, str]) -> Markup:
 def _typed(plan: ChangePlan) -> Markup:
     if not plan.typed:
         return NOTHING
-    asked = join((f"This touches {plan.number}. Type ", el("b", plan.typed), " to confirm "))
+    asked = join((f"This affects {plan.number} tasks or messages. Type ", el("b", plan.typed), " to confirm "))
     return el("label", asked, el("input", name="typed", required=True, autocomplete="off"))
 
 

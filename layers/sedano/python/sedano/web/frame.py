@@ -1,4 +1,4 @@
-"""The frame of every page: navigation, search, and below it what the page read, what that costs, and the command that prints the same."""
+"""The frame of every page: navigation and search, and below the page its reads, their cost, and the command that prints the same."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sedano.web.log_links import LogPlace
 from sedano.web.markup import NOTHING, Markup, document, el, join
 
 MOTION: Mapping[str, str] = {
-    "j, k": "next and previous line", "Enter": "open it", "/": "search", "r": "read now", "p": "hold the picture, and go on",
+    "j, k": "next and previous line", "Enter": "open it", "/": "search", "r": "read now", "p": "pause and resume the page",
     "?": "these keys",
 }  # fmt: skip
-"""The keys of every page, beside `g` and the letter of a page."""
+"""The keys of every page, in addition to `g` followed by the letter of a page."""
 
 
 class SiteName(NamedTuple):
-    """The name of the *app*, and *where* it runs, such as a stage and its Region; the place of its *logs*, where they are in CloudWatch."""
+    """The name of the *app*, and *where* it runs, such as a stage and its Region; the place of its *logs*, if they are in CloudWatch."""
 
     app: str
     where: str
@@ -31,13 +31,13 @@ class SiteName(NamedTuple):
 
 
 def page(asked: ScreenQuery, screen: Screen, body: Markup, place: SiteName, tag: str) -> Markup:
-    """Return a whole page: *body* in its frame. *tag* is the mark by which the page knows that nothing changed."""
+    """Return a whole page: *body* in its frame. *tag*: the page compares it to detect changes."""
     main = el("main", el("h1", screen.title), body, id="main", tabindex=-1)
     return _whole(screen.title, asked, place, main, about(asked, screen), tag)
 
 
 def fault(asked: ScreenQuery, title: str, sentence: str, place: SiteName) -> Markup:
-    """Return a page that says why there is no other."""
+    """Return a page with the reason why the requested page cannot be shown."""
     main = el("main", el("h1", title), el("p", sentence, class_="why"), id="main", tabindex=-1)
     return _whole(title, asked, place, main, el("div", id="about"), "")
 
@@ -49,10 +49,10 @@ def still(title: str, body: Markup, place: SiteName) -> Markup:
 
 
 def about(asked: ScreenQuery, screen: Screen) -> Markup:
-    """Return what a page read, what that costs, the age of it, and the same as a command and as JSON."""
+    """Return the reads of a page, their cost and their age, and links to the same data as a command and as JSON."""
     read = el("time", shown(screen.about.at))
     is_late = screen.about.certainty == "live" and "s3.ListObjectsV2" in screen.about.reads.calls
-    late = f"; an event may be missing for {RECORDER_S} s" if is_late else ""
+    late = f"; events of the last {RECORDER_S} s may be missing" if is_late else ""
     return el(
         "div",
         el("p", f"{screen.about.certainty.capitalize()}, read at ", read, late, ". ", cost(screen.about), "."),

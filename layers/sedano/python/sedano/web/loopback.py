@@ -1,7 +1,7 @@
-"""HTTP servers for this machine alone: they listen on 127.0.0.1, and close each connection after one request.
+"""HTTP servers for this machine only: they listen on 127.0.0.1, and close each connection after one request.
 
-The pages (`sedano.web.server`) and the webhooks of `sedano dev` (`sedano.dev.webhook_server`) are served so. The listening socket belongs
-to the caller: connections that arrive before a server begins, or between two servers, wait in it.
+They serve the pages (`sedano.web.server`) and the webhooks of `sedano dev` (`sedano.dev.webhook_server`). The listening socket belongs
+to the caller: connections that arrive before a server starts, or between two servers, wait in it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from sedano.errors import UsageError
 HOST = "127.0.0.1"
 BACKLOG = 128
 SECONDS = 10.0
-"""How long a connection may be silent."""
+"""The seconds after which an idle connection is closed."""
 POLL_S = 0.05
 NO_BODY = frozenset({304})
-"""Statuses of answers that have neither a body nor its length."""
+"""Statuses of answers without a body and a content-length."""
 
 
 def listener(port: int, last: int = 0, option: str = "--port") -> socket.socket:
-    """Return a listening socket on *port*; on a free one where that is 0, if possible the *last* one.
+    """Return a listening socket on *port*; 0: on a free port, if possible the *last* one.
 
     Raises:
-        UsageError: another program listens on *port*; the message names the *option* that chooses it.
+        UsageError: another program listens on *port*; the message names the *option* that sets the port.
     """
     try:
         return socket.create_server((HOST, port or last), backlog=BACKLOG)
@@ -38,7 +38,7 @@ def listener(port: int, last: int = 0, option: str = "--port") -> socket.socket:
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """Answers on a listening socket, each connection on a thread of its own."""
+    """Answers on a listening socket, each connection on its own thread."""
 
     def __init__(self, listening: socket.socket, handler: type[LoopbackHandler], name: str) -> None:
         """Answer with *handler*, on a thread called *name*; nothing is accepted before `begin` or `serve`."""
@@ -58,7 +58,7 @@ class LoopbackServer(ThreadingHTTPServer):
         self._thread.start()
 
     def end(self) -> None:
-        """Accept no more connections; where the server blocks on close, wait until those that were accepted are answered.
+        """Accept no more connections; if the server blocks on close, wait until the accepted ones are answered.
 
         May be called again, by any thread.
         """
@@ -108,4 +108,4 @@ class LoopbackHandler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _respond  # noqa: N815 - the names that http.server calls
 
     def log_message(self, *_: object) -> None:
-        """Write nothing: an address has what a person searched for, and events that a webhook publishes are shown by their tasks."""
+        """Write nothing: an address may contain a person's search, and the tasks of a webhook's events are logged anyway."""

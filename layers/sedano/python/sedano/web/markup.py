@@ -1,9 +1,9 @@
-"""HTML is made here and nowhere else. Text becomes HTML by escaping alone, so no name, argument or error of a task is ever read as HTML.
+"""The only module that makes HTML. Text becomes HTML only by escaping, so no name, argument or error of a task is ever read as HTML.
 
 `el` makes an element of escaped children; a text that is already HTML has the type `Markup`, which only this module makes
-(`tests/house` looks). Control characters, marks that turn the direction of text and lone surrogates are written as in Python's source, as
-on a terminal. An address begins with `/` or `#`, so no text of a task leads out of the pages or runs as a script. One place is allowed
-besides: the console of CloudWatch, as the link of `outside`.
+(`tests/house` looks). Control characters, marks that change the direction of text and lone surrogates are written as in Python's source, as
+on a terminal. An address begins with `/` or `#`, so no text of a task leads out of the pages or runs as a script. The only exception is
+the console of CloudWatch, in the link of `outside`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from sedano.views.terminal_text import line
 
 DOCTYPE = "<!doctype html>"
 VOID = frozenset({"input", "link", "meta", "rect"})
-"""The elements without children. `rect` is one of SVG, so it must be closed."""
+"""The elements without children. `rect` is an SVG element, so it must be closed."""
 _PLAIN = re.compile(r"[ !#-%(-;=?-~]*").fullmatch
-"""Finds out whether a text is printable ASCII without a character of HTML, as most are."""
+"""Matches printable ASCII without HTML characters, as most texts are."""
 _CONSOLE = re.compile(r"https://[a-z0-9-]+\.console\.aws\.amazon\.com/cloudwatch/home\?region=[a-z0-9-]+#[!-~]*").fullmatch
 _ADDRESSES = frozenset({"href", "src", "action"})
 _NO_TEXT = frozenset({"script", "style"})
@@ -34,7 +34,7 @@ NOTHING = Markup("")
 
 
 def esc(text: object) -> Markup:
-    """Return *text* as HTML that shows it; `Markup` stays as it is."""
+    """Return *text* escaped as HTML; `Markup` is returned unchanged."""
     return text if isinstance(text, Markup) else Markup(_safe(str(text)))
 
 
@@ -46,8 +46,8 @@ def join(parts: Iterable[object], between: str = "") -> Markup:
 def el(name: str, /, *children: object, **attributes: str | int | bool | None) -> Markup:
     """Return the element *name* with its *children*.
 
-    An attribute is written with hyphens for underscores, without one at its end (``class_``). True is an attribute without a value;
-    False and None leave it out.
+    Underscores in the name of an attribute become hyphens; one at its end (``class_``) is removed. True is an attribute without a value;
+    False and None omit the attribute.
 
     Raises:
         ValueError: an address leads out of the pages, or a script or style has text.
@@ -60,13 +60,13 @@ def el(name: str, /, *children: object, **attributes: str | int | bool | None) -
 
 
 def outside(text: str, there: str) -> Markup:
-    """Return a link to the console of CloudWatch, which opens in a window of its own and does not learn of the page.
+    """Return a link to the console of CloudWatch, which opens in a new window and does not receive the address of the page.
 
     Raises:
         ValueError: *there* is another address.
     """
     if _CONSOLE(there) is None:
-        raise ValueError(f"{there[:60]!r} leads out of the pages, and not to the console of CloudWatch")
+        raise ValueError(f"{there[:60]!r} is not an address of the CloudWatch console")
     return Markup(f'<a href="{_safe(there)}" rel="noopener noreferrer" target="_blank">{_safe(text)}</a>')
 
 

@@ -1,6 +1,6 @@
 """The body of each page, from the record of its view or from its screen. Pure.
 
-A screen already says what its tables hold; pages on which a table says too little are drawn from the record: now, one task, a canvas, a
+Most pages are the tables of their screen. Pages for which tables are not enough are drawn from the record: now, one task, a canvas, a
 trace.
 """
 
@@ -23,25 +23,25 @@ from sedano.web.tables import badge, content, link, panel, scrolling, section, s
 from sedano.web.trace_table import spans
 
 DAYS = (1, 2, 7, 14, 30, 44)
-"""How many days of history a person can choose with one click."""
+"""The numbers of days of history that a person can choose from."""
 FILTERED: Mapping[str, tuple[str, str]] = {
     "tasks": ("Search tasks", "state:FAILURE name:shop.* error:ValueError tag:who=ana"), "cost": ("", ""),
     "failures": ("", ""), "changes": ("", ""), "queues": ("", ""), "throughput": ("", ""),
     "locks": ("Names of locks", "Names of locks"), "events": ("Types, ids or names of tasks", "task-failed shop.tasks.add"),
 }  # fmt: skip
-"""The pages with a form that asks the same page another question: the label of its search and an example; empty: only days."""
+"""The pages with a search or filter form: the label of the search and an example; empty: only days."""
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "failures": {"": "all causes", NEW: "new since the last deployment"},
     "throughput": {"": "the last hour", "6h": "the last 6 hours", "24h": "the last 24 hours", "7d": "the last 7 days"},
     "queues": {"": "queues", TENANTS: "queues, and tenants of the last hour"},
 }  # fmt: skip
-"""The pages whose query is one of a few, each with its words."""
+"""The pages whose query is one of a few values, each with its label."""
 _PAGES: Mapping[str, str] = {"circuit": "circuits", "schedule": "schedules", "worker": "workers", "paused": "queues"}
 """The page about a need of each kind."""
 
 
 def body(asked: ScreenQuery, screen: Screen, logs: LogPlace | None = None) -> Markup:
-    """Return what is below the heading of the page; *logs*: the place of the log lines of the stage."""
+    """Return the part of the page below its heading; *logs*: the place of the log lines of the stage."""
     view = screen.view
     if isinstance(view, NowView):
         return _now(asked, screen, view)
@@ -60,7 +60,7 @@ def _notes(screen: Screen) -> Markup:
 
 
 def _filter(asked: ScreenQuery) -> Markup:
-    """Return the form that asks the same page another question."""
+    """Return the search or filter form of the page."""
     parts: list[Markup] = []
     label, hint = FILTERED[asked.name]
     if label:
@@ -128,7 +128,7 @@ def _attempts(table: Panel, view: TaskView, asked: ScreenQuery) -> Markup:
 
 
 def _traceback(view: TaskView) -> Markup:
-    """Return the frames of the application, the innermost first, and below them all frames in Python's order."""
+    """Return the frames of the application, the innermost first, followed by all frames in Python's order."""
     if not view.frames:
         return NOTHING
     own = [one for one in reversed(view.frames) if one.own]

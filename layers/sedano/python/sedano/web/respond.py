@@ -1,4 +1,4 @@
-"""The answer to a request: a page, its JSON, an asset, or the reason why not. Everything is decided here; the server only sends it."""
+"""The answer to a request: a page, its JSON, an asset, or an error. This module decides everything; the server only sends it."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ ASSETS: Mapping[str, tuple[str, str]] = {
     "/-/icon.svg": ("icon.svg", "image/svg+xml"),
 }  # fmt: skip
 """The file of each asset and its type."""
-CLOSED = "Open the address that the command printed. It works once; a page that was opened with it works until the command ends.\n"
+CLOSED = "Open the address that the command printed. It works once; the pages that it opens work until the command ends.\n"
 _STATUSES: tuple[tuple[type[SedanoError], int, str], ...] = (
     (UnknownFlowRun, 404, "Not found"), (UnknownTask, 404, "Not found"),
-    (OptionError, 400, "This question has no answer"), (UsageError, 400, "This question has no answer"),
+    (OptionError, 400, "Invalid request"), (UsageError, 400, "Invalid request"),
     (NotAllowed, 403, "The credentials lack a permission"), (Unavailable, 503, "A store did not answer"),
 )  # fmt: skip
 """The status of each error and the heading of its page; any other error is a 500."""
-ONLY_READ = "They were started without the right to change anything. Use the command line, or start `sedano web --actions`."
-SPENT = "This form was sent before, or belongs to another change or another session. Open the page of the change again."
+ONLY_READ = "These pages were started read-only. Use the command line, or start `sedano web --actions`."
+SPENT = "This form was already sent, or belongs to another change or another session. Open the page of the change again."
 
 
 class Response(NamedTuple):
-    """An answer: its *status*, its *body*, and its *headers* beside `HEADERS`."""
+    """An answer: its *status*, its *body*, and its *headers* in addition to `HEADERS`."""
 
     status: int
     body: bytes
@@ -58,7 +58,7 @@ class Response(NamedTuple):
 
 
 class Site(NamedTuple):
-    """The pages of one app: *read* returns the screen that answers a question. *changes*: those that may be made; None: pages only read."""
+    """The pages of one app: *read* returns the screen for a request. *changes*: those that may be made; None: read-only."""
 
     read: Callable[[ScreenQuery], Screen]
     place: SiteName
@@ -73,12 +73,12 @@ def respond(request: PageRequest, site: Site, visitors: Visitors) -> Response:
     if request.method == "POST" and site.changes is not None:
         return _sent(request, site, site.changes, visitors)
     if request.method not in ("GET", "HEAD"):
-        return _text(405, "these pages only read; use GET\n", allow="GET, HEAD" if site.changes is None else "GET, HEAD, POST")
+        return _text(405, "these pages are read-only; use GET\n", allow="GET, HEAD" if site.changes is None else "GET, HEAD, POST")
     path = urlsplit(request.target).path
-    cookie = visitors.opened(request) if path == OPEN else None
+    cookie = visitors.cookie_for(request) if path == OPEN else None
     if cookie is not None:
         return _text(303, "", location="/", **{"set-cookie": cookie})
-    if not visitors.knows(request):
+    if not visitors.has_cookie(request):
         return _text(403, CLOSED)
     if path == OPEN:
         return _text(303, "", location="/")
@@ -94,12 +94,12 @@ def _answer(request: PageRequest, site: Site, visitors: Visitors) -> Response:
             return _asked(form, site, visitors)
         found = parse(request.target)
         if found is None:
-            return _fault(404, "No such page", "The navigation leads to all pages.", ScreenQuery(), site, as_json=wants_json)
+            return _fault(404, "No such page", "All pages are in the navigation.", ScreenQuery(), site, as_json=wants_json)
         wants_json = wants_json or found.as_json
         screen = site.read(found.asked)
     except SedanoError as error:
         return _refused(error, found.asked if found is not None else ScreenQuery(), site, as_json=wants_json)
-    except Exception as error:  # noqa: BLE001 - one question without an answer must not end the others
+    except Exception as error:  # noqa: BLE001 - one request that fails must not end the others
         return _fault(500, "Internal error", f"{type(error).__name__}: {error}", ScreenQuery(), site, as_json=wants_json)
     return _json(request, screen) if wants_json else _page(request, found.asked, screen, site)
 
@@ -107,7 +107,7 @@ def _answer(request: PageRequest, site: Site, visitors: Visitors) -> Response:
 def _asked(form: ChangeForm, site: Site, visitors: Visitors) -> Response:
     """Return the page of a change before it is confirmed."""
     if site.changes is None:
-        return _fault(403, "These pages only read", ONLY_READ, ScreenQuery(), site, as_json=False)
+        return _fault(403, "These pages are read-only", ONLY_READ, ScreenQuery(), site, as_json=False)
     if form.change.is_open:
         return _whole(200, HTML, still(words(form.change), choice(form.change, site.changes.given(form.change)), site.place).encode())
     plan = site.changes.plan(form.change)
@@ -126,16 +126,16 @@ def _preview(
 
 
 def _sent(request: PageRequest, site: Site, allowed: Changes, visitors: Visitors) -> Response:
-    """Make the change of a form that was sent; return its effects, or the form again with what is wrong."""
+    """Make the change of a form that was sent; return its effects, or the form again with the fault."""
     wrong = forged(request)
     if not wrong and request.body is None:
-        return _text(413, "the form is too long, or does not say its length\n")
-    if wrong or not visitors.knows(request):
+        return _text(413, "the form is too long, or has no content-length\n")
+    if wrong or not visitors.has_cookie(request):
         return _text(403, f"{wrong}\n" if wrong else CLOSED)
     try:
         form = changes.parse(request.target, _body(request))
         if form is None or form.change.is_open:
-            return _fault(404, "No such change", "The buttons of the pages lead to all changes.", ScreenQuery(), site, as_json=False)
+            return _fault(404, "No such change", "Use the buttons of the pages.", ScreenQuery(), site, as_json=False)
         return _confirmed(form, site, allowed, visitors)
     except SedanoError as error:
         return _refused(error, ScreenQuery(), site, as_json=False)
@@ -149,7 +149,7 @@ def _confirmed(form: ChangeForm, site: Site, allowed: Changes, visitors: Visitor
     if complaint or plan.hindrance:
         plan.drop()
         return _preview(409 if plan.hindrance else 400, form, plan, allowed, site.place, visitors, complaint)
-    if not visitors.spends(form.token, form.change.key):
+    if not visitors.use_token(form.token, form.change.key):
         plan.drop()
         return _fault(409, "Nothing was changed", SPENT, ScreenQuery(), site, as_json=False)
     made = allowed.make(plan, form.reason)
@@ -160,7 +160,7 @@ def _body(request: PageRequest) -> str:
     try:
         return (request.body or b"").decode("ascii")
     except UnicodeDecodeError:
-        raise UsageError(f"the form is not sent as {FORM}; send it with the browser") from None
+        raise UsageError(f"the form was not sent as {FORM}; send it with the browser") from None
 
 
 def _refused(error: SedanoError, asked: ScreenQuery, site: Site, *, as_json: bool) -> Response:
@@ -211,12 +211,12 @@ def _whole(status: int, kind: str, content: bytes, tag: str = "") -> Response:
 
 
 def _known(request: PageRequest, tag: str) -> Response | None:
-    """Return the answer for a browser that has this content already."""
+    """Return the answer to a browser that already has this content, or None."""
     if tag not in request.headers.get("if-none-match", ()):
         return None
     return Response(304, b"", {"etag": tag, "cache-control": "no-cache"})
 
 
 def _tag(content: bytes) -> str:
-    """Return a mark of *content*: the moment at which a page was read is left out of it, so a page without news keeps its mark."""
+    """Return a mark of *content*: it leaves out the moment of the read, so an unchanged page keeps its mark."""
     return f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'

@@ -20,7 +20,7 @@ MOST_BODY_BYTES = 16_384
 
 
 def site(app: Sedano, place: SiteName, changes: Changes | None = None) -> Site:
-    """Return the pages of *app*, which offer *changes*. One page is read at a time: two at once make neither faster and both dearer."""
+    """Return the pages of *app*, which offer *changes*. One page is read at a time: two at once would be slower and cost more."""
     lock = threading.Lock()
 
     def read(asked: ScreenQuery) -> Screen:
@@ -31,7 +31,7 @@ def site(app: Sedano, place: SiteName, changes: Changes | None = None) -> Site:
 
 
 class PageServer(LoopbackServer):
-    """Answers on *listening*. Its end waits for no page: a store may take long to answer."""
+    """Answers on *listening*. It ends without waiting for pages, because a store may take long to answer."""
 
     daemon_threads = True
     block_on_close = False
@@ -54,7 +54,7 @@ class PageHandler(LoopbackHandler):
         self.send(answer.status, {**HEADERS, **answer.headers}, answer.body)
 
     def _body(self) -> bytes | None:
-        """Return the body of a form; None where it is too long, or has no length."""
+        """Return the body of a form; None if it is too long or has no length."""
         if self.command != "POST":
             return b""
         length = self.headers.get("content-length", "")

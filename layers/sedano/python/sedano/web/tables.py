@@ -8,9 +8,9 @@ from sedano.web.addresses import address
 from sedano.web.markup import NOTHING, Markup, el, join
 
 WRAPPED = 32
-"""The last column of a table wraps where one of its texts is longer."""
+"""The last column of a table wraps if one of its texts has more characters than this."""
 LONG, SHORT = 13, 8
-"""An id that is longer than the first is shown by so many of its first characters; its link has all."""
+"""The characters from which on an id is shortened, and the number of its first characters that are shown; its link has all."""
 _STYLES = {str(state): row.style for state, row in states.ROWS.items()} | {states.STARTED: "running"}
 
 
@@ -20,7 +20,7 @@ def style(state: str) -> str:
 
 
 def badge(state: str) -> Markup:
-    """Return a state, with a sign and a colour; a reader who sees neither has the word."""
+    """Return a state as a word with a sign and a colour, so that it can be read without either."""
     return el("span", state, class_=_look(state))
 
 
@@ -29,14 +29,14 @@ def _look(state: str) -> str:
 
 
 def link(cell: Cell, asked: ScreenQuery, text: object = None) -> Markup:
-    """Return a link to the page that *cell* leads to, over as many days as the page *asked* for."""
+    """Return a link to the page that *cell* links to, with the same number of days as *asked*."""
     name, query, identity = ("tasks", cell.link, "") if cell.kind == "search" else (cell.kind, "", cell.link)
     there = ScreenQuery(name, id=identity, query=query, days=asked.days, redact=asked.redact)
     return el("a", cell.text if text is None else text, href=address(there))
 
 
 def short(identity: str) -> Markup:
-    """Return an id by its first characters."""
+    """Return an id shortened to its first characters."""
     return el("code", f"{identity[:SHORT]}…" if len(identity) > LONG else identity)
 
 
@@ -50,7 +50,7 @@ def content(cell: Cell, asked: ScreenQuery) -> object:
 
 
 def panel(table: Panel, asked: ScreenQuery) -> Markup:
-    """Return a titled table, or the sentence in its place."""
+    """Return a titled table, or the sentence that replaces it if it has no rows."""
     if not table.rows:
         return section(table.title, el("p", table.empty, class_="none")) if table.empty else NOTHING
     numeric = [all(row[place].kind == "number" for row in table.rows) for place in range(len(table.columns))]
@@ -62,12 +62,12 @@ def panel(table: Panel, asked: ScreenQuery) -> Markup:
 
 
 def scrolling(name: str, child: Markup) -> Markup:
-    """Return a part that may be wider than the page and scrolls; a keyboard reaches it, and *name* says what it is."""
+    """Return a part that may be wider than the page and scrolls; a keyboard can focus it, and *name* is its label."""
     return el("div", child, class_="scroll", tabindex=0, role="region", aria_label=name)
 
 
 def section(title: str, *children: object) -> Markup:
-    """Return a part of a page below its title."""
+    """Return a part of a page with its title."""
     return el("section", el("h2", title), *children)
 
 

@@ -11,10 +11,10 @@ from sedano.web.markup import NOTHING, Markup, el, join
 from sedano.web.tables import badge, content, scrolling, section, style
 
 MOST_LINES = 300
-"""So many spans are drawn; the command and the JSON have all."""
+"""The most spans that are drawn; the command and the JSON have all."""
 WIDE, HIGH, LEAST = 1_000, 12, 8
 STEP, DEEPEST = 14, 20
-"""How far a line is moved to the right by its depth, in pixels, and the depth from which on it is moved no further."""
+"""The indentation of a line per level in pixels, and the depth from which on it does not grow."""
 _THIN = frozenset({"task", "attempt"})
 
 
@@ -30,7 +30,7 @@ def spans(asked: ScreenQuery, screen: Screen, view: TraceView) -> Markup:
     drawn = el("table", el("thead", el("tr", head)), el("tbody", *(_line(one, cells, place, asked) for one, cells in lines)))
     more = f"The first {MOST_LINES} of {len(view.spans)} spans are drawn; the command below prints all."
     left = el("p", more, class_="note") if len(view.spans) > MOST_LINES else NOTHING
-    return join((left, section("Spans; stretches in which no body ran are drawn shorter", scrolling("Spans, table", drawn))))
+    return join((left, section("Spans; times in which no body ran are drawn shorter", scrolling("Spans, table", drawn))))
 
 
 def _line(one: TaskSpan, cells: Sequence[Cell], place: Callable[[float], float], asked: ScreenQuery) -> Markup:

@@ -1,19 +1,21 @@
-"""Access to the pages: the browser in which the person opened the printed address has it, and no page of another site has.
+"""Access to the pages: only the browser in which the person opened the printed address has it; pages of other sites do not.
 
 Theory. A page of another site that is open in the same browser can send requests to 127.0.0.1, and by DNS rebinding it can read answers
 under its own name. Another user of the machine can connect to the port. So a request is answered only if
 
 1. its `Host` is a loopback name with this port (rebinding sends the other site's name);
-2. it has no `Origin` but this one, and no `Sec-Fetch-Site` but ``same-origin`` and ``none`` (a browser adds one to each request of a page);
-3. it carries the cookie of this run. The address that the command prints has a token that buys the cookie once. The cookie is `HttpOnly`,
-   so no script reads it, and `SameSite=Strict`, so a browser sends it with no request of another site.
+2. its `Origin`, if any, is this one, and its `Sec-Fetch-Site`, if any, is ``same-origin`` or ``none`` (a browser adds one to each request
+   of a page);
+3. it carries the cookie of this run. The address that the command prints has a token that is exchanged for the cookie once. The cookie is
+   `HttpOnly`, so no script can read it, and `SameSite=Strict`, so browsers do not send it with requests of other sites.
 
-A form that changes something is taken only if, besides, its `Origin` is there and is this one, its `Sec-Fetch-Site`, where a browser sends
-one, is ``same-origin``, and it carries the token of a preview: a number drawn for one preview, with a mark made of the change and of the
-cookie's secret. A token is spent by the change, so a form that is sent twice changes nothing the second time.
+A form that changes something is accepted only if, in addition, its `Origin` is present and is this one, its `Sec-Fetch-Site`, if any, is
+``same-origin``, and it carries the token of a preview: a random number drawn for one preview, with a mark made of the change and of the
+cookie's secret. The change uses up the token, so a form that is sent twice changes nothing the second time.
 
-A browser that fetches an address ahead says so, and does not spend the token. Cookies know no ports: the name of the cookie has the port,
-so that two runs do not take each other's; a program of the same user that listens on another port of 127.0.0.1 may be sent it.
+A browser that prefetches an address says so, and does not use up the token. Cookies do not depend on the port, so the name of the cookie
+contains the port: two runs do not overwrite each other's cookie. A browser may send the cookie to a program of the same user that
+listens on another port of 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 OPEN = "/-/open"
-"""The path that takes the token."""
+"""The path that accepts the token."""
 FORM = "application/x-www-form-urlencoded"
 _SITES = frozenset({"same-origin", "none"})
 
@@ -35,7 +37,7 @@ _SITES = frozenset({"same-origin", "none"})
 class PageRequest(NamedTuple):
     """A request: its method, its *target* (path and query), its *headers* by lower-case name, each with all its values, and its *body*.
 
-    The body is None where it is too long or has no length.
+    The body is None if it is too long or has no length.
     """
 
     method: str
@@ -52,22 +54,22 @@ def foreign(request: PageRequest, hosts: Collection[str]) -> str:
     """Return why *request* does not come from these pages at *hosts* (names with port), or nothing."""
     named = request.headers.get("host", ())
     if len(named) != 1 or named[0].lower() not in hosts:
-        return f"these pages answer at {' and '.join(sorted(hosts))} alone"
+        return f"these pages answer only at {' and '.join(sorted(hosts))}"
     if any(origin.lower().removeprefix("http://") not in hosts for origin in request.headers.get("origin", ())):
         return "a page of another site may not read these pages"
     if any(site not in _SITES for site in request.headers.get("sec-fetch-site", ())):
-        return "a page of another site may not lead here; open the address yourself"
+        return "a page of another site may not link here; open the address yourself"
     return ""
 
 
 def forged(request: PageRequest) -> str:
-    """Return why a form that passed `foreign` was not sent by a page of these, or nothing."""
+    """Return why a form that passed `foreign` was not sent by one of these pages, or nothing."""
     if request.headers.get("origin", ()) != (f"http://{request.header('host')}",):
-        return "a form must say by its Origin that a page of these sent it; send it with the browser"
+        return "the Origin of a form must be that of these pages; send it with the browser"
     if any(site != "same-origin" for site in request.headers.get("sec-fetch-site", ())):
-        return "a form is taken from these pages alone; open the page of the change first"
+        return "a form is accepted only from these pages; open the page of the change first"
     if request.header("content-type").partition(";")[0].strip().lower() != FORM:
-        return f"a form is sent as {FORM}"
+        return f"a form must be sent as {FORM}"
     return ""
 
 
@@ -75,7 +77,7 @@ class Visitors:
     """The token and the cookie of one run on one *port*."""
 
     def __init__(self, port: int, token: str | None = None, session: str | None = None) -> None:
-        """Draw both, unless they are given; an empty token was spent."""
+        """Draw both, unless they are given; an empty token is used up."""
         self.port, self._lock = port, threading.Lock()
         self._token = token_urlsafe(32) if token is None else token
         self._session = token_urlsafe(32) if session is None else session
@@ -92,8 +94,8 @@ class Visitors:
         """The name of the cookie."""
         return f"sedano-{self.port}"
 
-    def opened(self, request: PageRequest) -> str | None:
-        """Return the header that sets the cookie for a request with the token, once; None for any other."""
+    def cookie_for(self, request: PageRequest) -> str | None:
+        """Return the header that sets the cookie for the first request with the token; None for any other request."""
         given = dict(parse_qsl(urlsplit(request.target).query)).get("token", "")
         if request.method != "GET" or "prefetch" in request.header("sec-purpose") or not given:
             return None
@@ -103,7 +105,7 @@ class Visitors:
             self._token = ""
         return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
 
-    def knows(self, request: PageRequest) -> bool:
+    def has_cookie(self, request: PageRequest) -> bool:
         """Return whether *request* carries the cookie."""
         for header in request.headers.get("cookie", ()):
             try:
@@ -119,8 +121,8 @@ class Visitors:
         number = token_urlsafe(16)
         return f"{number}.{self._mark(number, change)}"
 
-    def spends(self, token: str, change: str) -> bool:
-        """Spend the *token* of a form; return False where it is not one of *change*, or was spent."""
+    def use_token(self, token: str, change: str) -> bool:
+        """Use up the *token* of a form; return False if it is not a token of *change*, or was used before."""
         number, _, mark = token.partition(".")
         if not hmac.compare_digest(mark.encode(), self._mark(number, change).encode()):
             return False

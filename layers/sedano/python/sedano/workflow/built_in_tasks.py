@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sedano.engine.registry import TaskSpec
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.workflow.names import BULK, COLLECT, PATIENT, PATROL, WORKFLOW, WorkflowApp
 
 
@@ -30,7 +30,7 @@ def enlist(app: WorkflowApp) -> None:
 
     def change(verb: str, ids: Sequence[str], what: str, reason: str, by: str, terminate: bool = False) -> dict[str, Any]:
         from sedano.engine.bulk import BulkChange, BulkRequest
-        from sedano.engine.context import current
+        from sedano.engine.task_context import current
 
         here, outlet = current(), app.outlet
         made = BulkChange(outlet.ports, outlet.lamport, here.id, here.deadline, here.check)

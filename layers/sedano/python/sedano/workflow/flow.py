@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
-from sedano.engine.context import CURRENT
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
-from sedano.engine.registry import BUILT_IN, TaskSpec
+from sedano.engine.task_context import CURRENT
 from sedano.errors import ArgumentError, FlowRunReused, WorkflowInvalid
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import DEFAULT_BUDGET, Lineage, derived_id
@@ -17,6 +16,7 @@ from sedano.model.messages.message import NOTHING, BlobRef, Command
 from sedano.model.messages.stamps import joined
 from sedano.model.queues import is_fifo
 from sedano.model.tasks.annotations import Wrong, kind_of
+from sedano.model.tasks.task_spec import BUILT_IN, TaskSpec
 from sedano.model.workflow import value_types as kinds
 from sedano.model.workflow.definition import Definition, encode
 from sedano.model.workflow.definition_reader import Path, Problem

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sedano.canvas.publication import begun
-from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.revocation.record import revoke
+from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import (
     ArgumentError,
     BudgetExhausted,

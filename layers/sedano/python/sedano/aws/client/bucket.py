@@ -1,4 +1,4 @@
-"""Objects of one S3 bucket: put once, read bounded, list. The mechanics under blobs and history."""
+"""Objects of one S3 bucket: put once, read with a size limit, list. Used by blobs and the history."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Bucket:
         self._name = name
 
     def put_once(self, key: str, data: bytes) -> None:
-        """Put *data* at *key* unless something lies there, which then counts as put: names are digests of contents."""
+        """Put *data* at *key* unless the key exists; an existing object counts as put, because keys are digests of contents."""
         for _ in range(TRIES):
             try:
                 self._client.put_object(Bucket=self._name, Key=key, Body=data, IfNoneMatch="*")
@@ -52,13 +52,13 @@ class Bucket:
             if code_of(error) == "AccessDenied":
                 raise ConfigurationError(
                     f"s3.GetObject: denied for {key} in {self._name}; "
-                    "S3 also says this of a missing object when the role lacks s3:ListBucket"
+                    "S3 also answers this for a missing object if the role lacks s3:ListBucket"
                 ) from error
             raise fault(error, "s3.GetObject") from error
         return data
 
     def names(self, prefix: str, after: str = "") -> Iterator[str]:
-        """Yield the keys under *prefix* in their order; only those *after* a key, if one is given."""
+        """Yield the keys under *prefix* in order; only the keys after *after*, if given."""
         asked = {"Bucket": self._name, "Prefix": prefix, **({"StartAfter": after} if after else {})}
         try:
             for page in self._client.get_paginator("list_objects_v2").paginate(**asked):

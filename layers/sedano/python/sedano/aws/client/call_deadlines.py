@@ -1,12 +1,13 @@
-"""A client whose every call ends in time: what botocore's own timeouts do not bound is bounded here.
+"""A client whose calls all end within a deadline, which botocore's own timeouts do not guarantee.
 
-A read timeout counts from byte to byte, a name lookup has none, and each attempt starts anew: so one call could last for minutes. Each call
-runs on a helper thread, and its caller waits for the time that is left (`sedano.ports.deadlines`). A call that did not end by then is left
-alone: it ends by botocore's timeouts, its answer is dropped, and whether the service did what was asked is unknown, as with any answer that
-is lost. The breaker of the connection (`sedano.model.connection_breaker`) lets the next call fail at once instead of waiting as long again.
+botocore's read timeout is for each byte, a name lookup has no timeout, and each attempt starts the timeouts again, so one call could last
+for minutes. Here each call runs on a helper thread, and its caller waits until the deadline (`sedano.ports.deadlines`). A call that has not
+ended by then continues in the background until botocore's timeouts end it, and its answer is dropped. Whether the service executed the call
+is unknown, as with any lost answer. The breaker of the connection (`sedano.model.connection_breaker`) lets the next call fail at once
+instead of waiting as long again.
 
-Only programs of users get such clients; a deployed function has its invocation's end. A call that cannot have a thread any more, because
-the interpreter is ending, runs on the caller's own.
+Only programs of users get such clients; a deployed function is bounded by the timeout of its invocation. If no new thread can start,
+because the interpreter is shutting down, the call runs on the caller's own thread.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from sedano.model.connection_breaker import Connection, admitted, answered, unan
 from sedano.ports import deadlines
 
 MOST_HELPERS = 64
-"""How many calls may be under way at once, including those without a waiter."""
+"""The most calls under way at once, including those whose caller no longer waits."""
 IDLE_S = 30.0
 """How long a helper waits for another call before its thread ends."""
 UNBOUNDED = frozenset({"can_paginate", "close", "exceptions", "get_paginator", "get_waiter", "meta", "waiter_names"})
 """Methods that are passed on unchanged: they make no request, or many."""
 SILENCE = (HTTPClientError, exceptions.ConnectionError, NotAnAnswer, Unanswered)
-"""The errors of a call without an answer of the service."""
+"""The errors of a call that the service did not answer."""
 _ENOUGH = 0.5
-"""A call that had less than this share of the usual time and got no answer says nothing about the connection."""
+"""An unanswered call that had less than this share of the usual time does not count against the connection."""
 
 
 class BoundedClient:
     """Wraps a botocore client. Thread-safe.
 
     Args:
-        client: the client, or one that is made when first used (`Session.later`).
+        client: the client, or a placeholder that makes one at its first use (`Session.later`).
         service: the name of its service, for errors.
         patience: how many seconds a call has when no earlier deadline is set.
     """
@@ -85,7 +86,7 @@ class BoundedClient:
     def _admit(self, now: float, seconds: float) -> int:
         """Return the term of a call that may go out now."""
         if seconds <= 0:
-            raise Unanswered(why="the deadline of the whole call is over")
+            raise Unanswered(why="the deadline of the whole call has passed")
         with self._lock:
             goes, self._state = admitted(self._state, now, seconds)
             seen, last = self._state, self._last
@@ -104,7 +105,7 @@ class BoundedClient:
 
 
 class _Job:
-    """One call: its function and its end."""
+    """One call: its function and its result."""
 
     __slots__ = ("answer", "call", "context", "ended", "error")
 
@@ -116,7 +117,7 @@ class _Job:
         self.ended.acquire()
 
     def run(self) -> None:
-        """Make the call and wake who waits."""
+        """Make the call and wake the waiting caller."""
         try:
             self.answer = self.context.run(self.call)
         except BaseException as error:  # noqa: BLE001 - it is raised on the caller's thread
@@ -136,14 +137,14 @@ class _Helper:
 
 
 class _Helpers:
-    """The helper threads of this process: as many as calls are under way, and those that ended a call a short while ago."""
+    """The helper threads of this process: one for each call under way, and those that finished a call a short while ago."""
 
     def __init__(self) -> None:
         self.reset()
         os.register_at_fork(after_in_child=self.reset)
 
     def reset(self) -> None:
-        """Forget all threads: after a fork the child has none of them."""
+        """Forget all threads: a forked child process has none of them."""
         self._lock = threading.Lock()
         self._idle: deque[_Helper] = deque()
         self._busy = 0

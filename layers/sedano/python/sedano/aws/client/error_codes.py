@@ -1,12 +1,12 @@
-"""The meaning of each error code of AWS for the caller: one table with every code that a service model names for a call of ours.
+"""The meaning of each AWS error code for the caller: one table with every code that a service model names for a call of sedano.
 
-Four classes. `LATER`: the service could not do it now; the same call may succeed later, so nothing is given up because of it. `MINE`: an
-answer that the adapter reads (a condition that did not hold, a receipt that lapsed), or a call that we made wrongly; repeating it changes
-nothing. `FINAL`: the message or the item cannot be, whenever it is sent. `CONFIG`: a person must change something (a grant, a name, a key);
-the message is good and stays where it is. Only `FINAL`, and a fault of the content of a call, may end a message.
+There are four classes. `LATER`: the service could not do it now; the same call may succeed later, so no task is ended because of it.
+`MINE`: an answer that the adapter reads (a condition that did not hold, an expired receipt handle), or a call that sedano made wrongly;
+repeating it changes nothing. `FINAL`: the service will never accept the message or the item. `CONFIG`: a person must change something (a
+grant, a name, a key); the message is valid and stays in its queue. Only `FINAL`, and a fault in the content of a call, may end a message.
 
-Sources: the service models of botocore, AWS's pages of common errors, the query codes of SQS, and the error list of S3. The test of the
-table walks the models, so a new call brings its codes here or fails. A code that is in no class here is judged by its status.
+Sources: the service models of botocore, AWS's pages of common errors, the query codes of SQS, and the error list of S3. A test walks the
+models and fails for a code that is not in the table, so a new call must add its codes. A code without a class is judged by its HTTP status.
 """
 
 from __future__ import annotations
@@ -17,28 +17,30 @@ LATER, MINE, FINAL, CONFIG = "later", "mine", "final", "config"
 
 _CODES = {
     LATER: (
-        # any service: throttled, its own failure, credentials that age, a clock that is off
+        # any service: throttling, internal failures, expired credentials, a wrong clock
         "BandwidthLimitExceeded InternalError InternalFailure InternalServerError InternalServerException InternalServiceException "
         "LimitExceededException PriorRequestNotComplete RequestLimitExceeded RequestThrottled RequestThrottledException RequestTimeout "
         "RequestTimeoutException ServiceException ServiceUnavailable ServiceUnavailableException ThrottledException Throttling "
         "ThrottlingException TooManyRequestsException EC2ThrottledException "
         "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired RequestTimeTooSkewed RequestInTheFuture "
-        # KMS, under the names by which other services pass its answers on
+        # KMS, by the names under which other services pass its errors on
         "DependencyTimeoutException KMS.DependencyTimeoutException KMS.InternalException KMS.KeyUnavailableException "
         "KMS.ThrottlingException KMSInternalException KeyUnavailableException KmsThrottled "
         # DynamoDB; without "Exception": reasons of a cancelled transaction and of a batch of statements
         "ProvisionedThroughputExceeded ProvisionedThroughputExceededException ReplicatedWriteConflictException ThrottlingError "
         "TransactionConflict TransactionConflictException TransactionInProgressException "
-        # SQS, S3 (409 and 400: what HEAD says instead of a code), Scheduler, Lambda, Glue, SSM
+        # SQS, S3 (409 and 400: HEAD has a status instead of a code), Scheduler, Lambda, Glue, SSM
         "OverLimit BadDigest ConditionalRequestConflict IncompleteBody OperationAborted SlowDown TemporaryRedirect "
         "XAmzContentSHA256Mismatch 400 408 409 429 ConflictException ServiceQuotaExceededException ResourceConflictException "
         "ResourceInUseException ConcurrentModificationException ConcurrentRunsExceededException OperationTimeoutException "
         "ResourceNumberLimitExceededException TooManyUpdates "
-        # Lambda, about a function of the user's own that is called: its network, its files and its snapshot are not there yet
+        # Lambda, about a function of the user: its network, its file system or its snapshot is not ready yet
         "CodeArtifactUserPendingException EC2UnexpectedException EFSIOException EFSMountConnectivityException EFSMountTimeoutException "
         "ENILimitReachedException ENINotReadyException ResourceNotReadyException S3FilesMountConnectivityException "
         "S3FilesMountTimeoutException SnapStartNotReadyException SnapStartRegenerationFailureException SnapStartTimeoutException "
-        "SubnetIPAddressLimitReachedException"
+        "SubnetIPAddressLimitReachedException "
+        # EventBridge and SNS, as sinks
+        "InternalException InternalErrorException KMSThrottling KMSThrottlingException"
     ),
     MINE: (
         "InvalidAction InvalidParameterCombination InvalidParameterValue InvalidParameterValueException InvalidQueryParameter "
@@ -53,7 +55,8 @@ _CODES = {
         "InvalidAllowedPatternException InvalidPolicyAttributeException InvalidPolicyTypeException ParameterAlreadyExists "
         "ParameterMaxVersionLimitExceeded ParameterPatternMismatchException PoliciesLimitExceededException UnsupportedParameterType "
         "BadRequestException DurableExecutionAlreadyStartedException InvalidFilterKey InvalidFilterOption InvalidFilterValue "
-        "InvalidNextToken InvalidRequestContentException UnsupportedMediaTypeException"
+        "InvalidNextToken InvalidRequestContentException UnsupportedMediaTypeException "
+        "InvalidArgumentException InvalidParameter InvalidParameterException ParameterValueInvalid"
     ),
     FINAL: (
         "EntityTooLarge InvalidMessageContents ItemCollectionSizeLimitExceeded ItemCollectionSizeLimitExceededException "
@@ -73,7 +76,12 @@ _CODES = {
         "CodeArtifactUserDeletedException CodeArtifactUserFailedException EC2AccessDeniedException EFSMountFailureException "
         "InvalidRuntimeException InvalidSecurityGroupIDException InvalidSubnetIDException InvalidZipFileException KMSDisabledException "
         "KMSInvalidStateException KMSNotFoundException ModeNotSupportedException NoPublishedVersionException RecursiveInvocationException "
-        "RuntimeAliasDeletedException RuntimeVersionDeletedException S3FilesMountFailureException SnapStartException"
+        "RuntimeAliasDeletedException RuntimeVersionDeletedException S3FilesMountFailureException SnapStartException "
+        # Firehose, EventBridge and SNS, as sinks
+        "AuthorizationError AuthorizationErrorException EndpointDisabled EndpointDisabledException InvalidKMSResourceException "
+        "InvalidSourceException InvalidSecurityException KMSAccessDenied KMSDisabled KMSInvalidState KMSNotFound KMSOptInRequired "
+        "NotAuthorizedForDetailTypeException NotAuthorizedForSourceException NotFoundException PlatformApplicationDisabled "
+        "PlatformApplicationDisabledException"
     ),
 }
 CLASSES = {code: meaning for meaning, codes in _CODES.items() for code in codes.split()}
@@ -86,10 +94,10 @@ _ASIDE = 500, 429, 408
 
 
 def class_of(code: str, status: int = 0, text: str = "") -> str:
-    """Return the class of *code*, which came with the HTTP *status* and the service's words *text*.
+    """Return the class of an error *code*, with its HTTP *status* and the *text* of the service's message.
 
-    A code that the table does not name is `LATER` with a status of 500 or more, 429 or 408, and else `CONFIG`: the message is given back,
-    and nothing is ended on the word of a code that is not known.
+    A code that is not in the table is `LATER` if the status is 500 or more, 429 or 408, and `CONFIG` otherwise: the message returns to its
+    queue, because an unknown code must not end a message.
     """
     found = CLASSES.get(code.removeprefix(_QUERY))
     if code in _SKEWED and is_skew(text):
@@ -107,11 +115,11 @@ def is_known(code: str) -> bool:
 
 
 def is_skew(text: str) -> bool:
-    """Return whether a service refuses a signature because of its time: the clock of this machine is wrong, its keys are not."""
+    """Return whether a service rejects a signature because of its time: this machine's clock is wrong, not its keys."""
     return "expired" in text or "not yet current" in text
 
 
 def class_of_transaction(reasons: Iterable[str]) -> str:
-    """Return the class of a cancelled transaction by the codes of its *reasons*: refusals count before temporary errors."""
+    """Return the class of a cancelled transaction by the codes of its *reasons*: a refusal takes precedence over a temporary error."""
     classes = {class_of(code) for code in reasons if code and code != "None"}
     return next((meaning for meaning in (FINAL, CONFIG) if meaning in classes), LATER if classes == {LATER} else MINE)

@@ -1,9 +1,9 @@
-"""Errors of botocore, mapped at the rim: the rest of sedano never sees one.
+"""Errors of botocore, mapped to errors of sedano; callers of the adapters never see the former.
 
-`sedano.aws.client.error_codes` gives each code its class. Calls that may succeed later (throttling, timeouts, refused connections, a
-service's own failures, credentials that aged) becomes `Unavailable`. A call that can never succeed becomes `TooLarge` or
-`NotAccepted`. A fault that people must fix (a missing table, a denied action, unknown credentials), and a wrong call of ours, becomes
-`ConfigurationError` with the service, the operation and the service's own words: the message that it was about is good.
+`sedano.aws.client.error_codes` gives each code its class. An error that may pass (throttling, timeouts, refused connections, internal
+failures of a service, expired credentials) becomes `Unavailable`. A call that can never succeed becomes `TooLarge` or `NotAccepted`. A
+fault that a person must fix (a missing table, a denied action, unknown credentials), and an invalid call by sedano itself, becomes
+`ConfigurationError` with the service, the operation and the service's own words: the message that the call was about is valid.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _PASSING = (
     exceptions.MetadataRetrievalError, exceptions.TokenRetrievalError, exceptions.IncompleteReadError, exceptions.ChecksumError,
     exceptions.FlexibleChecksumError, exceptions.CapacityNotAvailableError,
 )  # fmt: skip
-"""The errors of botocore itself when a service gave no answer, or only half of one."""
+"""botocore's own errors for a missing or incomplete response."""
 _VENDED = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_WEB_IDENTITY_TOKEN_FILE")
-"""Where one of these is set the credentials come from a service, which may be away for a moment."""
+"""If one of these variables is set, the credentials are from a service, which may be unavailable for a moment."""
 
-_NOBODY = "name a profile in AWS_PROFILE, or give AWS_DEFAULT_REGION and keys; `aws sts get-caller-identity` answers when they are good"
-_EXPIRED = "the credentials of this shell are not valid any more: renew them until `aws sts get-caller-identity` answers"
-_FOREIGN = "the credentials of this shell are not known there: `aws sts get-caller-identity` shows whose they are, AWS_ENDPOINT_URL where"
+_NOBODY = "set AWS_PROFILE, or AWS_DEFAULT_REGION and access keys; check them with `aws sts get-caller-identity`"
+_EXPIRED = "the credentials of this shell have expired: renew them, and check them with `aws sts get-caller-identity`"
+_FOREIGN = "the endpoint rejects these credentials: `aws sts get-caller-identity` shows their owner, AWS_ENDPOINT_URL its address"
 _DENIED = "these credentials do not allow this; is this the stage and the AWS account that the SEDANO_* variables were made for?"
 _GONE = "is this the stage, and the AWS account and region, that the SEDANO_* variables were made for?"
-_CLOCK = "the clock of this machine is wrong: set it, or let a time service do so"
+_CLOCK = "the clock of this machine is wrong: set it, or turn time synchronisation (NTP) on"
 _MISSING = {
-    "dynamodb": f"the table that SEDANO_LEDGER_TABLE or SEDANO_CONTROL_TABLE names is not there; {_GONE}",
-    "scheduler": f"the schedule or the group that SEDANO_TIMERS_GROUP names is not there; {_GONE}",
-    "lambda": f"the event source mapping that SEDANO_MAPPINGS names is not there; {_GONE}",
+    "dynamodb": f"the table that SEDANO_LEDGER_TABLE or SEDANO_CONTROL_TABLE names does not exist; {_GONE}",
+    "scheduler": f"the schedule or the group that SEDANO_TIMERS_GROUP names does not exist; {_GONE}",
+    "lambda": f"the event source mapping that SEDANO_MAPPINGS names does not exist; {_GONE}",
 }
 """The meaning of a `ResourceNotFoundException`, by the service."""
 _HINTS = {
@@ -55,9 +55,9 @@ _HINTS = {
     "UnrecognizedClientException": _FOREIGN,
     "AccessDenied": _DENIED,
     "AccessDeniedException": _DENIED,
-    "NoSuchBucket": f"the bucket that SEDANO_BLOBS_BUCKET or SEDANO_HISTORY_BUCKET names is not there; {_GONE}",
+    "NoSuchBucket": f"the bucket that SEDANO_BLOBS_BUCKET or SEDANO_HISTORY_BUCKET names does not exist; {_GONE}",
 }
-"""The places to check, where a service's own words name nothing."""
+"""The place to check, for errors whose message does not name it."""
 _ARE_DENIALS = frozenset({"AccessDenied", "AccessDeniedException"})
 _ACTIONS = {
     "HeadObject": "GetObject", "ListObjectsV2": "ListBucket", "DeleteObjects": "DeleteObject", "Invoke": "InvokeFunction",
@@ -67,24 +67,24 @@ _ACTIONS = {
 
 
 def code_of(error: Exception) -> str:
-    """Return the service's error code, or an empty text when no service answered."""
+    """Return the service's error code, or an empty string if no service answered."""
     return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
 
 
 def status_of(error: Exception) -> int:
-    """Return the HTTP status, or 0 when no service answered."""
+    """Return the HTTP status, or 0 if no service answered."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) if isinstance(error, ClientError) else 0
 
 
 def reasons_of(error: Exception) -> list[str]:
-    """Return why each write of a transaction was cancelled, by its place; empty for any other error."""
+    """Return why each write of a transaction was cancelled, in the order of the writes; empty for any other error."""
     if not isinstance(error, ClientError) or code_of(error) != "TransactionCanceledException":
         return []
     return [str(reason.get("Code", "")) for reason in error.response.get("CancellationReasons", ())]
 
 
 def meaning_of(error: Exception) -> str:
-    """Return the class of what a service answered (`sedano.aws.client.error_codes`), or of an error without an answer."""
+    """Return the class of a service's error (`sedano.aws.client.error_codes`), or of an error without an answer."""
     if not isinstance(error, ClientError):
         return LATER if _passes(error) else MINE
     reasons = reasons_of(error)
@@ -99,7 +99,7 @@ def fault(error: Exception, call: str) -> SedanoError:
 
 
 def verdict(call: str, code: str, text: str, meaning: str) -> SedanoError:
-    """Return the error for a *code* of that *meaning*, which *call* was answered with these words."""
+    """Return the error for *call*, which the service answered with *code* and *text*; *meaning* is the class of the code."""
     said = f"{call}: {code}: {text}"
     if meaning == FINAL or (code == "ValidationException" and _is_too_large(text)):
         return TooLarge(said) if "ize" in text or "ize" in code else NotAccepted(said)
@@ -132,14 +132,14 @@ def _words(error: ClientError) -> str:
 
 
 def _action(call: str, text: str) -> str:
-    """Return the IAM action that is missing: the one that AWS names, else that of the *call*."""
+    """Return the missing IAM action: the action that AWS's message names, else the action of the *call*."""
     named = re.search(r"perform: ([a-z0-9-]+:[A-Za-z]+)", text)
     service, _, operation = call.partition(".")
     return named.group(1) if named else f"{service}:{_ACTIONS.get(operation, operation)}"
 
 
 def _is_too_large(text: str) -> bool:
-    """Return whether the item of a call is too large; an expression or a key of ours that is too long is another matter."""
+    """Return whether the item of a call is too large; False for an expression or a key that is too long."""
     return text.startswith("Item size") and "exceeded" in text
 
 

@@ -2,7 +2,7 @@
 key.
 
 An encoded part holds no `#`, so parts cannot run into each other. A part whose encoding would pass DynamoDB's 2 048
-bytes for a key is replaced by `=` and its SHA-256; no encoded part begins with `=`, so the two forms never meet.
+bytes for a key is replaced by `=` and its SHA-256; no encoded part begins with `=`, so the two forms cannot collide.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONTROL = "CONTROL"
 """The one key of the control record."""
 LONGEST_PART = 600
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch
-"""Ids and most names need no encoding; to see that costs a tenth of encoding them."""
+"""Ids and most names need no encoding; this check costs a tenth of encoding them."""
 
 
 def part(text: str) -> str:

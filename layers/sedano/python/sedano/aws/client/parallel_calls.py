@@ -1,6 +1,6 @@
-"""Lanes: the calls of one batch go out together, on a few threads that live as long as their owner.
+"""Parallel calls: the calls of one batch are made together, on a few threads (lanes) that live as long as their owner.
 
-A batch of one stays on the caller's thread. Work on the same thing stays in one lane, in order: the caller gives each
+A batch of one stays on the caller's thread. Calls on the same item stay in one lane, in order: the caller gives each
 item a name, and equal names never overtake each other (moto is not atomic across threads, and a service need not keep
 the order of two calls).
 """

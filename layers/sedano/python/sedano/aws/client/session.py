@@ -1,10 +1,9 @@
-"""One botocore session: made before threads need it, each service's client once, short timeouts, bounded retries, every
-attempt counted.
+"""One botocore session. It is made before threads need it, makes one client for each service, has short timeouts and bounded retries, and
+counts every attempt.
 
-botocore itself, without boto3, with the services looked for by name and the collector held back: the same clients for a
-fifth less CPU at a cold start (measured with SQS and DynamoDB: boto3 197 ms, botocore 168, this 156). A client that is
-first made inside an `atexit` handler cannot register its own clean-up and loses its messages, so a publisher asks for its client before the
-first publication.
+sedano uses botocore without boto3, finds services by name, and holds the garbage collector back: this makes the same clients for a fifth
+less CPU at a cold start (measured with SQS and DynamoDB: boto3 197 ms, botocore 168, this 156). A client that is first made inside an
+`atexit` handler cannot register its own clean-up and loses its messages, so a publisher requests its client before the first publication.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ READ_TIMEOUT_S = 8
 TRIES = 3
 """Attempts of one call, the first included."""
 CONNECTIONS = 16
-SERVICES = ("appconfigdata", "dynamodb", "lambda", "s3", "scheduler", "sqs", "ssm")
-"""The services that a client can be had for."""
+SERVICES = ("appconfigdata", "dynamodb", "events", "firehose", "lambda", "s3", "scheduler", "sns", "sqs", "ssm")
+"""The services for which a client can be made."""
 
 
 class Session:
     """The AWS session of one process.
 
     Args:
-        source: makes the botocore session when the first client is asked for; by default from the environment. It becomes this session's
-            own: afterwards it knows the services of `SERVICES` alone.
-        endpoint_url: where the services are; by default where the environment (`AWS_ENDPOINT_URL`), else AWS, has them.
+        source: returns the botocore session when the first client is requested; by default one made from the environment. This session owns
+            it: afterwards it finds only the services in `SERVICES`.
+        endpoint_url: the endpoint of all services; by default `AWS_ENDPOINT_URL` of the environment, else AWS.
         options: more options for botocore's `Config`, such as `read_timeout`; given by tests and local tools.
     """
 
@@ -56,7 +55,7 @@ class Session:
         """Return the client of *service* (`sqs`, `dynamodb`, `s3`), made at the first call.
 
         Raises:
-            ConfigurationError: the environment names no region, or a profile or an endpoint that is none.
+            ConfigurationError: the environment names no Region, or names an invalid profile or endpoint.
         """
         with self._lock:
             if service not in self._clients:
@@ -65,7 +64,7 @@ class Session:
             return self._clients[service]
 
     def single(self, service: str, seconds: float) -> Any:
-        """Return a new client of *service* whose calls are made once, and wait for an answer for *seconds*."""
+        """Return a new client of *service* that makes one attempt for each call and waits *seconds* for the response."""
         with self._lock, _uncollected():
             return self._make(service, read_timeout=seconds, retries={"total_max_attempts": 1})
 
@@ -75,28 +74,30 @@ class Session:
 
     @property
     def calls(self) -> Mapping[str, int]:
-        """How many requests went out, repeated attempts included, by `service.Operation`."""
+        """The number of requests sent, retries included, by `service.Operation`."""
         return self._calls
 
     def _make(self, service: str, **options: Any) -> Any:
-        config = Config(**{
-            "connect_timeout": CONNECT_TIMEOUT_S,
-            "read_timeout": READ_TIMEOUT_S,
-            "retries": {"mode": "standard", "total_max_attempts": TRIES},
-            "max_pool_connections": CONNECTIONS,
-            "parameter_validation": False,
-            **self._options,
-            **options,
-        })  # fmt: skip
         try:
             if self._session is None:
                 self._session = self._begun()
+            config = Config(**{"user_agent": _agent(self._session), **self._settings(), **options})
             client = self._session.create_client(service, config=config, endpoint_url=self._endpoint_url)
         except (*AWS_ERRORS, ValueError) as error:
             raise fault(error, f"a client for {service}") from error
         client.meta.events.register("request-created", self._count)
         client.meta.events.register("before-parse", require_answer)
         return client
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "read_timeout": READ_TIMEOUT_S,
+            "retries": {"mode": "standard", "total_max_attempts": TRIES},
+            "max_pool_connections": CONNECTIONS,
+            "parameter_validation": False,
+            **self._options,
+        }
 
     def _begun(self) -> Any:
         session = self._source()
@@ -110,9 +111,15 @@ class Session:
             self._calls[call] = self._calls.get(call, 0) + 1
 
 
+def _agent(session: Any) -> str:
+    """Return the User-Agent of *session*'s clients. botocore puts its own together for each request anew, a sixth of its CPU."""
+    app = session.get_config_variable("user_agent_appid")
+    return f"{session.user_agent()} app/{app}" if app else str(session.user_agent())
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Hold the garbage collector back: a client is a hundred thousand objects that stay, walked again and again for nothing."""
+    """Hold the garbage collector back: a client is a hundred thousand lasting objects, which it would traverse again and again."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -123,7 +130,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class _Loader(Loader):
-    """Finds the services that sedano uses without listing the directories of all four hundred: a tenth of a cold start."""
+    """Finds the services that sedano uses without listing the directories of all four hundred; the listing is a tenth of a cold start."""
 
     def __init__(self, search_paths: Sequence[str]) -> None:
         super().__init__(extra_search_paths=search_paths, include_default_search_paths=False)

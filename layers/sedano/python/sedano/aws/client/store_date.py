@@ -1,7 +1,7 @@
 """A client that keeps the date of its service's last answer, so that a worker can check its own clock without a call.
 
 `sedano.aws.client.store_time` computes the store's time at each answer. A worker needs that time only when a task with `expires` arrives,
-so here it is computed when it is asked for, and a worker without such tasks loads nothing of it. Only calls that are made anyhow are noted.
+so here it is computed on request, and a worker without such tasks does not load that module. No call is made for the time alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A client that learns the time from every answer: the store's clock, learned from the `Date` header of answers and refusals alike.
+"""A client that reads the store's clock from the `Date` header of every response, errors included.
 
-`BoundedClock` is a machine's clock as far as those answers confirm it. The scheduler and the controller use it: they decide for all
-workers, and must not do so hours too early or too late because one machine's clock is wrong.
+`BoundedClock` is the machine's clock as long as these responses confirm it. The scheduler and the controller use it: they decide for all
+workers, and a wrong clock of one machine must not make them decide hours too early or too late.
 """
 
 from __future__ import annotations
@@ -79,15 +79,16 @@ class DatedClient:
 
 
 class BoundedClock:
-    """A clock (`sedano.ports.Clock`) that shows its machine's time while that may be right, else the time that was surely reached.
+    """A clock (`sedano.ports.Clock`) that shows the machine's time if the store's time allows it, else the earliest time that the store's
+    clock can show.
 
-    So one that is days ahead, behind, or set while it is looked at shows the store's time, a second or two late, never early. Before the
-    store's first answer it shows its machine's.
+    If the machine's clock is days ahead or behind, or is set while it is read, this clock shows the store's time: a second or two late,
+    never early. Before the store's first response it shows the machine's time.
     """
 
     def __init__(self, own: Clock, time: Callable[[], Interval | None], telemetry: Telemetry) -> None:
-        """Bound the machine's *own* clock by the store's *time*; log it in *telemetry* when the two are far apart, once as long as it
-        lasts."""
+        """Bound the machine's *own* clock by the store's *time*; log to *telemetry* when the two are far apart, once for each such
+        period."""
         self._own, self._time, self._telemetry = own, time, telemetry
         self._told = False
         self.monotonic, self.sleep, self.sleep_async = own.monotonic, own.sleep, own.sleep_async

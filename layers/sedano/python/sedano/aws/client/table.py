@@ -17,7 +17,7 @@ Item = Mapping[str, Mapping[str, Any]]
 MAX_KEYS = 100
 """The most keys of one BatchGetItem."""
 PATIENCE_S = (0.05, 0.1, 0.2, 0.4)
-"""The pauses after calls that brought nothing of what was asked; after the last one the table counts as unavailable."""
+"""The pauses, in seconds, after calls that returned no requested item; after the last one the table counts as unavailable."""
 _REFUSED = "ConditionalCheckFailedException"
 
 
@@ -40,8 +40,8 @@ class Table:
         self._name = name
 
     def update(self, write: Write, key: str, values: Mapping[str, Any], returns: str = "NONE") -> tuple[bool, Item | None]:
-        """Make *write* at *key*; return True with the attributes asked for, or False with the item whose state refused
-        it (None: no item).
+        """Make *write* at *key*; return True with the requested attributes, or False with the item that made the condition fail (None: no
+        item).
 
         Raises:
             Unavailable: the table did not answer; the write may or may not have been made.
@@ -56,7 +56,7 @@ class Table:
             )
         except ClientError as error:
             if code_of(error) == _REFUSED:
-                refused: Mapping[str, Any] = error.response  # its stubs know no item
+                refused: Mapping[str, Any] = error.response  # missing in the type stubs
                 return False, refused.get("Item")
             raise fault(error, "dynamodb.UpdateItem") from error
         except AWS_ERRORS as error:
@@ -94,7 +94,7 @@ class Table:
         return found
 
     def newest(self, index: str, asked: Mapping[str, Any], most: int) -> list[Item] | None:
-        """Return at most *most* items that the query *asked* finds in *index*, the last of its sort key first; eventually consistent.
+        """Return at most *most* items that the query *asked* finds in *index*, in descending order of its sort key; eventually consistent.
 
         None: the table has no such index, or DynamoDB is still making it.
         """
@@ -105,7 +105,7 @@ class Table:
             try:
                 answer = self._client.query(TableName=self._name, IndexName=index, ScanIndexForward=False, Limit=left, **asked, **more)
             except AWS_ERRORS as error:
-                if f"index: {index}" in str(error):  # the end of DynamoDB's words for either
+                if f"index: {index}" in str(error):  # DynamoDB's message ends so in both cases
                     return None
                 raise fault(error, "dynamodb.Query") from error
             found += answer["Items"]
@@ -123,7 +123,7 @@ class Table:
         raise Unavailable("dynamodb.BatchGetItem: the table is throttled and read none of the keys")
 
     def _read_while_answered(self, wanted: Any, found: dict[str, Item]) -> Any:
-        """Read until a call brings nothing; return what is still wanted."""
+        """Read until a call returns no items; return the rest of the request."""
         while wanted:
             try:
                 answer = self._client.batch_get_item(RequestItems=wanted)

@@ -1,4 +1,4 @@
-"""Every conditional write, by name, a subject a file. No other room holds the text of a condition or of an update.
+"""Every conditional write, by name, one file for each subject. No other package contains the text of a condition or an update.
 
 Theory. An item is a register that changes only by compare-and-swap: each write names, in its condition, exactly what its
 writer believes, so a writer whose belief is out of date changes nothing and gets the item that proves it.

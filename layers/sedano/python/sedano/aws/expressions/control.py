@@ -1,10 +1,10 @@
 """The conditional write of the control record, which every worker reads when it starts.
 
-A compare-and-swap on the nonce of the last change: two who change it at once lose neither change, for the second is refused, gets the
-record that is in the way, and applies its change to that. The mark of the own-write rule is the nonce.
+A compare-and-swap on the nonce of the last change. When two callers change the record at once, no change is lost: the second write is
+refused and returns the current record, and its caller applies the change to that. The mark of the own-write rule is the nonce.
 
 Attributes: `pk` key · `nc` nonce · `clk` clock · `revoked` map of pairs to epoch s · `paused` list of texts · `lims` map of
-tasks to the texts of their changed limits · `asked` what the inbox announces ·
+tasks to the texts of their changed limits · `asked` the announcement of the inbox ·
 `config` the last announcement of a new configuration · `wished` map of queues to bodies at once. It has no TTL.
 """
 

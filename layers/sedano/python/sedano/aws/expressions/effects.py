@@ -1,8 +1,8 @@
-"""The words of a user's own writes, as a part of the transaction that has RECORD or KEEP first (`sedano.aws.expressions.tasks`).
+"""The expressions of a user's own writes, as parts of the transaction that begins with RECORD or KEEP (`sedano.aws.expressions.tasks`).
 
-The theory is that of the record: its condition holds once only for a nonce and a fence, so an effect beside it is applied once without a
-condition of its own, and a zombie's effects are refused with its record. Names and values are placeholders throughout: no attribute's name
-is a reserved word here, and no text of a user's becomes an expression.
+The theory is that of the record: its condition holds only once for a nonce and a fence. So an effect in the same transaction is applied
+once without a condition of its own, and a zombie's effects are refused with its record. All names and values are placeholders, so an
+attribute may have the name of a reserved word, and no text of a user becomes part of an expression.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def attributes(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def row_of(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of *item*; what no effect writes (a fraction, a set, bytes) as DynamoDB has it."""
+    """Return the values of *item*; types that no effect writes (fractions, sets, bytes) stay as DynamoDB returns them."""
     return {name: _value(value) for name, value in item.items()}
 
 
@@ -84,7 +84,7 @@ def _condition(effect: TableWrite, words: _Words) -> str:
         f"attribute_not_exists({words.name(name)})" if value is ABSENT else f"{words.name(name)} = {words.value(value)}"
         for name, value in wanted
     ]
-    for name in effect.adds:  # what is added to is a number: a failed condition says so by its place, an error of the call does not
+    for name in effect.adds:  # it must be a number: a failed condition identifies the effect, an error of the call does not
         word = words.name(name)
         parts.append(f"attribute_not_exists({word}) OR attribute_type({word}, {words.value('N')})")
     return parts[0] if len(parts) == 1 else " AND ".join(f"({one})" if " OR " in one else one for one in parts)
@@ -95,7 +95,7 @@ def _attribute(value: Any) -> dict[str, Any]:
         return {"NULL": True}
     if isinstance(value, bool):
         return {"BOOL": value}
-    if isinstance(value, int):
+    if isinstance(value, int | float):  # effects have whole numbers only; a document may have fractions
         return {"N": str(value)}
     if isinstance(value, str):
         return {"S": value}

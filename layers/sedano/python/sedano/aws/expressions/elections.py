@@ -41,7 +41,7 @@ CLOSE = Write(
     names={"#until": "until"},
     values={**_OPEN, **_CLOSED},
 )
-"""End an election with the winner among exactly those who were seen."""
+"""Close an election; the winner is among exactly the workers that were seen."""
 
 DISPATCH = Write(
     condition="attribute_not_exists(pk)",
@@ -52,8 +52,8 @@ DISPATCH = Write(
 """Note in the ledger that the task of an election was dispatched, together with its close."""
 
 HOLDS = Write(condition="st = :running AND att = :att", values={":running": {"S": states.RUNNING}})
-"""Not a write: the condition that binds a close to the claim of the call that closes. Its worker publishes the elected task, so a worker
-that lost the call may not close: the worker that took it over may have ended it already, and no other would publish."""
+"""Not a write: the condition that binds a close to the claim of the call that closes. The worker of that call publishes the elected task. A
+worker that lost the call may not close: the worker that took the call over may have ended it already, and then no worker would publish."""
 
 PASS = Write(
     condition="st = :closed AND win = :seen AND term = :before AND #until = :lapsed",
@@ -61,4 +61,4 @@ PASS = Write(
     names={"#until": "until"},
     values=_CLOSED,
 )
-"""Make a worker the winner of the next term, or go on as the winner of this one."""
+"""Make a worker the winner of the next term, or extend the term of the current winner."""

@@ -1,9 +1,9 @@
-"""The condition that fences a user's own item: it remembers the highest token that wrote it, and takes no lower one.
+"""The condition that fences a user's own item: the item stores the highest token that wrote it; a write with a lower token is refused.
 
 I2: no accepted write has a token below the highest accepted one. The item's attribute `ftok` is that highest token; an item
-without it was never fenced and takes any. Equal tokens pass, because one holder writes more than once.
+without it was never fenced and accepts any token. Equal tokens pass, because one holder writes more than once.
 
-The user's own texts are wrapped: their condition is bound in parentheses, and the token is set along with what their update sets.
+The user's expressions are kept: their condition is put in parentheses, and the token is set in addition to the attributes of their update.
 Parentheses that already enclose the whole of a condition are taken off first, because DynamoDB refuses redundant ones.
 """
 
@@ -16,10 +16,10 @@ from typing import Any
 from sedano.aws.expressions.write import Write
 
 FENCE = Write(condition="attribute_not_exists(ftok) OR ftok <= :ftok", update="SET ftok = :ftok")
-"""Write the token where no later holder has written: what a new holder does before it reads."""
+"""Write the token if no later holder has written; a new holder does this before it reads."""
 
 GUARD = Write(condition=FENCE.condition)
-"""The condition alone, for a write of the user's own."""
+"""Only the condition, for a user's own write."""
 
 ATTRIBUTE = "ftok"
 _SET = re.compile(r"(?<![\w#:])SET\s+", re.IGNORECASE)
@@ -45,7 +45,8 @@ def _conditioned(call: Mapping[str, Any], token: int) -> dict[str, Any]:
 
 
 def _bare(condition: str) -> str:
-    """Return *condition* without the parentheses that enclose the whole of it; an expression holds no text that could contain one."""
+    """Return *condition* without the parentheses that enclose the whole of it; expressions contain no literals, so every parenthesis
+    counts."""
     text = condition.strip()
     while _is_enclosed(text):
         text = text[1:-1].strip()

@@ -6,16 +6,16 @@ rises with each write of a holder, so `tok = :seen AND rv = :version` is a compa
 Invariants and the conjunct that each relies on:
 
 * I1: only the two takes write `tok`, to a value above the one that they name.
-* I5: RENEW needs `exp <= :exp`, so a late renewal shortens nothing. It is not pinned to `rv`: the renewal before it may have
-  arrived without its answer, and is not a reason to lose the lease.
+* I5: RENEW needs `exp <= :exp`, so a late renewal never shortens a lease. It does not compare `rv`: an earlier renewal may have succeeded
+  although its answer was lost, and this must not lose the lease.
 * An old term cannot release a new one, nor renew it: both need `nc` and `tok`. RELEASE also needs `st = :held`, so that a late copy of it
   does not change `rv` under a process that is about to take the lease.
 * I6: the marks of the own-write rule: a take, HELD under my nonce and token; a release, FREE under them.
 * No write deletes a lease. `ttl` is only on released ones, and the next holder removes it.
-* WANT, WAIT and CALL leave `rv` alone: a process that watches a lease for its duration must not be set back by others that ask for it.
+* WANT, WAIT and CALL do not change `rv`: a process that watches a lease for its duration must not be set back by others that ask for it.
 
 Attributes: `pk` key · `lease` name · `tok` fencing token · `nc` nonce · `own` display name · `rv` version · `st` H held, F free · `dur` ms
-· `exp` epoch ms · `want` who asked for it · `queued` messages to wake, in order · `ttl` epoch s.
+· `exp` epoch ms · `want` the asker · `queued` messages to wake, in order · `ttl` epoch s.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RENEW = Write(
     update="SET exp = :exp, rv = rv + :one",
     values={**_HELD, **_ONE},
 )
-"""Go on holding what I hold."""
+"""Extend the lease that I hold."""
 
 RELEASE = Write(
     condition=_MINE,
@@ -53,7 +53,7 @@ RELEASE = Write(
     names=TTL,
     values={**_HELD, **_FREE, **_ONE},
 )
-"""Give back what I hold."""
+"""Release the lease that I hold."""
 
 WANT = Write(
     condition="tok = :tok AND st = :held AND (attribute_not_exists(want) OR want IN (:who, :asker))",
@@ -70,7 +70,7 @@ WAIT = Write(
 """Leave a message to be woken when the lease is released, while there is room."""
 
 CALL = Write(condition="queued[0] = :first", update="SET want = :who REMOVE queued[0]")
-"""Take the first of the waiting messages off, in order to wake it; the lease is kept for it until its reservation ends."""
+"""Remove the first of the waiting messages, in order to wake it; the lease is kept for it until its reservation ends."""
 
 PROOF = Write(condition=_MINE)
-"""Not a write of its own: the condition that a transaction of a user's own writes is bound to."""
+"""Not a write: the condition that is added to a transaction of a user's own writes."""

@@ -1,18 +1,19 @@
 """The conditional writes of limits, by name. The rules that they carry out are `sedano.model.limits.rate`, `permits` and `holding`.
 
-A line of tickets. JOIN only adds, so any number of workers may do it at once and none fails: its condition says no more than that the
-line is ahead of the clock. A JOIN whose answer was lost has taken slots that no task will use: less starts than may, never more. BEGIN and
-TURN set every number anew, so each is a compare-and-swap: BEGIN on "all turns are over", TURN on exactly the line that was seen (its
-nonce, and how many tickets were taken). The own-write mark of both is the nonce.
+A line of tickets. JOIN only adds, so any number of workers may join at once and none fails: its only condition is that the line is ahead of
+the clock. A JOIN whose answer was lost has taken slots that no task will use: fewer tasks start than allowed, never more. BEGIN and TURN
+replace all numbers, so each is a compare-and-swap: BEGIN on "all turns are over", TURN on exactly the line that was seen (its nonce and its
+number of tickets). The own-write mark of both is the nonce.
 
 A permit is a lease among others in one item: TAKE_PERMIT needs it to be over, or kept for the taker, and its token to rise; GIVE_BACK and
-CALL_NEXT need the nonce and the token of the holder, so no late one frees what is another's by now. Own-write mark: nonce and token.
+CALL_NEXT need the nonce and the token of the holder, so a late write never frees the permit of a later holder. Own-write mark: both of
+them.
 
-The latest call: LATEST never replaces a call by an earlier one. A basket: PUT adds to a basket that is open and has room; SHUT ends that,
-and the contents of a shut basket never change. Own-write mark of PUT: the calls' ids, so that one that is sent twice by the SDK and fills
-the basket by the first does not go into the next one too. No write here deletes; TTL only on what has been over for days.
+The latest call: LATEST never replaces a call by an earlier one. A basket: PUT adds to a basket that is open and has room; SHUT closes it,
+and the contents of a shut basket never change. The own-write mark of PUT is the calls' ids: if the SDK sends a PUT twice and the first one
+fills the basket, the calls do not go into the next basket too. No write here deletes; `ttl` expires days after an entry ended.
 
-Attributes of a line: `bas` began at µs · `tkn` tickets taken · `t0` `t1` `t2` turns µs · `nc` nonce. Of a board, for each number *i*:
+Attributes of a line: `bas` begin µs · `tkn` tickets taken · `t0` `t1` `t2` turns µs · `nc` nonce. Of a board, for each number *i*:
 `n`i nonce · `k`i token · `o`i owner · `e`i epoch ms · `w`i kept for; `queued` messages to wake, in order. Of a latest call: `clk` clock ·
 `tid` task id. Of a basket: `entries` · `num` how many · `sz` bytes · `shut`.
 """
@@ -23,7 +24,7 @@ from sedano.aws.expressions.write import TTL, Write
 
 
 def _some(parts: str) -> dict[str, str]:
-    """Return the names of these attributes of a permit, here of number 0; the adapter puts in the number that it is about."""
+    """Return the names of these attributes of a permit, here of permit 0; the adapter substitutes the number of the permit."""
     return {f"#{part}": f"{part}0" for part in parts}
 
 
@@ -37,7 +38,7 @@ BEGIN = Write(
 """Begin a line if none exists, or if all turns are over."""
 
 TURN = Write(condition="nc = :seen AND tkn = :before", update=f"SET {_LINE}", names=TTL)
-"""Begin exactly the line that was seen anew, with what is left of its bursts."""
+"""Begin again exactly the line that was seen, with the rest of its bursts."""
 
 JOIN = Write(
     condition="t0 > :x0 OR t1 > :x1 OR t2 > :x2",
@@ -69,10 +70,10 @@ CALL_NEXT = Write(
     update="SET #e = :exp, #w = :who REMOVE queued[0]",
     names=_some("nkew"),
 )
-"""Take the first of the waiting messages off and keep the permit that I gave back for it."""
+"""Remove the first of the waiting messages and reserve for it the permit that I gave back."""
 
 LATEST = Write(condition="attribute_not_exists(pk) OR clk < :clk", update="SET clk = :clk, tid = :tid, #ttl = :ttl", names=TTL)
-"""Be the latest call, unless a later one is noted."""
+"""Note the latest call, unless a later one is noted."""
 
 PUT = Write(
     condition="attribute_not_exists(pk) OR (attribute_not_exists(shut) AND num <= :left AND sz <= :room)",

@@ -1,8 +1,8 @@
 """The conditional writes about members of the cluster.
 
-M1: a heartbeat never runs backwards. The member's own logical clock orders its heartbeats, so one that was delayed in the
-network changes nothing; and LOSE, written by the worker that took over one of its claims, changes nothing if it has spoken since that claim
-ran out.
+M1: a heartbeat never runs backwards. The member's own logical clock orders its heartbeats, so a delayed heartbeat changes nothing. LOSE,
+written by the worker that took over one of the member's claims, changes nothing if the member has sent a heartbeat since that claim
+expired.
 
 Attributes: `pk` key · `knd` the key of the index of members, which no other item has · `nm` name · `clk` clock · `st` state ·
 `inflight` messages · `took` ids of the claimed tasks among them · `answ` answers to the inbox · `rep` report · `seen` epoch ms ·
@@ -31,4 +31,4 @@ BEAT = Write(
 """A member's heartbeat; an older one never replaces a newer one."""
 
 LOSE = Write(condition="clk < :clk AND st = :active AND seen < :lapsed", update="SET st = :lost, clk = :clk")
-"""Write down that a member died: a claim of its own ran out at `:lapsed`, and it has said nothing since."""
+"""Mark a member as lost: one of its claims expired at `:lapsed`, and it has sent no heartbeat since."""

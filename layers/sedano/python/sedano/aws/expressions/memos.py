@@ -1,7 +1,7 @@
 """The conditional write of a memo: a circuit, a check's health, a budget's level.
 
-A compare-and-swap on the nonce of the last change: two who change one at once lose neither change, for the second is refused, gets the memo
-that is in the way, and decides anew. The mark of the own-write rule is the nonce.
+A compare-and-swap on the nonce of the last change. When two callers change a memo at once, no change is lost: the second write is refused
+and returns the current memo, and its caller decides again. The mark of the own-write rule is the nonce.
 
 Attributes: `pk` key · `nc` nonce · `memo` the text. It has no TTL: there are as many as circuits, checks and queues.
 """

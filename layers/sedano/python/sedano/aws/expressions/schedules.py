@@ -1,12 +1,12 @@
 """The conditional writes of an agenda of periodic tasks, by name.
 
-An agenda changes by compare-and-swap on the nonce of its last change: of two controllers that decide at once the second is refused, gets
-the agenda that is in the way, and finds its moments decided and claimed. The mark of the own-write rule is the nonce.
+An agenda changes by compare-and-swap on the nonce of its last change. When two controllers decide at once, the second write is refused and
+returns the current agenda, in which its controller finds the moments decided and claimed. The mark of the own-write rule is the nonce.
 
-An agenda is claimed with the same write that decides its moments, so that one controller publishes them. It is taken over by `CHANGE` too:
-a controller that finds pending moments and `held` passed by its bound clock writes a later `held`. The conjunct `nc = :seen` implies that
-`held` did not change, that no controller crossed the moments off meanwhile, and that of two that take over at once one does. `held` only
-saves messages: a moment that two controllers publish becomes one task by its id.
+The write that decides the moments of an agenda also claims it, so that one controller publishes them. `CHANGE` also takes an agenda over: a
+controller that finds pending moments, and a `held` that has passed by its bounded clock, writes a later `held`. The conjunct `nc = :seen`
+implies that `held` did not change, that no controller crossed the moments off meanwhile, and that only one of two concurrent takeovers
+succeeds. `held` only saves messages: a moment that two controllers publish becomes one task, because its id is the same.
 
 Attributes: `pk` key · `nc` nonce · `body` the periodic tasks by name as JSON text · `held` until when (epoch s) the writer of `nc`
 publishes alone (0 or absent: no writer). It has no TTL.

@@ -14,45 +14,43 @@ Invariants (PROTOCOLS §10), which the conformance suite and the random comparis
 * I1: `att` strictly rises. Only CLAIM, RECLAIM and STEAL write it, each by `+ 1`.
 * I2, E1: at most one record is accepted for one token, and a terminal record is never replaced: RECORD and RETRY need
   `st = RUNNING`.
-* E3: terminal is immutable. FORGET drops what it says, never that it ended, nor the token, nonce and message id.
-* E9: a steal needs fence, nonce and expiry exactly as they were seen. A holder that was granted more time since is not
-  stolen from.
+* E3: terminal is immutable. FORGET drops the result, but not the fact that the task ended, nor the token, nonce and message id.
+* E9: a steal needs fence, nonce and expiry exactly as they were seen. A claim that was extended since is not stolen.
 * I6: an own write is never misread (the own-write rule).
 * J1: ARRIVE adds to sets. Adding twice changes nothing, so redelivery cannot fill a join early or late.
-* X1: a record has the key of the index of failures (`tri`, `tat`) if and only if it is the end of a failure of its own
+* X1: a record has the key of the index of failures (`tri`, `tat`) if and only if the task ended with a failure of its own
   (`sedano.model.ledger.failures`). RECORD_FAILURE and KEEP_FAILURE are RECORD and KEEP that also set the entry, under the same conditions;
-  no other write sets it, and none removes it. E3 then keeps an entry true for ever: a task that failed never becomes another thing. So
-  nothing but a failure writes to the index: one write unit more.
+  no other write sets it, and none removes it. By E3 an entry stays correct: a failed task never changes its state. Only failures write to
+  the index, for one more write unit each.
 
 The marks of the own-write rule (`sedano.aws.expressions`): claim and steal, RUNNING under my nonce; record, the state
 I wrote under my nonce and token; keep, that state under my nonce; reserve, PENDING under my message id. Therefore
 RECORD leaves `nc`, `att` and `mid` in place.
 
-The attributes that the record leaves in place have a second reader: the rule for follow-ups (`sedano.model.ledger.claims`). A redelivered
-message finds `mid` and knows whether it answers for the follow-ups; RETRY keeps the outbox and the pause for the same
-reason.
+The rule for follow-ups (`sedano.model.ledger.claims`) also reads the attributes that RECORD leaves in place. A redelivered message finds
+`mid` and so determines whether it is responsible for the follow-ups; RETRY keeps the outbox and the pause for the same reason.
 
 Faults, and the conjunct that prevents each:
 
 * Stealing across retries. The message of an older attempt could take over the claim of a newer one, be acknowledged and
-  die, with no worker left to answer for the follow-ups (found by exhaustive search). CLAIM and STEAL need
+  die, so that no worker was responsible for the follow-ups (found by exhaustive search). CLAIM and STEAL need
   `try = :try`, and `model.ledger.claims` never asks for such a steal.
 * A reservation that outlives its publisher. RESERVE may be repeated when `rsv` has passed; CLAIM does not look at
   `rsv`, so a late message still runs.
-* A record without a claim over one with. KEEP needs no record, or one without a holder: PENDING, or RETRY waiting for
+* A record without a claim that replaces one with a claim. KEEP needs no record, or one without a holder: PENDING, or RETRY waiting for
   this very attempt. It never touches RUNNING, whose holder will record, nor a terminal state.
-* A TTL that deletes a token. `ttl` is pushed out by every write to `RECORD_LIFETIME_S` past the end of what it starts,
-  which is longer than any message can live; so no deleted token can be met again by a message that remembers it.
-* A revocation that a retry outruns. ASK marks the item in the state RUNNING, and a claim needs the mark to be absent, so the next attempt
+* A TTL that deletes a token. Every write sets `ttl` to `RECORD_LIFETIME_S` past the end of what it starts, which is longer than
+  any message can live; so no message can refer to a deleted token.
+* A revocation that a retry overtakes. ASK marks the item in the state RUNNING, and a claim needs the mark to be absent, so the next attempt
   meets both the holder's record and the mark, in either order.
 * A burst of failures that throttles the table. An index partition takes 1 000 writes a second, and a table whose index cannot keep up
   refuses its own writes, claims included. `tri` has four shards a day.
-* An entry that is too long, or that the store cannot keep. `ek` and `wh` are from the task: they are cut, and are valid UTF-8.
-* Numbers that change on the way. `exp`, `rsv` are whole milliseconds, so STEAL's equality survives the round trip.
+* An entry that is too long, or that the store cannot keep. `ek` and `wh` are texts of the task: they are cut and made valid UTF-8.
+* Numbers that lose precision. `exp`, `rsv` are whole milliseconds, so STEAL's equality survives the round trip.
 
 Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
-message id · `own` the worker that claimed · `rvk` what a revocation asked · `exp`, `rsv` epoch ms · `clk` clock · `nm`
-task name · `res` result (JSON text, empty: none) · `fgt` it was forgotten ·
+message id · `own` the worker that claimed · `rvk` the request of a revocation · `exp`, `rsv` epoch ms · `clk` clock · `nm`
+task name · `res` result (JSON text, empty: none) · `fgt` whether its result was forgotten ·
 `tail` the rest (`sedano.model.ledger.outcome_text`) · `ttl` epoch s. Of a failure: `tri` UTC day, `#`, shard of the id · `tat` epoch ms ·
 `tid` task id · `ek` type of the error · `wh` innermost frame of the application.
 
@@ -85,7 +83,7 @@ CLAIM = Write(
 """Become the holder of an attempt without a holder; an unknown task id is a new task."""
 
 RECLAIM = Write(condition=_WAITING, update=CLAIM.update, names=TTL, values=CLAIM.values)
-"""CLAIM for a message that must find a record: a retry, or one older than what the ledger remembers."""
+"""CLAIM for a message whose record must exist: a retry, or a message that is older than the ledger's records."""
 
 STEAL = Write(
     condition="st = :running AND try = :try AND att = :att AND nc = :seen AND exp = :lapsed",
@@ -101,11 +99,12 @@ EXTEND = Write(
     names=TTL,
     values=_RUNNING,
 )
-"""Go on holding the claim that is mine. `exp` never shrinks, so an extension that arrives late changes nothing; a holder that was stolen
-from is refused, and STEAL compares `exp` as seen, so an extended claim is not stolen. `cnt` and `att` stay."""
+"""Extend my claim. `exp` never shrinks, so an extension that arrives late changes nothing. A holder whose claim was stolen is refused, and
+STEAL compares `exp` as seen, so an extended claim is not stolen. `cnt` and `att` do not change."""
 
 RECORD = Write(condition="st = :running AND nc = :nc AND att = :att", update=f"SET {_END}", names=TTL, values=_RUNNING)
-"""End the attempt that I hold: a terminal state, or RETRY with the next attempt's number. Late but not stolen is good.
+"""End the attempt that I hold: a terminal state, or RETRY with the next attempt's number. A late write is accepted unless the claim was
+stolen.
 """
 
 RECORD_FAILURE = Write(condition=RECORD.condition, update=f"{RECORD.update}, {_FAILED}", names=TTL, values=RECORD.values)
@@ -139,7 +138,7 @@ REVOKE = Write(
     names=TTL,
     values={**_PENDING, **_RETRY, **_ZERO, ":revoked": {"S": states.REVOKED}, ":none": {"S": ""}},
 )
-"""End a task without a holder. No message ended it (`mid` is empty), so every message of it answers for the follow-ups."""
+"""End a task without a holder. No message ended it (`mid` is empty), so each of its messages is responsible for the follow-ups."""
 
 ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk)", update="SET rvk = :rvk", values=_RUNNING)
 """Mark a running task as revoked. The mark stays: the next claim meets it. A request is never taken back."""
@@ -149,10 +148,10 @@ FORGET = Write(
     update="SET res = :none, tail = :none, fgt = :one, ek = :none, wh = :none",
     values={**_ONE, **_ENDED, ":none": {"S": ""}},
 )
-"""Drop what a finished task said, not that it finished, and note that it was dropped. A failure stays in its index, without its error."""
+"""Drop the result of a finished task, and note that it was dropped; its end stays. A failure stays in its index, without its error."""
 
 OPEN_JOIN = Write(condition="attribute_not_exists(pk)")
-"""Put a join where it is not open yet."""
+"""Open a join that is not open yet."""
 
 ARRIVE = Write(update="SET #ttl = :ttl ADD done :children", names=TTL)
 """Add children to a node. A set: the second arrival changes nothing, so it needs no condition."""

@@ -14,7 +14,7 @@ TTL = {"#ttl": "ttl"}
 class Write:
     """One conditional write: its texts, the names that are reserved words, and the values that never change.
 
-    `parameters` is what a client's call takes of it; the values of the moment are added to `values` by the caller.
+    `parameters` are the arguments of a client's call; the caller adds the values of the moment to `values`.
     """
 
     condition: str = ""

@@ -35,7 +35,7 @@ class Proves(Protocol):
 
 
 Holder = HasToken | int
-"""The writer: a lease, or a token as it is (`current().fence`, which rises with each claim of one task)."""
+"""The writer: a lease, or a bare token (`current().fence`, which rises with each claim of one task)."""
 
 
 def token_of(holder: Holder) -> int:
@@ -44,10 +44,10 @@ def token_of(holder: Holder) -> int:
 
 
 def update_item(client: Any, holder: Holder, **call: Any) -> Mapping[str, Any]:
-    """Make an UpdateItem *call* where no later holder has written; the item remembers the token as `ftok`.
+    """Make an UpdateItem *call* unless a later holder has written; the item stores the token as `ftok`.
 
-    Your own condition holds as well; when it alone refuses, its `ClientError` is raised as without a guard. The SDK may send a call twice:
-    set values rather than add to them.
+    Your own condition is checked as well; if only that condition fails, its `ClientError` is raised as without a guard. The SDK may send a
+    call twice: set values rather than add to them.
 
     Raises:
         FencedOff: a later holder has written; nothing was changed.
@@ -56,13 +56,13 @@ def update_item(client: Any, holder: Holder, **call: Any) -> Mapping[str, Any]:
 
 
 def put_item(client: Any, holder: Holder, **call: Any) -> Mapping[str, Any]:
-    """Make a PutItem *call* where no later holder has written; see `update_item`."""
+    """Make a PutItem *call* unless a later holder has written; see `update_item`."""
     return _send(client.put_item, fenced_put(call, token_of(holder)), holder)
 
 
 def fence_in(client: Any, holder: Holder, *, TableName: str, Key: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: N803 - as boto3 says
-    """Shut earlier holders out of an item and return it: the first step of a new holder, so that no other writer changes the item that it
-    has read.
+    """Exclude earlier holders from an item and return the item. A new holder does this first, so that no earlier holder changes the item
+    after it was read.
 
     Raises:
         FencedOff: a later holder has written.
@@ -74,11 +74,11 @@ def fence_in(client: Any, holder: Holder, *, TableName: str, Key: Mapping[str, A
 
 
 def transact(client: Any, lease: Proves, items: Sequence[Mapping[str, Any]]) -> None:
-    """Make up to 99 writes, all or none, on condition that *lease* is held at that very moment: the strict form, at twice the price.
+    """Make up to 99 writes, all or none, on condition that *lease* is held at that moment: the strict form, at twice the price.
 
     Raises:
         FencedOff: the lease is not held any more; nothing was changed.
-        Unavailable: another transaction met this one, or the table is throttled; nothing was changed, and trying again is safe.
+        Unavailable: another transaction conflicted with this one, or the table is throttled; nothing was changed, and trying again is safe.
     """
     try:
         client.transact_write_items(TransactItems=[lease.proof(), *items])
@@ -93,7 +93,7 @@ def _send(operation: Any, call: Mapping[str, Any], holder: Holder) -> Mapping[st
     try:
         answer: Mapping[str, Any] = operation(**call)
     except ClientError as error:
-        refused: Mapping[str, Any] = error.response  # its stubs know no item, which only a refused condition brings
+        refused: Mapping[str, Any] = error.response  # missing in the type stubs; only a refused condition returns it
         item = refused.get("Item", {})
         if int(item.get(ATTRIBUTE, {"N": "0"})["N"]) > token:
             raise FencedOff(f"{call['TableName']}", token) from error
@@ -102,5 +102,5 @@ def _send(operation: Any, call: Mapping[str, Any], holder: Holder) -> Mapping[st
 
 
 def _meant(error: ClientError, call: str) -> Exception:
-    """Return what *error* means: what the user's own conditions refused stays what it is, what another transaction met may pass."""
+    """Return *error* itself if the user's own conditions refused the call, else the error of sedano for it."""
     return error if code_of(error) == _CANCELLED and meaning_of(error) != LATER else fault(error, call)

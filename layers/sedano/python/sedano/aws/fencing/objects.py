@@ -1,12 +1,13 @@
-"""Guards for a user's own objects in S3: each remembers the token of its writer, and a write names the object that it replaces.
+"""Guards for a user's own objects in S3: each object stores the token of its writer, and a write names the object that it replaces.
 
-S3 cannot compare numbers, so the comparison happens here and the write is bound to what was compared (`If-Match`, `If-None-Match`): another
-write in between changes the ETag, and the comparison is made again.
+S3 cannot compare numbers, so the comparison happens here and the write is bound to the compared object (`If-Match`, `If-None-Match`):
+another write in between changes the ETag, and the comparison is made again.
 
-An ETag distinguishes contents, not writes: a writer that looked, slept, and finds the same bytes again is not refused, even if they were
-written since (the ABA problem of compare-and-swap). So data that a holder reads before it writes, or that may return to an earlier content,
-goes below a prefix of its term (`scoped`), which no other term writes to, and one pointer is turned to it (`point`). A pointer's own
-content has the token, so no two terms write the same one. Readers follow it (`pointed`), so what a late writer leaves behind is never seen.
+An ETag distinguishes contents, not writes: a writer that read an object, paused, and finds the same bytes again is not refused, even if
+they were rewritten meanwhile (the ABA problem of compare-and-swap). So data that a holder reads before it writes, or that may return to an
+earlier content, belongs below a prefix of its term (`scoped`), which no other term writes to, and one pointer is set to that prefix
+(`point`). A pointer contains the token, so no two terms write the same pointer. Readers follow it (`pointed`), so they never see a late
+writer's objects.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _MISSING = frozenset({"NoSuchKey", "404", "NotFound"})
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """An object as it was found: what a write that replaces it must name, its token, its contents when they were asked for."""
+    """An object as it was found: the condition for replacing it, its token, and its contents if they were requested."""
 
     match: Mapping[str, str]
     token: int
@@ -42,9 +43,9 @@ _ABSENT = _Seen({"IfNoneMatch": "*"}, 0, None)
 
 
 def put_object(client: Any, holder: Holder, *, Bucket: str, Key: str, Body: bytes, **more: Any) -> None:  # noqa: N803 - as boto3 says
-    """Put an object where no later holder has put one.
+    """Put an object unless a later holder has put one.
 
-    A late writer is not refused when the object holds exactly the bytes that it saw before it slept: for contents that may recur, and for
+    A late writer is not refused when the object holds exactly the bytes that it saw before it paused: for contents that may recur, and for
     data that is read before it is written, use a pointer (`fence_in_pointer`, `point`).
 
     Raises:
@@ -63,10 +64,10 @@ def put_object(client: Any, holder: Holder, *, Bucket: str, Key: str, Body: byte
 
 
 def fence_in_pointer(client: Any, holder: Holder, *, Bucket: str, Key: str) -> str | None:  # noqa: N803 - as boto3 says
-    """Shut earlier holders out of a pointer, and return the prefix that it shows (None: none yet): what a new holder does before it reads.
+    """Exclude earlier holders from a pointer, and return the prefix that it shows (None: none yet). A new holder does this before it reads.
 
     Raises:
-        FencedOff: a later holder has turned it, or has shut this one out.
+        FencedOff: a later holder has set it, or has excluded this one.
         Unavailable: others wrote to the same key at the same time, again and again.
     """
     token = token_of(holder)
@@ -86,16 +87,16 @@ def scoped(prefix: str, holder: Holder) -> str:
 
 
 def point(client: Any, holder: Holder, prefix: str, *, Bucket: str, Key: str) -> None:  # noqa: N803 - as boto3 says
-    """Turn the pointer at *Key* to *prefix*, unless a later holder has turned it.
+    """Set the pointer at *Key* to *prefix*, unless a later holder has set it.
 
     Raises:
-        FencedOff: a later holder has; nothing was changed.
+        FencedOff: a later holder has set it; nothing was changed.
     """
     put_object(client, holder, Bucket=Bucket, Key=Key, **_pointer(prefix, token_of(holder)))
 
 
 def pointed(client: Any, *, Bucket: str, Key: str) -> str | None:  # noqa: N803 - as boto3 says
-    """Return the prefix that the pointer at *Key* shows; None when it was never turned."""
+    """Return the prefix that the pointer at *Key* shows; None if it was never set."""
     return _shown(_look(client.get_object, Bucket, Key))
 
 

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.errors import BoxedError
 from sedano.model.boxes import BoxAnswer, BoxRequest
 

@@ -106,7 +106,7 @@ class BoxProcess:
 
     def kill(self) -> None:
         """Kill its whole group, reap it, and close its pipes."""
-        with suppress(ProcessLookupError, PermissionError):
+        with suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
         WATCHER.remove(self.pid)
         self.forget()
@@ -137,7 +137,7 @@ def _started(plan: BoxPlan) -> subprocess.Popen[bytes]:
     pipe = subprocess.PIPE
     try:
         return subprocess.Popen(
-            plan.command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, cwd=plan.cwd, env=environment(plan, os.environ),
+            plan.command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=plan.cwd, env=environment(plan, os.environ),
             start_new_session=True,
         )  # fmt: skip
     except OSError as error:

@@ -23,10 +23,10 @@ async def exchange(plan: BoxPlan, child: BoxProcess, line: bytes, call_id: str) 
     Raises:
         BoxTimeout, BoxCrashed, BoxReplyInvalid: it gave no valid answer; the process must then be killed, as it must if this is cancelled.
     """
-    running = _Exchange(plan, child, call_id)
+    running = _Exchange(plan, child, line, call_id)
     child.calls += 1
     try:
-        running.begin(line)
+        running.begin()
         answer = await running.answered
     finally:
         running.end()
@@ -39,30 +39,29 @@ async def exchange(plan: BoxPlan, child: BoxProcess, line: bytes, call_id: str) 
 class _Exchange:
     """The pipes of one call, watched."""
 
-    def __init__(self, plan: BoxPlan, child: BoxProcess, call_id: str) -> None:
+    def __init__(self, plan: BoxPlan, child: BoxProcess, line: bytes, call_id: str) -> None:
         self._plan, self._child, self._call_id = plan, child, call_id
         self._loop = asyncio.get_running_loop()
         self.answered: asyncio.Future[BoxAnswer | None] = self._loop.create_future()
-        self._unsent = memoryview(b"")
-        self._watched, self._sends = [child.output], False
+        self._unsent = memoryview(line)
 
-    def begin(self, line: bytes) -> None:
-        """Watch, and send *line* as far as the pipe takes it."""
+    def begin(self) -> None:
+        """Watch, and send the request as far as the pipe takes it."""
         loop, child = self._loop, self._child
         self._timer = loop.call_later(min(SLOW_S, self._plan.timeout), self._slow)
         loop.add_reader(child.output, self._output)
-        self._unsent = memoryview(line)
         self._send()
         if self._unsent:
-            self._sends = True
             loop.add_writer(child.requests, self._send)
 
     def end(self) -> None:
         """Watch no longer."""
+        loop, child = self._loop, self._child
         self._timer.cancel()
-        for descriptor in self._watched:
-            self._loop.remove_reader(descriptor)
-        self._stop_sending()
+        for forget, descriptor in (
+            (loop.remove_reader, child.output), (loop.remove_reader, child.errors), (loop.remove_writer, child.requests),
+        ):  # fmt: skip
+            forget(descriptor)
 
     def _send(self) -> None:
         try:
@@ -70,15 +69,8 @@ class _Exchange:
         except BlockingIOError:
             return
         except OSError:  # it reads no more; what it wrote and how it ended is read from its output
-            self._stop_sending()
-            return
+            self._unsent = memoryview(b"")
         if not self._unsent:
-            self._stop_sending()
-
-    def _stop_sending(self) -> None:
-        self._unsent = memoryview(b"")
-        if self._sends:
-            self._sends = False
             self._loop.remove_writer(self._child.requests)
 
     def _output(self) -> None:
@@ -92,20 +84,19 @@ class _Exchange:
 
     def _settle(self, replies: list[bytes]) -> None:
         try:
-            if len(replies) > 1:
+            reply, *others = replies
+            if others:
                 raise BoxReplyInvalid("is one of several replies to one request")
-            self.answered.set_result(read_answer(replies[0], self._call_id))
+            self.answered.set_result(read_answer(reply, self._call_id))
         except BoxReplyInvalid as wrong:
             self.answered.set_exception(BoxReplyInvalid(f"box {self._plan.name}: a reply {wrong}"))
 
     def _errors(self) -> None:
         if not self._child.log_errors():
-            self._watched.remove(self._child.errors)
             self._loop.remove_reader(self._child.errors)
 
     def _slow(self) -> None:
-        self._timer = self._loop.call_later(max(0.0, self._plan.timeout - SLOW_S), self._too_slow)
-        self._watched.append(self._child.errors)
+        self._timer = self._loop.call_later(self._plan.timeout - SLOW_S, self._too_slow)
         self._loop.add_reader(self._child.errors, self._errors)
 
     def _too_slow(self) -> None:

@@ -10,11 +10,13 @@ from functools import partial
 from typing import Any
 
 from sedano.engine.boxes.calls import CallTurns, request_of, value_of
-from sedano.engine.context import current
+from sedano.engine.task_context import current
 from sedano.errors import BoxCrashed, BoxReplyInvalid, BoxTimeout, TooLarge
-from sedano.model.boxes import MOST_PAYLOAD, BoxAnswer, BoxPlan, read_payload, request_line
+from sedano.model.boxes import BoxAnswer, BoxPlan, read_payload, request_line
 from sedano.ports.functions import CalledFunctions
 
+MOST_PAYLOAD = 6_291_456
+"""The most bytes of a request to a Lambda function."""
 ENDINGS = {"timeout": BoxTimeout, "crash": BoxCrashed}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sedano.engine.boxes.calls import CallTurns, request_of, value_of
 from sedano.engine.boxes.child import BoxProcess, Log
 from sedano.engine.boxes.exchange import exchange
-from sedano.engine.context import TaskContext, current
+from sedano.engine.task_context import TaskContext, current
 from sedano.engine.task_log import TELEMETRY
 from sedano.model.boxes import BoxAnswer, BoxPlan, request_line
 from sedano.ports import Telemetry

@@ -49,8 +49,6 @@ class Gathering:
             MessageRefused: they do not exist, or do not match their declaration.
             HeaderFailed: they are results of tasks that failed.
         """
-        if command.data_ref is None and command.gather is None:
-            return command.args, command.kwargs
         args, kwargs = command.args, command.kwargs
         if command.data_ref is not None:
             args, kwargs = codec.decode_data(self.ports.blobs.get(command.data_ref))

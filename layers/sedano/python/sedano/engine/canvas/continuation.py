@@ -41,9 +41,9 @@ from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, Unavailable
 from sedano.model import states
 from sedano.model.canvas.continuation import (
-    Ask,
+    PlaceContents,
+    PlannedTask,
     Resume,
-    Spot,
     branches,
     errbacks,
     find,
@@ -59,7 +59,7 @@ from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item
 from sedano.model.ledger.records import ErrorRecord, Outcome, copy_of, end_of
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage, derived_id
-from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, JoinMember, Place
+from sedano.model.messages.message import LAUNCH, NOTHING, UNKNOWN_DATA, Command, JoinMember, Place
 from sedano.model.queues import queue_of
 from sedano.model.states import TaskState
 from sedano.ports import Ports
@@ -154,7 +154,7 @@ class Conducting:
         """Return the follow-ups of *job*, which ended as *state* without success."""
         command, found = job.command, Consequences()
         why = _why(command.task_id, error)
-        unled = command.task == LAUNCH and command.place is not None and command.gather is not None and why.cause != command.task_id
+        unled = command.task == LAUNCH and command.gather is not None and why.cause != command.task_id
         if unled:
             self._never_led(job, state, why, found)
         if command.task == LAUNCH and command.place is not None and (part := part_of(command.place)) is not None:
@@ -201,7 +201,7 @@ class Conducting:
             Unavailable: a member's record cannot be read now.
         """
         end, now = lost(join), self.ports.clock.now()
-        body = Command(job.command.id, *end.body[::2], self.composer.source, now, job.received_clock, data_ref=BlobRef("", 0))
+        body = Command(job.command.id, *end.body[::2], self.composer.source, now, job.received_clock, data_ref=UNKNOWN_DATA)
         header = self.gathering.failure(end.gather)
         error = _why(body.task_id, header or ErrorRecord(type(why).__name__, str(why)))
         found = Consequences(arrivals=[(end.member, True)] if end.member is not None else [])
@@ -236,7 +236,7 @@ class Conducting:
         return self._handed_on(resume.place, derived_id(salt, "resumed"), value, job, found, back)
 
     def _publish(
-        self, asks: Iterable[Ask], job: Job, found: Consequences, member: JoinMember | None, lineage: Lineage | None = None
+        self, asks: Iterable[PlannedTask], job: Job, found: Consequences, member: JoinMember | None, lineage: Lineage | None = None
     ) -> None:
         origin = origin_of(job.command, queue_of(job.delivery.queue))
         if lineage is not None:
@@ -279,7 +279,7 @@ class Conducting:
                 resume = spot.resume or Resume(0, None)
                 found.exits.append(self._exit(at.canvas_id, resume.attempt, spot.end, job, state, why))
 
-    def _spots(self, place: Place) -> Iterator[tuple[Place, Spot]]:
+    def _spots(self, place: Place) -> Iterator[tuple[Place, PlaceContents]]:
         """Yield the place of the task, and of each task that it replaces."""
         at: Place | None = place
         while at is not None:
@@ -301,7 +301,7 @@ class Conducting:
             page = page_of(command, self.plans)
         except MessageRefused:
             return
-        if not page.item.get("told", part_of(command.place) is not None if command.place is not None else False):
+        if not page.item.get("told", command.place is not None and part_of(command.place) is not None):
             return
         if "pages" in page.item:
             drafts = launched(page._replace(join=None), origin, (), self.plans, now, self.ports.blobs)
@@ -314,7 +314,7 @@ class Conducting:
                 draft = drafted(ask._replace(gather=command.gather), origin, now, self.ports.blobs)
                 found.messages.append(self._composed(draft, origin))
 
-    def _never_begun(self, ask: Ask, job: Job, state: TaskState, why: ErrorRecord, found: Consequences) -> None:
+    def _never_begun(self, ask: PlannedTask, job: Job, state: TaskState, why: ErrorRecord, found: Consequences) -> None:
         """End the step of *ask*, which a member of a group would have begun with, and the chain that it is the first of."""
         ends = [self._exit(ask.task_id, 0, ask.task, job, state, why)]
         if ask.place is not None and ask.place.canvas_id != ask.task_id:
@@ -323,7 +323,7 @@ class Conducting:
         now, told = self.ports.clock.now(), set[str]()
         step = Command(
             id=job.command.id, task_id=ask.task_id, task=ask.task, source=self.composer.source, time=now, clock=job.received_clock,
-            data_ref=BlobRef("", 0),
+            data_ref=UNKNOWN_DATA,
         )  # fmt: skip
         for item in ask.item.get("errors", ()):
             self._call(item, step, why, origin_of(job.command, queue_of(job.delivery.queue)), found, told)
@@ -370,7 +370,7 @@ class Conducting:
         if digest in told:
             return
         told.add(digest)
-        ask = Ask(item, derived_id(command.task_id, f"error/{digest}"), self._context(item, command, why))
+        ask = PlannedTask(item, derived_id(command.task_id, f"error/{digest}"), self._context(item, command, why))
         found.messages.append(self._composed(drafted(ask, origin, self.ports.clock.now(), self.ports.blobs), origin))
 
     def _context(self, item: Item, command: Command, why: ErrorRecord) -> Sequence[Any]:

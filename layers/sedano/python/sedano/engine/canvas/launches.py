@@ -16,7 +16,7 @@ from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.drafts import CommandDraft
 from sedano.errors import MessageRefused, OptionError
 from sedano.model import refusals
-from sedano.model.canvas.continuation import ADDED, Ask, find, following, members, part_of, part_place, size_of
+from sedano.model.canvas.continuation import ADDED, PlannedTask, find, following, members, part_of, part_place, size_of
 from sedano.model.canvas.join import Join
 from sedano.model.canvas.page_reader import Item
 from sedano.model.messages import codec
@@ -62,7 +62,7 @@ def origin_of(command: Command, queue: str) -> LaunchOrigin:
     )  # fmt: skip
 
 
-def drafted(ask: Ask, origin: LaunchOrigin, now: float, blobs: Blobs) -> CommandDraft:
+def drafted(ask: PlannedTask, origin: LaunchOrigin, now: float, blobs: Blobs) -> CommandDraft:
     """Return what *ask* asks for as a draft, published at *now*."""
     item = ask.item
     queue = str(item.get("queue") or origin.queue)
@@ -221,7 +221,7 @@ def _lineage(lineage: Lineage) -> tuple[str | None, str | None, int, int]:
     return lineage.root_id, lineage.parent_id, lineage.hops, lineage.budget
 
 
-def _data(item: Item, ask: Ask, blobs: Blobs) -> tuple[Sequence[Any], Mapping[str, Any], BlobRef | None]:
+def _data(item: Item, ask: PlannedTask, blobs: Blobs) -> tuple[Sequence[Any], Mapping[str, Any], BlobRef | None]:
     """Return arguments, or the reference to them; results of previous tasks precede them."""
     first = () if item.get("immutable") else ask.args
     if "ref" not in item:
@@ -233,7 +233,7 @@ def _data(item: Item, ask: Ask, blobs: Blobs) -> tuple[Sequence[Any], Mapping[st
     return [*first, *args], kwargs, None
 
 
-def _gather(ask: Ask) -> Gather | None:
+def _gather(ask: PlannedTask) -> Gather | None:
     gather = ask.gather
     return Gather(gather.join_id, gather.size, False, gather.outcomes) if gather is not None and ask.item.get("immutable") else gather
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sedano.engine.canvas.launches import LaunchOrigin
-from sedano.model.canvas.continuation import Spot, following
+from sedano.model.canvas.continuation import PlaceContents, following
 from sedano.model.canvas.join import Join
 from sedano.model.canvas.page_reader import Item
 from sedano.model.messages.lineage import Lineage
@@ -54,7 +54,7 @@ class LostPlan(NamedTuple):
     gather: Gather
 
 
-def kept(spots: Iterable[tuple[Place, Spot]]) -> dict[str, Any]:
+def kept(spots: Iterable[tuple[Place, PlaceContents]]) -> dict[str, Any]:
     """Return the data that the join of a launch keeps for the loss of its plan; *spots*: the places of the launch and of the tasks that it
     replaces."""
     exits: list[UnrunTask] = []

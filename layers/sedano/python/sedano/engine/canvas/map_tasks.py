@@ -11,11 +11,12 @@ from dataclasses import asdict
 from typing import Any
 
 from sedano.engine.body_sections import retry
-from sedano.engine.context import CURRENT
-from sedano.engine.registry import Registry, TaskSpec, apart
+from sedano.engine.registry import Registry
+from sedano.engine.task_context import CURRENT
 from sedano.errors import OptionError, UnknownTask
 from sedano.model.messages.message import MAP, MAP_ASYNC
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec, apart
 
 
 def built_in(registry: Registry, name: str) -> TaskSpec | None:

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from sedano.engine.canvas.map_tasks import built_in
-from sedano.engine.context import CURRENT
 from sedano.engine.registry import Registry
+from sedano.engine.task_context import CURRENT
 from sedano.errors import OptionError, TooLarge, UnknownTask
 from sedano.model.canvas.continuation import told_to_errback
 from sedano.model.canvas.pages import CONTEXT, Entry, refuse_options
@@ -89,7 +89,7 @@ def _times(signature: Signature, lifetime: float | None, now: float) -> dict[str
         times["delay"] = options.countdown
     if isinstance(options.expires, datetime):
         times["expires"] = options.expires.timestamp()
-    elif options.expires is not None or lifetime is not None:
+    else:
         times["lifetime"] = options.expires if options.expires is not None else lifetime
     return times
 

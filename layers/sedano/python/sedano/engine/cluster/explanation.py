@@ -172,7 +172,7 @@ def _collected(
 
 
 def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) -> Explanation:
-    evidence = {key: told[key] for key in ("name", "reason", "until", "timestamp", "hostname") if key in told}
+    evidence = {key: told[key] for key in ("name", "reason", "until", "timestamp", "hostname")}
     reason = str(told["reason"])
     if reason.startswith("debounce: "):
         sentence = f"{reason} since {shown(told['since'])}; it runs at {shown(float(told['until']))} unless a later call arrives"

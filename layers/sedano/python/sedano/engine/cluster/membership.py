@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING
 
 from sedano.engine.batch import Batch, Held, Job
 from sedano.engine.history.run_events import count_at_once
-from sedano.engine.worker_events import Chronicle
 from sedano.errors import SedanoError
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.cluster.members import ACTIVE, HEARTBEAT, LEFT, OFFLINE, ONLINE, WORKER_LOST
+from sedano.model.history.run_rows import Chronicle
 from sedano.model.messages.lamport import ClockAhead, LamportClock
 from sedano.ports import MemberRecord, Ports
 from sedano.ports.absent import has
 
 if TYPE_CHECKING:
     from sedano.engine.cluster.inbox import Inbox
-    from sedano.engine.context import TaskContext
-    from sedano.engine.registry import Registry, WorkerSettings
+    from sedano.engine.registry import Registry
+    from sedano.engine.task_context import TaskContext
+    from sedano.engine.worker.settings import WorkerSettings
 
 
 def _no_report() -> str:
@@ -117,7 +118,7 @@ class Membership:
 
     def report_change(self) -> None:
         """Write this worker's record at once if its report is another one than in its last heartbeat."""
-        if self._joined and self.report() != self._said.report:
+        if self.report() != self._said.report:
             self.stay()
 
     def stay(self) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import SedanoError
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING
 from sedano.ports import RECORDS, Outgoing, Ports

@@ -27,9 +27,9 @@ from sedano.engine.history.invocation_costs import RECORDER, Invocations
 from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.redelivery import refuse
 from sedano.engine.unexpected_errors import contain, passing, unexpected
-from sedano.engine.worker_events import Chronicle, Host, unpack
 from sedano.errors import MessageRefused
 from sedano.model.history.rollups import Rollup, rollup, summed
+from sedano.model.history.run_rows import Chronicle, Host, unpack
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING
 from sedano.ports import Delivery, Ports

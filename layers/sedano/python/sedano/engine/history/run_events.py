@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sedano.engine import worker_events
 from sedano.engine.batch import Batch, Job, Judged, Ran
-from sedano.engine.context import span_of
-from sedano.engine.worker_events import MICRO, Row
+from sedano.engine.task_context import span_of
 from sedano.model import refusals, states
+from sedano.model.history import run_rows
+from sedano.model.history.run_rows import MICRO, Row
 from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord
 from sedano.model.messages import stamps
 from sedano.model.messages.attributes import is_id
@@ -44,7 +44,7 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     """Report a run whose outcome is recorded."""
     ran, (end, metric) = judged.ran, ENDS[judged.verdict.state]
     job, _, stillborn = ran.held
-    if end == worker_events.REVOKED and stillborn is not None:
+    if end == run_rows.REVOKED and stillborn is not None:
         metric = UNRUN.get(stillborn.code, metric)
     elif ran.run.ignored:
         metric = "TasksIgnored"
@@ -83,7 +83,7 @@ def tell_again(job: Job, record: TaskRecord, batch: Batch) -> None:
 
 def _tell_calls(job: Job, end: str, clock: int, at: float, batch: Batch) -> None:
     """Report the end of each call that *job* ran with others (`batch=`): it has no record of its own, and was last reported as held."""
-    if job.task.limits is None or not job.task.limits.runs or end == worker_events.RETRIED:
+    if job.task.limits is None or not job.task.limits.runs or end == run_rows.RETRIED:
         return
     from sedano.model.collection import RUNS
 
@@ -119,7 +119,7 @@ def _said(state: str, error: ErrorRecord | None) -> ErrorRecord | None:
 def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:
     command = job.command
     lineage = command.lineage
-    told = stamps.told(command.stamps, command.tenant)
+    told = stamps.for_event(command.stamps, command.tenant)
     return (
         command.task_id, command.task, job.delivery.queue, lineage.root_id or command.task_id, lineage.parent_id,
         command.attempt, command.source, int(command.time * MICRO), command.clock, int(job.received * MICRO), job.received_clock,

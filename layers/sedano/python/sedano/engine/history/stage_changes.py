@@ -8,8 +8,8 @@ from __future__ import annotations
 import platform
 import re
 
-from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import SedanoError
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.history.stage_changes import STAGE_CHANGED, StageChange, fields
 from sedano.ports import RECORDS, Outgoing, Ports
 from sedano.ports.absent import has

@@ -41,7 +41,7 @@ class RateRequest(NamedTuple):
     @property
     def name(self) -> str:
         """The name of its line."""
-        return f"{self.job.task.name}/{rates.told(self.limits.paces)}/{self.key}"
+        return f"{self.job.task.name}/{rates.rule_text(self.limits.paces)}/{self.key}"
 
 
 class Pacing:
@@ -89,7 +89,7 @@ class Pacing:
             return None
         given = asked.job.delivery.attributes.get(SLOT, "")
         slot = slot_of(self.ports.seals.detached(SLOT, given, *_bound(asked)))
-        return slot if slot is not None and slot.rule == rates.told(asked.limits.paces) else None
+        return slot if slot is not None and slot.rule == rates.rule_text(asked.limits.paces) else None
 
     def _ticket(self, name: str, some: list[tuple[RateRequest, int]], going: list[Job], waiting: list[Requeued], batch: Batch) -> None:
         limits = some[0][0].limits
@@ -100,7 +100,7 @@ class Pacing:
                 self.ports.telemetry.log("warning", "rate limit not answered", task_id=one.job.command.task_id, error=str(away))
                 batch.defer_job(one.job, away)
             return
-        given = [(one, Slot(at, late, rates.told(limits.paces))) for (one, late), at in zip(some, found, strict=True)]
+        given = [(one, Slot(at, late, rates.rule_text(limits.paces))) for (one, late), at in zip(some, found, strict=True)]
         self._use(given, going, waiting, batch)
 
     def _asked(self, limits: TaskLimits) -> Callable[[str, Paces, int], list[int]]:

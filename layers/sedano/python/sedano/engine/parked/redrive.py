@@ -22,16 +22,17 @@ from typing import NamedTuple
 
 from sedano.engine.deferrals import tenant_of
 from sedano.engine.parked.parking import SEAL, proof
-from sedano.engine.registry import BUILT_IN, Registry
+from sedano.engine.registry import Registry
 from sedano.engine.reruns import Rerun, is_ended_by, publish, rerun_of
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, UnknownQueue
 from sedano.model import refusals
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
-from sedano.model.messages.message import TIMER_OPENING, BlobRef, Command, Event
+from sedano.model.messages.message import TIMER_OPENING, BlobRef, Command, Document
 from sedano.model.queues import COMMANDS
 from sedano.model.sources.streams import QUEUE as STREAM
 from sedano.model.sources.webhooks import QUEUE as WEBHOOK
+from sedano.model.tasks.task_spec import BUILT_IN
 from sedano.model.timers import opened
 from sedano.ports import EVENTS, PARKED, Delivery, Outgoing, Ports, command_queue
 
@@ -227,7 +228,9 @@ def _home(body: str, registry: Registry | None) -> str:
     if isinstance(message, Command):
         task = registry.tasks.get(message.task)
         return command_queue(task.queue) if task is not None else ""
-    return EVENTS if isinstance(message, Event) and message.name in registry.subscriptions else ""
+    if isinstance(message, Document):
+        return EVENTS if message.task in registry.documents else ""
+    return EVENTS if message.name in registry.subscriptions else ""
 
 
 def _sent(ports: Ports, going: Going, sources: Sequence[tuple[str, Reread | None]]) -> SedanoError | None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sedano.engine.context import CURRENT, TaskContext
 from sedano.engine.drafts import CommandDraft, Composer
-from sedano.engine.registry import BUILT_IN, Registry, TaskSpec
+from sedano.engine.registry import Registry
+from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import OptionError
 from sedano.model.messages.lineage import dedup_id, derived_id
 from sedano.model.messages.message import Command, TimeLimits
 from sedano.model.messages.stamps import joined
 from sedano.model.queues import is_fifo
 from sedano.model.tasks.signature import Options, Signature, delay_of, expiry_of, time_limits_of
+from sedano.model.tasks.task_spec import BUILT_IN, TaskSpec
 from sedano.ports import Ports
 from sedano.ports.absent import require
 
@@ -118,6 +119,15 @@ def trace(context: TaskContext | None, traceparent: str | None, tracestate: str 
     if traceparent is not None or context is None:
         return traceparent, tracestate
     return context.traceparent, tracestate or context.tracestate
+
+
+def inherited() -> dict[str, Any]:
+    """Return what an event or a document takes over from the running task: tenant, stamps and trace context."""
+    context = CURRENT.get()
+    if context is None:
+        return {}
+    traceparent, tracestate = trace(context, None, None)
+    return {"tenant": context.tenant, "stamps": context.command.stamps, "traceparent": traceparent, "tracestate": tracestate}
 
 
 def _tenant(spec: TaskSpec | None, signature: Signature) -> str | None:

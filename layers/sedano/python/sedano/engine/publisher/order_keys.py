@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sedano.engine.registry import ORDER, TaskSpec, require_of
+from sedano.engine.registry import ORDER, require_of
 from sedano.errors import ArgumentError, OptionError
 from sedano.model.order import APART, group_of
 from sedano.model.queues import FIFO, is_fifo
 from sedano.model.tasks.signature import Signature
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Ports
 
 

@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.canvas.chord_results import Gathering
-from sedano.engine.context import CURRENT, TaskContext, must_not_hold_up
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, weight_of
 from sedano.engine.lineage_marks import require_grant
-from sedano.engine.publisher.drafting import Drafting, trace
+from sedano.engine.publisher.drafting import Drafting, inherited
 from sedano.engine.publisher.sender import Backlog, Publisher
 from sedano.engine.registry import Registry
+from sedano.engine.task_context import CURRENT, TaskContext, must_not_hold_up
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, KeyReused, SedanoError, UnknownQueue
 from sedano.model.ledger import dedup_keys as keyed
 from sedano.model.ledger.records import RESERVATION_S
@@ -85,13 +85,8 @@ class Outlet:
     def announce(self, name: str, data: Mapping[str, Any]) -> str:
         """Publish the event *name* and return its id."""
         event_id = self.drafting.fresh_id()
-        context = CURRENT.get()
-        tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
-        traceparent, tracestate = trace(context, None, None)
         with self._in_time():
-            self._post([Event(
-                id=event_id, name=name, data=data, tenant=tenant, traceparent=traceparent, stamps=stamps, tracestate=tracestate,
-            )], None)
+            self._post([Event(id=event_id, name=name, data=data, **inherited())], None)
         return event_id
 
     @contextmanager

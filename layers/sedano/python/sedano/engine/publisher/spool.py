@@ -309,7 +309,9 @@ def _message(row: Sequence[Any], now: float) -> Addressed | None:
     queue, body, delay, due, tenant, key = row
     if not (_is_text(queue) and _is_text(body) and all(one is None or _is_text(one) for one in (tenant, key))):
         return None
-    if isinstance(delay, bool) or not isinstance(delay, int) or not isinstance(due, float | int) or not abs(due) < LATEST_S:
+    if isinstance(delay, bool) or not isinstance(delay, int) or not isinstance(due, float | int):
+        return None
+    if not abs(delay) < LATEST_S or not abs(due) < LATEST_S:
         return None
     left = min(max(0, delay), max(0, -int(-(due - now) // 1)))
     return Addressed(queue, Outgoing(body, left, tenant, serial_key=key))

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sedano.engine.context import current
 from sedano.engine.drafts import CommandDraft
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.engine.revocation.record import revoke
+from sedano.engine.task_context import current
 from sedano.model import states
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
 from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Ports
 
 OCCURRENCE = "sedano.occurrence"

@@ -1,4 +1,4 @@
-"""Streams: each record of a table's or a Kinesis stream becomes a call of the tasks that read it.
+"""Streams: each record of a table's or a Kinesis stream, and each message of a foreign queue, becomes a call of the tasks that read it.
 
     read -> call -> publish -> answer how far it got
 
@@ -19,11 +19,13 @@ from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.unexpected_errors import answers_of, is_unexpected, unexpected
-from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.sources.streams import QUEUE, StreamRecord, TableChange, call_id, read, read_back, sequence, written
+from sedano.model.messages.message import NOTHING
+from sedano.model.sources.queue_messages import MESSAGE
+from sedano.model.sources.streams import QUEUE, Record, call_id, read_all, read_back, sequence, written
 from sedano.ports import Delivery, Ports
 
 TOGETHER = 100
@@ -32,7 +34,7 @@ GUARD_S = 10.0
 """No more publications begin this many seconds before the deadline, so that the function can report its progress if queues are slow."""
 Standing = Mapping[str, Mapping[str, Sequence[str]]]
 """By the name of a stream: the tasks that read it, each with the operations that it wants; an empty list: all."""
-Called = Callable[[str, TableChange | StreamRecord, str], CommandDraft]
+Called = Callable[[str, Record, str], CommandDraft]
 """Makes the call of a task, by its name, with a record, under an id. Raises `SedanoError` when there can be none."""
 
 
@@ -52,8 +54,11 @@ class _Read(NamedTuple):
 class Streams:
     """Processes the records of streams. One per process; one batch at a time."""
 
-    def __init__(self, standing: Standing, called: Called, ports: Ports, host: Host, lamport: LamportClock) -> None:
-        """Call the tasks that are *standing* on streams as *called* does."""
+    def __init__(
+        self, standing: Standing, called: Called, ports: Ports, host: Host, lamport: LamportClock, *, formats: Mapping[str, str] = NOTHING
+    ) -> None:  # fmt: skip
+        """Call the tasks that are *standing* on streams as *called* does; *formats*: that of the messages of each stream that names one."""
+        self._formats = formats
         self._standing, self._called, self._ports, self._host = standing, called, ports, host
         self._composer = Composer(host.hostname, lamport, ports)
         self._publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
@@ -164,9 +169,9 @@ class Streams:
         if standing is None:
             raise ConfigurationError(f"stream {name}: this app does not declare it; write @app.stream({name!r}) above a task")
         try:
-            said = read(name, record, self._ports.clock.now())
             return [
                 self._composer.compose(self._called(task, said, call_id(name, task, said["id"])))
+                for said in read_all(name, record, self._ports.clock.now(), self._formats.get(name, MESSAGE))
                 for task, operations in standing.items()
                 if not operations or said.get("operation") in operations
             ]

@@ -20,9 +20,9 @@ from sedano.engine.drafts import Composer
 from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.unexpected_errors import unexpected
-from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import ROOT, derived_id
 from sedano.model.messages.message import Event

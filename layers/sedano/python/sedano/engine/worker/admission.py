@@ -14,12 +14,13 @@ from sedano.engine.batch import Arguments, Batch, Held, Job, Judged, Ran
 from sedano.engine.cluster.membership import Membership
 from sedano.engine.gate import Gate
 from sedano.engine.parked.parking import ParkingLot
-from sedano.engine.registry import Registry, TaskSpec
+from sedano.engine.registry import Registry
 from sedano.engine.unexpected_errors import passing
 from sedano.engine.worker.redelivery_credit import Spared
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING, Command
+from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Delivery, Ports
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.engine.worker.body_results import failed
 from sedano.model.ledger.outcome import Run
 from sedano.ports import Clock, Telemetry

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Held, Ran
 from sedano.engine.body_sections import mark_of
-from sedano.engine.context import CURRENT, Replaced, TaskContext
+from sedano.engine.task_context import CURRENT, Replaced, TaskContext
 from sedano.engine.task_log import TELEMETRY
 from sedano.engine.unexpected_errors import unexpected
 from sedano.errors import (
@@ -28,7 +28,8 @@ from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import JoinMember
+from sedano.model.messages.lineage import result_document_id
+from sedano.model.messages.message import Document, JoinMember
 from sedano.ports import Ports, Telemetry
 
 TRACEBACK_CHARACTERS = 4_000
@@ -54,6 +55,8 @@ class Endings(NamedTuple):
         if context is None:
             return Ran(held=held, run=run, result=result, drafts=(), started=began, started_clock=self.lamport.forward(), ended=now)
         context.over = True
+        if result is not None and held.job.task.is_document:
+            context.outbox.append(_document(context, run.value))
         effects = context.collected if result is not None else ()
         if not context.added or run.error is not None or run.replaced:
             return Ran(
@@ -72,6 +75,14 @@ class Endings(NamedTuple):
         """Return the run of *held* as a failed attempt, because the library's code around its body raised *error*."""
         answer = unexpected(self.ports.telemetry, error)
         return self.ended(held, Run(error=ErrorRecord(type(error).__name__, str(answer))), None)
+
+
+def _document(context: TaskContext, value: Any) -> Document:
+    """Return the result *value* of the running task as a document, under an id that every run of the task derives."""
+    return Document(
+        id=result_document_id(context.id), task_id=context.id, task=context.task, value=value, tenant=context.tenant,
+        traceparent=context.traceparent, stamps=context.command.stamps, tracestate=context.tracestate,
+    )  # fmt: skip
 
 
 def _encoded(value: Any) -> str:
@@ -126,6 +137,8 @@ def _message(error: BaseException) -> str:
 
 
 def refused(ran: Ran, error: EffectRefused) -> Ran:
-    """Return *ran* as failed by the refused effect *error*: without effects, and without added members."""
-    drafts = ran.drafts[: len(ran.drafts) - ran.added]
+    """Return *ran* as failed by the refused effect *error*: without effects, without added members, and without its document."""
+    own = result_document_id(ran.held.job.command.task_id)
+    kept = ran.drafts[: len(ran.drafts) - ran.added]
+    drafts = tuple(draft for draft in kept if not (isinstance(draft, Document) and draft.id == own))
     return ran._replace(run=failed(error), result=None, drafts=drafts, added=0, effects=())

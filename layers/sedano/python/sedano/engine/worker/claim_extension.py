@@ -35,7 +35,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Held
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.errors import OptionError, SedanoError
 from sedano.model.ledger.records import Extension, TaskRecord
 from sedano.ports import Delivery, Ports

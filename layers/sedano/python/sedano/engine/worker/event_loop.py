@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.batch import Arguments, Batch, Held, Later, Ran
-from sedano.engine.context import CURRENT, TaskContext
+from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.engine.task_log import TELEMETRY
 from sedano.engine.worker.blocked_loop_warning import Stepped
 from sedano.engine.worker.body_preparation import Ready, limits_of, needed

@@ -14,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Held, Later, Ran, Stillborn
-from sedano.engine.context import NO_TABLES, TaskContext
 from sedano.engine.redelivery import put_back
 from sedano.engine.revocation.record import Checkpoint
+from sedano.engine.task_context import NO_TABLES, TaskContext
 from sedano.engine.worker.admission import Admission
 from sedano.engine.worker.body_preparation import Preparation, Ready, limits_of, needed
 from sedano.engine.worker.body_results import Endings, called
@@ -30,9 +30,10 @@ from sedano.ports import Ports
 if TYPE_CHECKING:
     from sedano.engine.configuration import Configuration
     from sedano.engine.hooks import RunHooks
-    from sedano.engine.registry import Registry, TaskSpec
+    from sedano.engine.registry import Registry
     from sedano.engine.worker.body_coroutines import Turns
     from sedano.engine.worker.time_limits import Limited
+    from sedano.model.tasks.task_spec import TaskSpec
 
 Late = tuple[Held, bool]
 """Jobs that did not end in time, and whether their bodies had begun."""

@@ -11,7 +11,7 @@ import os
 import re
 
 from sedano.engine.batch import Judged, Ran
-from sedano.engine.context import span_of
+from sedano.engine.task_context import span_of
 from sedano.errors import Ignore
 from sedano.model import states
 from sedano.model.ledger.records import ErrorRecord

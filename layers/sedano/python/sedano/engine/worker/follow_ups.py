@@ -290,7 +290,7 @@ def _with_the_represented(failures: dict[str, SedanoError], represented: Iterabl
     for message, by in represented:
         of[by].append(message)
     failed = deque(failures)
-    while failed and of:
+    while failed:
         by = failed.popleft()
         for message in of.pop(by, ()):
             if message not in failures:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from sedano.engine.context import TaskContext
 from sedano.engine.expiry import Expiry
 from sedano.engine.gate import Gate
 from sedano.engine.revocation.revocation_gate import Revocations
+from sedano.engine.task_context import TaskContext
 from sedano.engine.worker.admission import Admission, GateEntry, Occasion, Workplace
 from sedano.engine.worker.poison_messages import Poison
 from sedano.model.messages.message import TIMER_OPENING

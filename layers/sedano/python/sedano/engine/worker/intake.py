@@ -11,7 +11,7 @@ from sedano.engine.batch import Batch, Job
 from sedano.engine.canvas.map_tasks import built_in
 from sedano.engine.lineage_marks import granted
 from sedano.engine.redelivery import FOREIGN_HOLD_S, FOREIGN_RECEIVES, refuse, unknown
-from sedano.engine.registry import Registry, hindrance
+from sedano.engine.registry import Registry
 from sedano.engine.schedules.instance_limits import limited
 from sedano.engine.unexpected_errors import contain
 from sedano.engine.worker.admission import Admission
@@ -21,6 +21,7 @@ from sedano.model.ledger.recent_ids import Window
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import ClockAhead, LamportClock, agrees
 from sedano.model.messages.message import Command
+from sedano.model.tasks.task_spec import hindrance
 from sedano.ports import Delivery, Ports
 
 UNKNOWN = "unknown"

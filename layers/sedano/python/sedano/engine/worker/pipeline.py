@@ -35,7 +35,6 @@ from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.canvas.join_arrivals import Joining
 from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.cluster.membership import InboxDoor, Membership
-from sedano.engine.context import TaskContext
 from sedano.engine.drafts import Composer
 from sedano.engine.history.invocation_costs import WORKER, Invocations
 from sedano.engine.history.run_events import count_at_once, tell
@@ -43,7 +42,7 @@ from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.redelivery import put_back
 from sedano.engine.registry import Registry
-from sedano.engine.registry import WorkerSettings as WorkerSettings
+from sedano.engine.task_context import TaskContext
 from sedano.engine.task_log_records import install
 from sedano.engine.unexpected_errors import apart, contain, passing, settle, stumbled, unexpected
 from sedano.engine.worker.admission import Admission, GateEntry, Workplace
@@ -59,11 +58,12 @@ from sedano.engine.worker.gate_order import GATES, voting
 from sedano.engine.worker.intake import Intake
 from sedano.engine.worker.record_threads import Lanes, Stream
 from sedano.engine.worker.redelivery_credit import Spared
+from sedano.engine.worker.settings import WorkerSettings as WorkerSettings
 from sedano.engine.worker.start_check import SecondLook
 from sedano.engine.worker.verdicts import Judging, write
-from sedano.engine.worker_events import Chronicle, Host
 from sedano.errors import EffectRefused, MessageRefused, SedanoError
 from sedano.model import states
+from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.ledger.recent_ids import Window
 from sedano.model.ledger.records import Recorded, TaskRecord
 from sedano.model.messages.lamport import LamportClock
@@ -304,7 +304,7 @@ class Worker:
         held = ran.held
         if held.stillborn is not None:
             self._unrun(stream, batch, ran)
-        elif held.record is None and held.job.mode == "at_least_once":
+        elif held.job.mode == "at_least_once":
             stream.put_here(ran)
         else:
             stream.put(ran)

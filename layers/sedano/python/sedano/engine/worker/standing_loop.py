@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from sedano.engine.batch import Batch, Ran
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.engine.worker.body_preparation import Ready
 from sedano.engine.worker.event_loop import all_of
 from sedano.engine.worker.execution import Execution, Late

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.ports import Clock, Telemetry
 
 WARNED_AT = 0.8

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from sedano.engine.context import TaskContext
+from sedano.engine.task_context import TaskContext
 from sedano.errors import SoftTimeLimitExceeded
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord

@@ -1,15 +1,15 @@
-"""The place of a command in its canvas, and the follow-ups of there: the rule of continuing, as pure functions over pages.
+"""The place of a command in its canvas, and the follow-ups of that place: pure functions over pages.
 
-A chain's id is that of its last step; the others have ids derived from it and their number. Member *i* of a group has the id
-derived from the group's and *i*; a group's own id is that of the command that launches it. A task to which its user gave an id (`id` of its
-item, and of the chain that it ends) has that one instead. So the id and the form of a canvas determine every id in it, and
-publishing the same place twice is absorbed by the claims.
+The id of a chain is the id of its last step; the ids of the other steps are derived from it and their number. The id of member *i* of a
+group is derived from the group's id and *i*; the id of a group is that of the command that launches it. If the user gave an id to a task
+(`id` of its item, and of the chain that it ends), the task has that id instead. So the id and the form of a canvas determine every id in
+it, and if the same place is published twice, the claims refuse the second publication.
 
-The task after a join knows the number of its members only. So the end of a member that has an id of its own is copied to the derived one
-(`slot_id`) before the member arrives at the join: an exit with the same state, result and error, which the history does not show.
+The task after a join has only the number of members, not their ids. So if the user gave a member an id, its end is copied to the derived id
+(`slot_id`) before the member arrives at the join. The copy has the same state, result and error, and the history does not show it.
 
-Pages travel in messages, which anyone may write: they were read by strict tables (`sedano.model.canvas.page_reader`), so what is met here
-is of a known shape; a path that leads nowhere in its page is refused (code `schema`).
+Pages travel in messages, which are untrusted input. They were read by strict tables (`sedano.model.canvas.page_reader`), so every item here
+has a known shape; a path without an item in its page is refused (code `schema`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import LAUNCH, Command, Gather, JoinMember, Place
 
 ADDED = "added"
-"""The position of a member's additions to its chord among its follow-ups."""
+"""The position, among the follow-ups of a member, of the members that it adds to its chord."""
 Load = Callable[[str], Item]
 """Returns the page of this name."""
 
 
-class Ask(NamedTuple):
-    """Publish the task of *item* under *task_id*; *args* precede its own. An item that is not a step is launched."""
+class PlannedTask(NamedTuple):
+    """A request to publish the task of *item* under *task_id*; *args* precede the item's arguments. An item that is not a step is launched
+    by a built-in task.
+    """
 
     item: Item
     task_id: str
@@ -47,7 +49,9 @@ class Ask(NamedTuple):
 
 
 class Resume(NamedTuple):
-    """A chain in place of a replaced task: it ends as *attempt* of that task and goes on at its *place*, with its *hops* and *budget*."""
+    """Marks a chain that replaces a task: it ends as *attempt* of that task and continues at the task's *place*, with the task's *hops* and
+    *budget*.
+    """
 
     attempt: int
     place: Place | None
@@ -55,9 +59,9 @@ class Resume(NamedTuple):
     budget: int = 0
 
 
-class Spot(NamedTuple):
-    """The contents of a place: the *item*, its error callbacks from outside, the chain that it is step *number* of *size* in (None: it is
-    in none), and the item after it with its place.
+class PlaceContents(NamedTuple):
+    """The contents of a place. *item*: the item; *watch*: its error callbacks from outside; *chain*: the chain in which it is step *number*
+    of *size* (None: it is not in a chain); *next*: the following item with its place.
     """
 
     item: Item
@@ -69,7 +73,7 @@ class Spot(NamedTuple):
 
     @property
     def resume(self) -> Resume | None:
-        """Where the chain goes on when it ends in place of a replaced task."""
+        """How the chain continues after its end, if it replaces a task."""
         return _resume(self.chain) if self.chain is not None else None
 
     @property
@@ -80,11 +84,11 @@ class Spot(NamedTuple):
         return str(self.chain["end"] if "end" in self.chain else self.chain["chain"][-1].get("task", LAUNCH))
 
 
-def find(place: Place, load: Load) -> Spot:
+def find(place: Place, load: Load) -> PlaceContents:
     """Return the contents of *place*.
 
     Raises:
-        MessageRefused: nothing does (code `schema`), or a page is lost (code `blob`).
+        MessageRefused: the place does not exist (code `schema`), or a page is lost (code `blob`).
     """
     page = load(place.plan)
     try:
@@ -95,10 +99,10 @@ def find(place: Place, load: Load) -> Spot:
         raise _refused(wrong) from None
 
 
-def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool, member: JoinMember | None = None) -> Ask:
-    """Return the drafts that begin *item*, at the place *at* and under the id `at.canvas_id`, with *args*.
+def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool, member: JoinMember | None = None) -> PlannedTask:
+    """Return the publication that begins *item* with *args*, at the place *at* and under the id `at.canvas_id`.
 
-    *watched*: an error callback outside of it must be called when it fails.
+    *watched*: an error callback outside of the item must be called if it fails.
     """
     try:
         if item.get("kind") == "chain":
@@ -106,19 +110,21 @@ def begin(item: Item, at: Place, args: Sequence[Any], load: Load, watched: bool,
             item, at, watched = page["item"], Place(at.canvas_id, "", str(item["page"])), bool(page.get("watch"))
         if "chain" not in item:
             needs = watched or "task" not in item or any(name in item for name in ("links", "forks", "errors", "watch"))
-            return Ask(item, at.canvas_id, args, at if needs else None, member)
+            return PlannedTask(item, at.canvas_id, args, at if needs else None, member)
         first, size = item["chain"][0], int(item.get("of", len(item["chain"])))
         resume = _resume(item)
         attempt = resume.attempt if resume is not None and size == 1 else 0
-        return Ask(first, _id_in(at.canvas_id, 0, size, first, resume), args, _within(at, 0), member, attempt=attempt)
+        return PlannedTask(first, _id_in(at.canvas_id, 0, size, first, resume), args, _within(at, 0), member, attempt=attempt)
     except MessageRefused:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as wrong:
         raise _refused(wrong) from None
 
 
-def following(place: Place, spot: Spot, args: Sequence[Any], member: JoinMember | None, gather: Gather | None = None) -> Ask | None:
-    """Return what to publish when the step at *place* has ended well; None at the end of its chain."""
+def following(
+    place: Place, spot: PlaceContents, args: Sequence[Any], member: JoinMember | None, gather: Gather | None = None
+) -> PlannedTask | None:
+    """Return the publication of the next step after the step at *place* succeeded; None at the end of its chain."""
     if spot.next is None:
         return None
     item, at = spot.next
@@ -128,12 +134,12 @@ def following(place: Place, spot: Spot, args: Sequence[Any], member: JoinMember 
     last = number == spot.size - 1
     plain = last and "task" in item and not spot.watch and not any(name in item for name in ("links", "forks", "errors", "watch"))
     if resume is not None and last:
-        return Ask(item=item, task_id=task_id, args=args, place=at, member=member, gather=gather, attempt=resume.attempt)
-    return Ask(item=item, task_id=task_id, args=args, place=None if plain else at, member=member, gather=gather)
+        return PlannedTask(item=item, task_id=task_id, args=args, place=at, member=member, gather=gather, attempt=resume.attempt)
+    return PlannedTask(item=item, task_id=task_id, args=args, place=None if plain else at, member=member, gather=gather)
 
 
-def branches(spot: Spot, task_id: str, place: Place, args: Sequence[Any], load: Load) -> Iterator[Ask]:
-    """Yield what to publish beside the chain when the step at *place* has ended well: its links and forks."""
+def branches(spot: PlaceContents, task_id: str, place: Place, args: Sequence[Any], load: Load) -> Iterator[PlannedTask]:
+    """Yield the publications of the links and forks of the step at *place* after it succeeded."""
     for kind in ("links", "forks"):
         for number, item in enumerate(spot.item.get(kind, ())):
             own = str(item["id"]) if "id" in item else branch_id(task_id, kind, number)
@@ -142,12 +148,15 @@ def branches(spot: Spot, task_id: str, place: Place, args: Sequence[Any], load: 
 
 
 def told_to_errback(room: int) -> int:
-    """Return how many values an error callback with *room* for so many is called with: request, exception, traceback; or the task's id."""
+    """Return the number of arguments for an error callback that accepts *room* arguments: 3 (request, exception, traceback), 1 (the task's
+    id), or 0.
+    """
     return 3 if room >= 3 else min(room, 1)
 
 
-def errbacks(spot: Spot, derived: bool) -> tuple[Item, ...]:
-    """Return the error callbacks of a step that ended without success; *derived*: only because what it waited for failed."""
+def errbacks(spot: PlaceContents, derived: bool) -> tuple[Item, ...]:
+    """Return the error callbacks of a step that ended without success; *derived*: it ended only because a task that it waited for failed.
+    """
     own: Sequence[Item] = spot.item.get("errors", ())
     watch: Sequence[Item] = () if derived else (*spot.item.get("watch", ()), *spot.watch)
     found: list[Item] = []
@@ -157,10 +166,12 @@ def errbacks(spot: Spot, derived: bool) -> tuple[Item, ...]:
     return tuple(found)
 
 
-def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load, watched: bool, join: tuple[str, int] | None) -> list[Ask]:
-    """Return the drafts for the members of *group*, an item at the place *at* that holds members from number *first* on.
+def members(
+    group: Item, at: Place, first: int, args: Sequence[Any], load: Load, watched: bool, join: tuple[str, int] | None
+) -> list[PlannedTask]:
+    """Return the publications of the members of *group*, an item at the place *at*; the number of its first member is *first*.
 
-    The id of the group is `at.canvas_id`; *join* is the id and size of the join that they arrive at.
+    The id of the group is `at.canvas_id`; *join* is the id and the size of the join at which they arrive.
     """
     try:
         asks = []
@@ -177,19 +188,21 @@ def members(group: Item, at: Place, first: int, args: Sequence[Any], load: Load,
 
 
 def slot_id(member: JoinMember) -> str:
-    """Return the id under which the join of *member* looks for its end: that of its task, unless the task has an id of its own."""
+    """Return the id under which the join of *member* reads its end. It is the id of its task, unless the user gave the task an id."""
     return derived_id(member.join_id, member.index)
 
 
 def ends_member(command: Command) -> bool:
-    """Return whether *command* is of a task with an id of its own by which a member of a join ends."""
+    """Return whether the task of *command* ends a member of a join and has an id from the user."""
     if command.member is None or command.task_id == slot_id(command.member):
         return False
     return command.place is None or (command.task != LAUNCH and command.place.canvas_id == command.task_id)
 
 
 def step_id(canvas_id: str, number: int, attempt: int = 0) -> str:
-    """Return the id of step *number* of the chain *canvas_id*, which is not its last; *attempt*: the one that replaced its task, if any."""
+    """Return the id of step *number* of the chain *canvas_id*, for any step but the last; *attempt*: the attempt that replaced a task, if
+    the chain does so.
+    """
     return derived_id(canvas_id, f"step/{attempt}.{number}" if attempt else f"step/{number}")
 
 
@@ -199,7 +212,7 @@ def part_place(group_id: str, page: str, first: int, size: int) -> Place:
 
 
 def part_of(place: Place) -> range | None:
-    """Return the numbers of the members that such a launch publishes; None for any other place."""
+    """Return the numbers of the members that a launch at a `part_place` publishes; None for any other place."""
     first, pages, size = place.node.partition(".pages.")
     if not pages or not first.isdigit() or not size.isdigit() or int(size) > MOST_MEMBERS:
         return None
@@ -221,7 +234,7 @@ def size_of(group: Item) -> int:
     return int(group["group"]) if "pages" in group else len(group["group"])
 
 
-def _walked(place: Place, page: Item, load: Load) -> Spot:
+def _walked(place: Place, page: Item, load: Load) -> PlaceContents:
     item: Item = page["item"]
     watch: list[Item] = list(page.get("watch", ()))
     chain: Item | None = None
@@ -237,10 +250,10 @@ def _walked(place: Place, page: Item, load: Load) -> Spot:
         item = item[kind][index] if kind else item["chain"][index] if chain is not None else item["group"][index]
         kind = ""
     if chain is None:
-        return Spot(item=item, watch=tuple(watch), chain=None, number=0, size=1, next=None)
+        return PlaceContents(item=item, watch=tuple(watch), chain=None, number=0, size=1, next=None)
     start = int(chain.get("at", 0))
     size = int(chain.get("of", len(chain["chain"])))
-    return Spot(item=item, watch=tuple(watch), chain=chain, number=start + index, size=size, next=_next(place, chain, index, load))
+    return PlaceContents(item=item, watch=tuple(watch), chain=chain, number=start + index, size=size, next=_next(place, chain, index, load))
 
 
 def _next(place: Place, chain: Item, index: int, load: Load) -> tuple[Item, Place] | None:
@@ -271,4 +284,4 @@ def _resume(chain: Item) -> Resume | None:
 
 
 def _refused(wrong: Exception) -> MessageRefused:
-    return MessageRefused(refusals.SCHEMA, "canvasplan", f"no canvas holds together like this: {type(wrong).__name__}: {wrong}"[:300])
+    return MessageRefused(refusals.SCHEMA, "canvasplan", f"the page is not consistent with its path: {type(wrong).__name__}: {wrong}"[:300])

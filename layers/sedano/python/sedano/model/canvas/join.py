@@ -1,8 +1,9 @@
 """The join of a chord: a tree of member sets, never a counter (PROTOCOLS §4).
 
-A member that ended adds its index to the set of its shard; adding twice changes nothing, so a redelivered header is harmless where a
-counter would end the chord. A shard holds at most `WIDTH` members; a full shard adds itself to its parent; the full root means that every
-member is terminal, and the body is published under its derived id. One write a member, each item at most 1 KB, progress is the sets' sizes.
+When a member ends, it adds its index to the set of its shard. Adding it twice changes nothing, so a member that is delivered again is
+harmless; a counter would start the body of the chord too early. A shard holds at most `WIDTH` members, and a full shard adds itself to its
+parent. If the root is full, every member is terminal, and the body is published under its derived id. Each member costs one write, an item
+has at most 1 KB, and the sizes of the sets give the progress.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ WIDTH = 128
 
 
 class Node(NamedTuple):
-    """One item of the tree: *level* 0 holds members, the root is the last level; *width* children make it full."""
+    """One item of the tree. *level* 0 holds members, and the root is the last level; the node is full with *width* children."""
 
     level: int
     number: int
@@ -28,7 +29,7 @@ class Node(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """Member or full shard *child* arrives at *node* of join *join_id*; *failed* when a member did not succeed."""
+    """The member or the full shard *child* arrives at *node* of the join *join_id*; *failed*: a member did not succeed."""
 
     join_id: str
     node: Node
@@ -37,14 +38,14 @@ class Arrival(NamedTuple):
 
 
 class Arrived(NamedTuple):
-    """The node's sets after an arrival: which children are done, and which of them failed."""
+    """The node's sets after an arrival: the children that are done, and those that failed."""
 
     done: frozenset[int]
     failed: frozenset[int] = frozenset()
 
 
 class Join(NamedTuple):
-    """An opened join: its size, and the encoded command of the body (or where that lies) with the queue it goes to."""
+    """An open join: its size, the encoded command of the body (or its reference in the blob store), and the queue for the body."""
 
     join_id: str
     size: int
@@ -54,7 +55,7 @@ class Join(NamedTuple):
 
 
 def path(index: int, size: int) -> tuple[tuple[Node, int], ...]:
-    """Return the nodes from the shard of member *index* up to the root, each with the child number that arrives there."""
+    """Return the nodes from the shard of member *index* up to the root, each with the number of the child that arrives there."""
     if not 0 <= index < size:
         raise ValueError(f"member {index} of a join of {size}")
     steps, level, count, child = [], 0, size, index
@@ -68,7 +69,7 @@ def path(index: int, size: int) -> tuple[tuple[Node, int], ...]:
 
 
 def nodes_of(size: int) -> list[Node]:
-    """Return the nodes that the *size* members of a join arrive at themselves, in order."""
+    """Return the nodes of level 0, at which the *size* members of a join arrive, in order."""
     return [Node(0, number, min(WIDTH, size - number * WIDTH)) for number in range(-(-size // WIDTH))]
 
 

@@ -1,15 +1,15 @@
-"""Pages of canvases as they are read: each item by a strict table, once, so that no rule meets a shape that it does not know.
+"""Reads the pages of canvases: each item once, by a strict table, so that the rules receive only known shapes.
 
-Pages are written by `sedano.model.canvas.pages`, but short ones travel in messages, which anyone may write. So a page is read as the
-envelope of a message is (`sedano.model.messages.attributes`): strict JSON within a byte limit, then for each kind of item the table of its
-fields with their values. A field that its table does not know belongs to another version and is left out; everything else that does not fit
-refuses the page (code `schema`, field `canvasplan`) and names the place in it, such as ``item.chain[1].args``.
+Pages are written by `sedano.model.canvas.pages`, but short ones travel in messages, which are untrusted input. So a page is read like the
+envelope of a message (`sedano.model.messages.attributes`): as strict JSON within a byte limit, then with a table of fields and values for
+each kind of item. A field that is not in the table belongs to another version and is ignored. For any other error, the page is refused
+(code `schema`, field `canvasplan`), and the error names the path in the page, such as ``item.chain[1].args``.
 
-Rules of a page that was read:
+Guarantees for a page that was read:
 
-- its item is a chain or a group; a chain has at least one item, and as many at least as its part of the whole says;
+- its item is a chain or a group; a chain has at least one item, and a part of a chain lies within its whole;
 - every item is of one kind: a step, a chain, a group, or a page of its own; error callbacks and watchers are steps;
-- the sizes of a group's pages sum up to the group's, which is at most `MOST_MEMBERS`;
+- the sizes of a group's pages sum up to the size of the group, which is at most `MOST_MEMBERS`;
 - names, ids, tenants, stamps, paths and claim checks are valid in a message; numbers are finite and in their ranges.
 """
 
@@ -33,20 +33,20 @@ Table = Mapping[str, Reader]
 MOST_MEMBERS = 1_000_000
 """The most members of a group."""
 PAGE_MEMBERS = 500
-"""The most members that one worker publishes before it hands on."""
+"""The most members that one worker publishes; another worker publishes the next ones."""
 MOST_BYTES = 2 * 1_048_576
 """The longest page."""
 MOST_DEPTH = wire.MAX_DATA_DEPTH + 64
-"""Containers inside one another: those of an argument, and those of the items around it; `plan` writes eight."""
+"""The most nested containers: those of an argument, and those of the items around it; `pages` nests items at most eight deep."""
 LONGEST_S = 1e9
-"""Seconds that a step may be delayed, or live: further than any delay that a queue or a timer takes."""
+"""The most seconds of a step's delay or lifetime: longer than any delay that a queue or a timer accepts."""
 
 
 def parse(text: str | bytes) -> dict[str, Any]:
-    """Return the page that *text* is.
+    """Return the page in *text*.
 
     Raises:
-        MessageRefused: it is none; the place in it is named.
+        MessageRefused: *text* is not a valid page; the error names the path in it.
     """
     try:
         found = load(text, MOST_BYTES, MOST_DEPTH, "canvasplan")
@@ -61,10 +61,10 @@ def parse(text: str | bytes) -> dict[str, Any]:
 
 
 def parse_draft(text: str) -> dict[str, Any]:
-    """Return the step that *text* is: a task to publish later, as an election keeps it.
+    """Return the step in *text*: a task to publish later, as an election stores it.
 
     Raises:
-        MessageRefused: it is none; the place in it is named.
+        MessageRefused: *text* is not a valid step; the error names the path in it.
     """
     found = load(text, MOST_BYTES, MOST_DEPTH, "canvasplan")
     if type(found) is not dict or "task" not in found or not found.get("queue"):
@@ -111,7 +111,7 @@ def _steps(value: Any, where: str) -> list[dict[str, Any]]:
 def _whole_chain(found: Mapping[str, Any], where: str) -> None:
     here, start = len(found["chain"]), found.get("at", 0)
     if not here or start + here > found.get("of", here) or ("more" in found and "of" not in found):
-        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: a part of a chain that is empty, or not a part of its whole")
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: the chain is empty, or not a valid part of a longer chain")
 
 
 def _whole_group(found: Mapping[str, Any], where: str) -> None:
@@ -119,11 +119,11 @@ def _whole_group(found: Mapping[str, Any], where: str) -> None:
     if type(size) is list and pages is None:
         return
     if type(size) is list or not pages or sum(one for _, one in pages) != size:
-        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: a group whose pages do not have as many members as it says")
+        raise MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: the members of the group's pages do not sum up to its size")
 
 
 def _whole(found: Mapping[str, Any], where: str) -> None:
-    """Accept an item whose fields say all."""
+    """Accept an item that needs no check beyond those of its fields."""
 
 
 def _members(value: Any, where: str) -> Any:
@@ -205,18 +205,18 @@ def _of(kind: type, wanted: str) -> Reader:
 
 
 def _arguments(kind: type, wanted: str) -> Reader:
-    """Return the reader of arguments: a command of their own holds them no deeper."""
+    """Return the reader of arguments, which may nest as deep as those of a single command."""
 
     def read(value: Any, where: str) -> Any:
         if type(value) is not kind or _depth(value) >= wire.MAX_DATA_DEPTH:
-            raise _refuse(value, where, f"{wanted} with less than {wire.MAX_DATA_DEPTH} containers inside one another")
+            raise _refuse(value, where, f"{wanted} with fewer than {wire.MAX_DATA_DEPTH} nested containers")
         return value
 
     return read
 
 
 def _depth(value: Any) -> int:
-    """Return how many containers *value* has inside one another, itself included."""
+    """Return how deep the containers in *value* are nested, *value* included."""
     depth, level = 0, [value]
     while level:
         depth += 1
@@ -226,10 +226,10 @@ def _depth(value: Any) -> int:
 
 
 _name = _text(wire.is_name, "a name of 1 to 256 characters without spaces and control characters")
-_queue = _text(lambda text: not text or wire.is_name(text), "the name of a queue; empty: that of the launch")
+_queue = _text(lambda text: not text or wire.is_name(text), "the name of a queue; empty: the queue of the launch")
 _id = _text(wire.is_id, "an id of 1 to 256 visible ASCII characters")
 _node = _text(wire.is_node, 'a path such as "3.1"')
-_page_name = _text(wire.is_plan, 'a page: "blob:", a sha256, ":" and its size, or a short one itself')
+_page_name = _text(wire.is_plan, 'a page: "blob:", a sha256, ":" and its size, or the JSON text of a short page')
 _tenant = _text(wire.is_tenant, "a tenant of 1 to 128 visible ASCII characters")
 _stamps = _text(stamps.is_written, "stamps, name=value,name=value")
 _flag = _of(bool, "true or false")
@@ -261,10 +261,10 @@ _PAGE: Table = {"item": _item, **_CALLBACKS}
 
 
 def referred(name: str) -> BlobRef:
-    """Return the page of the blob store that *name* refers to, as `pages.refer` wrote it.
+    """Return the reference to a page in the blob store from its *name*, which `pages.refer` wrote.
 
     Raises:
-        MessageRefused: it refers to no page, or to one that is too long.
+        MessageRefused: *name* does not refer to a page, or the page is too long.
     """
     kind, _, rest = name.partition(":")
     digest, _, size = rest.partition(":")

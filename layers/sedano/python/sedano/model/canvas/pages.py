@@ -1,16 +1,16 @@
-"""A canvas written down: the pages that its messages refer to, so that no message grows with its canvas.
+"""Writes a canvas as pages. Its messages refer to these pages, so the size of a message does not depend on the size of its canvas.
 
-A page is JSON, immutable, and kept under its own digest. It holds one item; a place (`sedano.model.canvas.continuation`) is a page and the
-path of an item within it:
+A page is JSON, immutable, and stored under its digest. It holds one item. A place (`sedano.model.canvas.continuation`) is a page and the
+path of an item within it. An item is one of these:
 
-- a step: what `entry` wrote of its signature, and its `links`, `forks`, `errors` and `watch`, each a list of items;
-- a chain: `{"chain": [items]}`; a long one goes on in another page: `{"chain": […], "at": 0, "of": 1000, "end": name, "more": page}`;
+- a step: its signature as `entry` wrote it, and its `links`, `forks`, `errors` and `watch`, each a list of items;
+- a chain: `{"chain": [items]}`; a long one continues in another page: `{"chain": […], "at": 0, "of": 1000, "end": name, "more": page}`;
 - a group: `{"group": [items]}`; a large one is a tree of pages: `{"group": size, "pages": [[page, size], …]}`;
-- an item that is itself long or deep is in its own page: `{"page": page, "kind": "chain" or "group"}`.
+- a long or deep item within another one has its own page: `{"page": page, "kind": "chain" or "group"}`.
 
-Pages are filled to about `PAGE_BYTES`, so reading one costs little and a worker that keeps the last few reads each about once. Error
-callbacks that watch an item from outside its page are repeated at the page's top. Nothing is published before everything is written, so a
-canvas with a mistake anywhere leaves no more behind than unread pages.
+Pages are filled to about `PAGE_BYTES`, so reading one costs little, and a worker that caches the last few reads each about once. Error
+callbacks that watch an item from outside its page are repeated at the top of the page. A canvas is published only after all its pages were
+written, so a canvas with a mistake leaves only unread pages behind.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from sedano.model.messages.message import COLLECT, LAUNCH, BlobRef, Place
 from sedano.model.tasks.signature import Signature
 
 INLINE_BYTES = 300
-"""A page as short as this travels in the message."""
+"""The most characters of a page that travels in the message."""
 PAGE_BYTES = 30_000
 SENT_TOGETHER = 10
-"""Pages of members break where a call to SQS is full, so that a group of any size is sent in tens."""
+"""The most members of one call to SQS; pages of members break at a multiple of it, so that a group of any size is sent in full calls."""
 PAGE_DEPTH = 8
-"""How deep items are nested before the inner one gets a page of its own."""
+"""The most levels of nested items in a page; a deeper item gets its own page."""
 
 CONTEXT = -1
-"""In place of the number of values: what an error callback is called with depends on its parameters."""
+"""Replaces the number of values for an error callback, whose arguments depend on its parameters."""
 
 Watch = tuple[str, ...]
-"""The error callbacks from outside, each an item's text."""
+"""The error callbacks from outside, each as the text of its item."""
 
 
 class Entry(NamedTuple):
-    """A signature written down: the members of its item (without braces), the name of its queue, and those of the members (also without
-    braces) that are as true of the launch of a group of such tasks: for whom it is, and its stamps.
+    """A signature in its written form. *text*: the JSON members of its item (without braces); *queue*: the name of its queue; *shared*:
+    those JSON members (also without braces) that also apply to the launch of a group of such tasks: its tenant and its stamps.
     """
 
     text: str
@@ -51,8 +51,8 @@ class Entry(NamedTuple):
 
 
 class Written(NamedTuple):
-    """An item's text, its number of tasks, its depth, the queue of its first task, its kind, the id that the user gave to the task that it
-    ends in (*own*), and whether its failure to begin must be *reported*: to an error callback, or to a caller that has its id.
+    """A written item: its text, its number of tasks, its depth, the queue of its first task, its kind, and the id that the user gave to its
+    last task (*own*). `told`: a failure to begin the item must be reported to an error callback, or to a caller that has its id.
     """
 
     text: str
@@ -71,10 +71,10 @@ def refer(ref: BlobRef) -> str:
 
 
 class PageWriter:
-    """Writes canvases down.
+    """Writes canvases as pages.
 
-    *entry* writes a signature; it gets the number of values that will precede its arguments (`CONTEXT`: those of error callbacks) and the
-    queue of the step before. *keep* puts a page away.
+    *entry* writes a signature; it receives the number of values that will precede its arguments (`CONTEXT`: those of error callbacks) and
+    the queue of the step before. *keep* stores a page.
     """
 
     def __init__(self, entry: Callable[[Signature, int, str], Entry], keep: Callable[[bytes], BlobRef]) -> None:
@@ -84,11 +84,11 @@ class PageWriter:
         self._own: set[str] = set()
 
     def page(self, tree: Tree, watch: Watch = (), extra: str = "") -> tuple[Written, str]:
-        """Return a normal *tree* written down, and the page that it begins in; a lone step or group is put into a chain of one.
+        """Return the written form of a normal *tree*, and the page in which it begins; a lone step or group becomes a chain of one.
 
         Raises:
-            OptionError: an option has no meaning within a canvas.
-            ArgumentError, Unserialisable, TooLarge, UnknownTask: see where a lone task is published.
+            OptionError: an option cannot be used within a canvas.
+            ArgumentError, Unserialisable, TooLarge, UnknownTask: as for a lone task.
         """
         chain = tree if isinstance(tree, Chain) else Chain((tree,))
         written = self._chain(chain, watch, handed=0, extra=extra)
@@ -134,7 +134,7 @@ class PageWriter:
         )  # fmt: skip
 
     def _pages(self, texts: Sequence[str], end: str, extra: str, tops: Sequence[str], within: Watch) -> str:
-        """Return the item of a chain of *texts*; when it is long, the first part of it, the others each in a page of its own."""
+        """Return the item of a chain of *texts*. Of a long chain this is the first part; each other part has its own page."""
         parts, text, more = _parts(texts), "", ""
         for start, part in reversed(parts):
             marks = [f'"at":{start},"of":{len(texts)},"end":{quote(end)}'] if len(parts) > 1 else []
@@ -172,7 +172,7 @@ class PageWriter:
         )  # fmt: skip
 
     def _index(self, pages: list[list[object]]) -> str:
-        """Return the list of *pages*; pages of such lists when there are many."""
+        """Return the list of *pages*; if there are many, a list of pages that contain such lists."""
         while len(pages) > PAGE_MEMBERS // 2:
             wide = PAGE_MEMBERS // 4
             parts = [pages[i : i + wide] for i in range(0, len(pages), wide)]
@@ -182,7 +182,7 @@ class PageWriter:
         return _listed(pages)
 
     def _settled(self, written: Written, watch: Watch) -> Written:
-        """Return *written* as it appears in another page: itself, or the reference to its own page."""
+        """Return *written* in the form for use in another page: unchanged, or as a reference to its own page."""
         if written.kind == "step" or (len(written.text) <= PAGE_BYTES // 4 and written.depth <= PAGE_DEPTH):
             return written
         page = self._named(_page(written.text, watch), inline=False)
@@ -195,7 +195,7 @@ class PageWriter:
         )  # fmt: skip
 
     def _named(self, text: str, inline: bool = True) -> str:
-        """Return the page *text* itself when it is short, else its claim check."""
+        """Return the page *text* if it is short, else its claim check."""
         if inline and len(text) <= INLINE_BYTES:
             return text
         if len(text) > MOST_BYTES:
@@ -204,18 +204,22 @@ class PageWriter:
 
 
 def resuming(attempt: int, place: Place | None, hops: int, budget: int) -> str:
-    """Return what marks a chain that answers in place of a replaced task: as *attempt* of it, before whatever follows at its *place*."""
+    """Return the mark of a chain that replaces a task: it ends as *attempt* of the task, and the follow-ups at the task's *place* run after
+    it.
+    """
     at = f"[{','.join(map(quote, place))}]" if place is not None else "null"
     return f'"resume":[{attempt},{at},{hops},{budget}]'
 
 
 def refuse_options(signature: Signature) -> None:
-    """Raise `OptionError` when *signature* has an option that has no meaning for a task whose id its canvas decides."""
+    """Raise `OptionError` if *signature* has an option that cannot be used in a canvas, which determines the ids and the budget of its
+    tasks.
+    """
     options = signature.options
     if options.dedup_key is not None or options.on_duplicate is not None:
-        raise OptionError("dedup_key, on_duplicate: a task of a canvas has its id from the canvas; give the canvas a task_id instead")
+        raise OptionError("dedup_key, on_duplicate: the canvas determines the ids of its tasks; give the canvas a task_id instead")
     if options.budget is not None:
-        raise OptionError("budget: every task of a canvas has the same one; set it on a lone task")
+        raise OptionError("budget: all tasks of a canvas have the same budget; set it on a lone task")
 
 
 def _page(item: str, watch: Watch) -> str:
@@ -241,7 +245,7 @@ def _listed(pages: Sequence[Sequence[object]]) -> str:
 
 
 def _parts(texts: Sequence[str], most: int = 10**9, together: int = 1) -> list[tuple[int, list[str]]]:
-    """Return *texts* in runs of about a page, each with the number of its first; so many of them stay *together*."""
+    """Return *texts* in runs of about a page, each with the number of its first text. Runs break only at multiples of *together*."""
     parts: list[tuple[int, list[str]]] = [(0, [])]
     room = PAGE_BYTES
     for number in range(0, len(texts), together):

@@ -1,11 +1,11 @@
-"""A canvas as a value: which tasks run after one another, side by side, or on the side, and which callbacks run when one fails.
+"""A canvas as a value: the tasks that run in sequence, in parallel, or on a side branch, and the callbacks that run if a task fails.
 
-Three forms, as in Celery: a `TaskNode` (one task), a `Chain` (each is handed the value of the one before) and a `Group` (side by side; its
-value is the list, in order). A chord is a chain in which something follows a group. A `Fork` is valid in a chain only: side branches that
-get the value of the step before and that no task waits for.
+There are three forms, as in Celery: a `TaskNode` (one task), a `Chain` (each step receives the value of the step before) and a `Group` (its
+members run in parallel; its value is the list of their values, in order). A chord is a chain in which a step follows a group. A `Fork` is
+valid in a chain only: its side branches receive the value of the step before, and no task waits for them.
 
-`normal` returns the one shape that is published: chains are flat, forks hang on the step before them, and where a list has to exist as a
-result of its own (a group in a group, a group that something is linked to) a built-in step collects it.
+`normal` returns the form that is published: chains are flat, forks belong to the step before them, and if a list must exist as the result
+of a task (a group in a group, a group with links), a built-in step collects it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sedano.model.messages.message import COLLECT
 from sedano.model.tasks.signature import Signature
 
 DEEPEST = 100
-"""How deep a canvas may be nested; beyond it is a mistake, or a canvas that contains itself."""
+"""How deep a canvas may be nested; a deeper one is refused as a mistake, such as a canvas that contains itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskNode:
-    """One task. *links* are handed its value and *forks* too; *errors* are called when it ends without success, also when it never ran
-    because what it waited for failed; *watch* only when it failed itself.
+    """One task. *links* and *forks* receive its value. *errors* are called if it ends without success, even if it never ran because a task
+    that it waited for failed; *watch* only if the task itself failed.
     """
 
     signature: Signature
@@ -38,7 +38,7 @@ class TaskNode:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """One after another; *watch* is called for each task within that fails."""
+    """Steps that run in sequence; *watch* is called for each task in it that fails."""
 
     steps: tuple[Tree | Fork, ...]
     watch: tuple[TaskNode, ...] = ()
@@ -46,8 +46,8 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Side by side. *links* are handed the list; *watch* is called for each task within that fails; *outcomes*: the task that gets the list
-    also runs when members failed, and finds in it how each ended.
+    """Members that run in parallel. *links* receive the list; *watch* is called for each task in it that fails; *outcomes*: the task that
+    receives the list also runs if members failed, and the list contains the outcome of each.
     """
 
     members: tuple[Tree, ...]
@@ -58,7 +58,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Side branches of the step before; *watch* is called for each task within that fails."""
+    """Side branches of the step before; *watch* is called for each task in them that fails."""
 
     branches: tuple[Tree, ...]
     watch: tuple[TaskNode, ...] = ()
@@ -68,25 +68,27 @@ Tree = TaskNode | Chain | Group
 S = TypeVar("S", bound=TaskNode | Group)
 COLLECTING = Signature(COLLECT)
 HANDED_DOWN = ("stamps", "tenant")
-"""The options that every task hands down to what follows from it."""
+"""The options that every task passes to the tasks that follow from it."""
 
 
 def linked(tree: Tree, branch: Tree) -> Tree:
-    """Return *tree* with *branch* handed its value; of a chain that is the last one's."""
+    """Return *tree* with *branch* linked to it: *branch* receives its value, which for a chain is that of the last step."""
     if isinstance(tree, Chain):
         return replace(tree, steps=(*tree.steps[:-1], linked(_stage(tree.steps[-1]), branch)))
     return tree if branch in tree.links else replace(tree, links=(*tree.links, branch))
 
 
 def guarded(tree: Tree, errback: TaskNode) -> Tree:
-    """Return *tree* with *errback* called when it fails: of a chain any step, of a group any member, of a chord header and body."""
+    """Return *tree* with *errback*, which is called if it fails: any step of a chain, any member of a group, the header and the body of a
+    chord.
+    """
     if isinstance(tree, TaskNode):
         return tree if errback in tree.errors else replace(tree, errors=(*tree.errors, errback))
     return tree if errback in tree.watch else replace(tree, watch=(*tree.watch, errback))
 
 
 def applied(tree: Tree, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Tree:
-    """Return *tree* with *args* put before the arguments of what begins it and *kwargs* over them."""
+    """Return *tree* with *args* before the arguments of its first tasks, and with *kwargs*, which override theirs."""
     if not args and not kwargs:
         return tree
     if isinstance(tree, TaskNode):
@@ -99,8 +101,8 @@ def applied(tree: Tree, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -
 def optioned(tree: Tree, options: Mapping[str, Any]) -> Tree:
     """Return *tree* with *options* set on every task; its start time is set only on its first tasks.
 
-    Options that a task hands down (`HANDED_DOWN`) are also set on callbacks linked to a group and on side branches: these have no task
-    before them that could.
+    Options that a task passes on (`HANDED_DOWN`) are also set on the callbacks that are linked to a group, and on side branches, because no
+    task before them passes these on.
     """
     if not options:
         return tree
@@ -116,13 +118,13 @@ def optioned(tree: Tree, options: Mapping[str, Any]) -> Tree:
 
 
 def normal(tree: Tree, joined: bool = False, room: int = DEEPEST) -> Tree:
-    """Return *tree* in the shape that is published; *joined*: its value has to be the result of one task.
+    """Return *tree* in the form that is published; *joined*: its value must be the result of one task.
 
     Raises:
         CanvasError: a chain is empty or begins with a fork, or it is nested too deeply.
     """
     if room < 0:
-        raise CanvasError(f"nested more than {DEEPEST} deep, or containing itself; publish the inner part from a task of its own")
+        raise CanvasError(f"the canvas has more than {DEEPEST} levels, or contains itself; publish the inner part from a separate task")
     if isinstance(tree, TaskNode):
         return _step(tree, room)
     if isinstance(tree, Group):
@@ -171,9 +173,9 @@ def _chain(tree: Chain, joined: bool, room: int) -> Tree:
 
 
 def _hang(fork: Fork, steps: list[TaskNode | Group], room: int) -> None:
-    """Hang *fork* on the last of *steps*."""
+    """Add the branches of *fork* to the last of *steps*."""
     if not steps:
-        raise CanvasError("a fork follows a step, whose value its branches get: first.s(…) | fork(side.s(…))")
+        raise CanvasError("a fork needs a step before it, whose value its branches receive: first.s(…) | fork(side.s(…))")
     if isinstance(steps[-1], Group):
         steps.append(TaskNode(COLLECTING))
     last = steps[-1]
@@ -183,9 +185,9 @@ def _hang(fork: Fork, steps: list[TaskNode | Group], room: int) -> None:
 
 
 def _flat(steps: Iterable[Tree | Fork], watch: tuple[TaskNode, ...], room: int) -> Iterable[TaskNode | Group | Fork]:
-    """Yield the stages of a chain with those of chains within it; what watched an inner chain watches each of its stages."""
+    """Yield the stages of a chain and of the chains within it; the error callbacks that watch an inner chain watch each of its stages."""
     if room < 0:
-        raise CanvasError(f"nested more than {DEEPEST} deep, or containing itself")
+        raise CanvasError(f"the canvas has more than {DEEPEST} levels, or contains itself")
     for step in steps:
         if isinstance(step, Chain):
             yield from _flat(step.steps, (*watch, *step.watch), room - 1)
@@ -203,5 +205,5 @@ def _watched(stage: S, watch: tuple[TaskNode, ...]) -> S:
 def _stage(step: Tree | Fork) -> Tree:
     """Return *step*, which must not be a fork."""
     if isinstance(step, Fork):
-        raise CanvasError("a fork has no value of its own and takes no arguments; link it to the step before")
+        raise CanvasError("a fork has no value and takes no arguments; link it to the step before")
     return step

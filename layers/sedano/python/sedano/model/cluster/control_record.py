@@ -1,12 +1,12 @@
-"""The record that every worker of a cluster must know: the hello of Celery's mingle, as one small record. Pure.
+"""The record that every worker of a cluster reads: the content of Celery's `hello` reply (mingle), as one small record. Pure.
 
-A worker that starts cold reads it once: the cluster's clock, the headers whose tasks are revoked, the queues that are paused. It changes
-by compare-and-swap, so two who change it at once lose neither change.
+A worker reads it at a cold start: the cluster's clock, the headers whose tasks are revoked, the queues that are paused. It changes by
+compare-and-swap, so no change is lost if two programs write it at the same time.
 
-A revoked header is a pair such as ``tenant=acme``: every task whose message has it is revoked at its claim, for as long as the pair exists,
-retries and descendants too. A pair of one task's tree (`ONE_TREE`) is removed when no message of that tree can be left; every other holds
-until it is restored. The record is one item, so there is a limit to what it holds (`MOST_BYTES`). Headers are the attributes of a command
-that `HEADERS` names, and its stamps.
+A revoked header is a pair such as ``tenant=acme``: every task whose message has it is revoked at its claim, including retries and
+descendants, for as long as the pair exists. A pair that names the tree of one task (`ONE_TREE`) is removed when no message of that tree can
+be left; any other pair remains until it is restored. The record is one item, so its size is limited (`MOST_BYTES`). Headers are the
+attributes of a command in `HEADERS`, and its stamps.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from sedano.model.messages.message import Command
 from sedano.model.messages.stamps import HEADERS
 
 ONE_TREE = ("root_id", "parent_id")
-"""Headers that name one task's tree. A message older than its task's record never runs without it (`sedano.model.ledger.claims`), so
-neither does a message of that tree: the pair has done its work."""
+"""Headers that name the tree of one task. A message that is older than a record's lifetime does not run without a record
+(`sedano.model.ledger.claims`), so after that time the pair has no effect and is removed.
+"""
 QUEUE = "queue"
-"""The header that is in no message but known to its receiver: the name of the queue that it was received from."""
+"""A header that is not in the message: the name of the queue from which the worker received it."""
 MOST_BYTES = 300_000
-"""The longest that all pairs together may be: an item of DynamoDB holds 400 KB, and every worker reads this one."""
+"""The most bytes of all pairs together: an item of DynamoDB holds 400 KB, and every worker reads this one."""
 _EACH_BYTES = 20
 _MICRO = 1_000_000
 _CLOCKS_DIFFER_S = 60
@@ -37,9 +38,11 @@ NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 class ControlRecord(NamedTuple):
-    """The record: *clock* and *nonce* of its last change, *revoked* pairs (since when, epoch s), *paused*: pauses as texts
-    (`sedano.model.pauses`), *asked*: whether the inbox asks anything (`sedano.model.cluster.inbox`), *config*: the last announcement of a
-    new configuration, *wished*: how many bodies at once a queue is to have, by its name (`sedano.model.cluster.scale`)."""
+    """The record. *clock* and *nonce* are those of its last change. *revoked*: the revoked pairs, each with the time since when (epoch s).
+    *paused*: pauses as strings (`sedano.model.pauses`). *limits*: changed limits by task (`sedano.model.limits.task_limits`). *asked*: the
+    announcement of entries in the inbox (`sedano.model.cluster.inbox`). *config*: the last announcement of a new configuration. *wished*:
+    the total concurrency of each scaled queue, by its name (`sedano.model.cluster.scale`).
+    """
 
     clock: int = 0
     nonce: str = ""
@@ -52,7 +55,7 @@ class ControlRecord(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """The answer to a change: *done* with the record as it is now, or refused with the record that is in the way."""
+    """The answer to a change: *done* with the new record, or refused with the current record."""
 
     done: bool
     record: ControlRecord
@@ -65,14 +68,14 @@ def pair(header: str, value: str) -> str:
         OptionError: tasks cannot be revoked by that header, or the value is empty.
     """
     if header not in HEADERS and not stamps.is_name(header):
-        raise OptionError(f"header: {header!r} is not one of {', '.join(HEADERS)}, and no stamp has such a name")
+        raise OptionError(f"header: {header!r} is not one of {', '.join(HEADERS)}, and not a valid name of a stamp")
     if not value:
-        raise OptionError(f"value: {header} needs one")
+        raise OptionError(f"value: {header} needs a value that is not empty")
     return f"{header}={value}"
 
 
 def pairs_of(command: Command) -> dict[str, str | None]:
-    """Return the headers and stamps of *command*; a root task is its own root."""
+    """Return the headers and stamps of *command*; the root of a root task is the task itself."""
     lineage = command.lineage
     return {
         **stamps.read(command.stamps),
@@ -85,7 +88,7 @@ def pairs_of(command: Command) -> dict[str, str | None]:
 
 
 def revoked_by(record: ControlRecord, command: Command, queue: str = "") -> str | None:
-    """Return the revoked pair of *command*, received from the queue of this name, or None."""
+    """Return the pair by which *command*, received from the queue named *queue*, is revoked; None if it is not."""
     if not record.revoked:
         return None
     headers = pairs_of(command) | ({QUEUE: queue} if queue else {})
@@ -94,10 +97,10 @@ def revoked_by(record: ControlRecord, command: Command, queue: str = "") -> str 
 
 
 def with_revoked(record: ControlRecord, found: str, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the pair *found* revoked; pairs that have done their work go.
+    """Return *record* with the pair *found* revoked, and without the pairs that no longer have an effect.
 
     Raises:
-        TooLarge: the record would hold more than `MOST_BYTES` of pairs.
+        TooLarge: the pairs would have more than `MOST_BYTES`.
     """
     now = clock // _MICRO
     revoked = {one: since for one, since in record.revoked.items() if not _done(one, since, now)}
@@ -109,41 +112,41 @@ def with_revoked(record: ControlRecord, found: str, clock: int, nonce: str) -> C
 
 
 def without(record: ControlRecord, found: str, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the pair *found* not revoked any more."""
+    """Return *record* without the revoked pair *found*."""
     return _changed(record, clock, nonce, revoked={one: since for one, since in record.revoked.items() if one != found})
 
 
 def with_pauses(record: ControlRecord, paused: frozenset[str], clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with these pauses (`sedano.model.pauses`) and no others."""
+    """Return *record* with exactly these pauses (`sedano.model.pauses`)."""
     return _changed(record, clock, nonce, paused=paused)
 
 
 def with_limits(record: ControlRecord, task: str, text: str, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the changed limits of *task* (`sedano.model.limits.task_limits`); an empty text takes them away."""
+    """Return *record* with the changed limits of *task* (`sedano.model.limits.task_limits`); an empty string removes them."""
     rest = {name: kept for name, kept in record.limits.items() if name != task}
     return _changed(record, clock, nonce, limits={**rest, task: text} if text else rest)
 
 
 def with_wish(record: ControlRecord, queue: str, number: int | None, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the wish that *queue* has *number* bodies at once; None takes the wish back."""
+    """Return *record* with a total concurrency of *number* for *queue*; None removes it."""
     rest = {name: kept for name, kept in record.wished.items() if name != queue}
     return _changed(record, clock, nonce, wished=rest if number is None else {**rest, queue: number})
 
 
 def with_asked(record: ControlRecord, asked: str, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the announcement *asked* of what the inbox holds."""
+    """Return *record* with *asked*, the announcement of entries in the inbox."""
     return _changed(record, clock, nonce, asked=asked)
 
 
 def with_config(record: ControlRecord, clock: int, nonce: str) -> ControlRecord:
-    """Return *record* with the announcement of a new configuration: its text differs from each one before."""
+    """Return *record* with the announcement of a new configuration; its text differs from all earlier ones."""
     return _changed(record, clock, nonce, config=f"{max(clock, record.clock + 1)} {nonce}")
 
 
 def was_announced_before(announced: str, moment: float) -> bool:
-    """Return whether the new configuration of the text *announced* was so a minute or more before *moment* (epoch s).
+    """Return whether the text *announced* announced a new configuration a minute or more before *moment* (epoch s).
 
-    The minute is for clocks that differ.
+    The minute allows for clocks that differ.
     """
     clock = announced.partition(" ")[0]
     return clock.isascii() and clock.isdigit() and len(clock) <= _LONGEST_CLOCK and int(clock) < (moment - _CLOCKS_DIFFER_S) * _MICRO

@@ -1,7 +1,7 @@
 """The decisions of a round of the controller, from its observations. Pure: equal observations lead to equal decisions, and repeating them
 has no further effect.
 
-Each decision is carried out by one conditional write; the second controller is refused and does nothing
+Each decision is one conditional write; the write of a second controller is refused, and it does nothing
 (`sedano.engine.cluster.controller`).
 """
 
@@ -21,14 +21,15 @@ from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.message import NOTHING
 
 STUCK_S = 3_600.0
-"""A claim that ran out so long ago was not taken over by its message; it is reported as stuck."""
+"""Seconds. A claim that expired this long ago was not taken over by its message; it is reported as stuck."""
 APPLY_AGAIN_S = 30.0
-"""A limit that was decided so long ago and is not in force is applied again: its controller died in between, a late call of another
-controller followed, or a deployment set the template's value."""
+"""Seconds. A limit that was decided this long ago and is not in force is applied again: its controller died in between, a late call of
+another controller overwrote it, or a deployment set the template's value.
+"""
 
 
 class QueueBudget(NamedTuple):
-    """The budget of one queue in invocations, by which *strategy* it follows, and how many messages one invocation takes."""
+    """The *budget* of one queue in invocations, its scaling *strategy*, and the number of messages in one invocation (*batch*)."""
 
     budget: Budget
     strategy: Strategy = scaled
@@ -36,9 +37,10 @@ class QueueBudget(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The observations of a round. Levels, loads and the *limits* in force (None: not known) are by queue; *paused* queues take part in
-    nothing. *bursts*: the most occurrences of periodic tasks that are due within a round, by queue (`sedano.model.cluster.forecast`).
-    *wished*: Lambda's share of queues that are scaled, which no strategy changes (`sedano.model.cluster.scale`)."""
+    """The observations of a round. Levels, loads and the *limits* in force (None: unknown) are by queue; *paused* queues are not scaled.
+    *bursts*: the most occurrences of periodic tasks that are due within a round, by queue (`sedano.model.cluster.forecast`). *wished*:
+    Lambda's share of the queues with a total concurrency, which a strategy does not change (`sedano.model.cluster.scale`).
+    """
 
     now: float
     members: Sequence[MemberRecord]
@@ -53,7 +55,7 @@ class Seen(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """The worker *name* is lost: its claim ran out at *lapsed* (epoch s); *clock* is that of its last heartbeat."""
+    """The worker *name* is lost: its claim expired at *lapsed* (epoch s); *clock* is that of its last heartbeat."""
 
     name: str
     lapsed: float
@@ -61,7 +63,7 @@ class Lost(NamedTuple):
 
 
 class Stuck(NamedTuple):
-    """No worker takes over the claim of *task_id*, which *owner* held until *since* (epoch s): its message is gone."""
+    """No worker takes over the claim of *task_id*, which *owner* held until *since* (epoch s), because its message no longer exists."""
 
     task_id: str
     owner: str
@@ -69,7 +71,7 @@ class Stuck(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Let *queue* go from one level to another."""
+    """Change the level of *queue* from *seen* to *level*."""
 
     queue: str
     seen: Level
@@ -77,7 +79,8 @@ class Scale(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """The decisions; *ask*: checks whose event must be published, by name; *apply*: limits that were decided and are not in force."""
+    """The decisions. *ask*: the names of the checks whose event must be published; *apply*: limits that were decided and are not in force.
+    """
 
     lost: tuple[Lost, ...]
     stuck: tuple[Stuck, ...]
@@ -87,7 +90,7 @@ class Decisions(NamedTuple):
 
 
 def decide(budgets: Mapping[str, QueueBudget], checks: Mapping[str, HealthCheck], seen: Seen) -> Decisions:
-    """Return what follows from what was *seen*, under the *budgets* of queues and the shared *checks*, both by name."""
+    """Return the decisions for the observations *seen*, with the *budgets* of queues and the shared *checks*, both by name."""
     lost = [_lost(member, seen) for member in seen.members]
     stuck = [_stuck(record, seen.now) for record in seen.records.values()]
     free = [queue for queue in sorted(budgets) if queue not in seen.paused and queue not in seen.wished]
@@ -105,7 +108,9 @@ def decide(budgets: Mapping[str, QueueBudget], checks: Mapping[str, HealthCheck]
 
 
 def _is_late(level: Level, in_force: int | None, now: float) -> bool:
-    """Return whether *level* should be *in_force* by now and is not; one of the future was decided before the clock ran backwards."""
+    """Return whether *level* should be *in_force* at *now* and is not. A level with a time in the future was decided before the clock was
+    set back.
+    """
     is_fresh = level.at - budget.SKEW_S <= now <= level.at + APPLY_AGAIN_S
     return not is_fresh and (not level.applied or in_force not in (None, level.limit))
 
@@ -123,13 +128,15 @@ def _stuck(record: TaskRecord, now: float) -> Stuck | None:
 
 
 def _wished(queue: str, seen: Seen) -> Scale | None:
-    """Decide Lambda's share of a queue that is scaled, at once and without a rest."""
+    """Set Lambda's share of a scaled queue, at once and without a cool-down."""
     level, limit = seen.levels[queue], seen.wished[queue]
     return Scale(queue, level, Level(limit=limit, at=seen.now, applied=False)) if level.limit != limit else None
 
 
 def _scale(queue: str, rule: QueueBudget, seen: Seen) -> Scale | None:
-    """Decide in invocations: messages that wait fill so many, those in flight keep so many busy, and periodic tasks will need so many."""
+    """Decide in invocations: those for the waiting messages, those that are busy with messages in flight, and those that periodic tasks
+    will need.
+    """
     level, load = seen.levels[queue], seen.loads[queue]
     invocations = Load(-(-load.waiting // rule.batch), min(-(-load.running // rule.batch), level.limit))
     after = rule.strategy(rule.budget, level, invocations, seen.now)

@@ -1,12 +1,12 @@
-"""The next occurrences of periodic tasks, and the limit that they need beforehand. Pure.
+"""The next occurrences of periodic tasks, and the limit that they need in advance. Pure.
 
-The autoscaler follows messages that wait, and it may change a limit once in a cool-down. Periodic tasks are known beforehand: the moments
-of their schedules are looked at as far ahead as a change now would rest, and two rounds more, so a round that may change the limit is
-before them. The largest number that is due within one round counts, since that many may wait at once.
+The autoscaler follows the waiting messages, and it may change a limit only once per cool-down. Periodic tasks are known in advance: the
+times of their schedules are read for the cool-down of a change made now, plus two rounds, so that a round that may change the limit
+precedes them. The largest number that is due within one round counts, because that many may wait at the same time.
 
-    burst  = the most occurrences of a queue within ROUND_S seconds
+    burst  = the most occurrences for a queue within ROUND_S seconds
     needed = invocations that wait, run, and will be needed for the burst
-    limit  = at least needed, within the budget, whatever the strategy says; it changes only when it does not rest
+    limit  = at least needed, within the budget, for any strategy; it changes only outside of a cool-down
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from sedano.model.schedules.schedule import occurrence
 from sedano.model.schedules.timetable import between
 
 ROUND_S = 60.0
-"""The controller looks by the minute."""
+"""The seconds between two rounds of the controller."""
 MOST_MOMENTS = 1_000
-"""So many moments of one schedule are looked at: more than one a second for longer than any cool-down adds nothing to a burst."""
+"""The most times of one schedule that are read: this is more than one per second for longer than any cool-down."""
 
 
 def horizon(budget: Budget, level: Level) -> float:
-    """Return for how many seconds ahead moments are looked at: as long as a change of *level* now would rest, and two rounds."""
+    """Return how many seconds ahead schedules are read: the cool-down of a change of *level* made now, plus two rounds."""
     return pause(budget, level) + 2 * ROUND_S
 
 
 def bursts(agendas: Iterable[Agenda], ahead: Mapping[str, float], now: float) -> dict[str, int]:
-    """Return the most occurrences within a round for each queue of *ahead*, which says how many seconds after *now* are looked at.
+    """Return the most occurrences within a round for each queue in *ahead*, which gives the seconds after *now* for which schedules are
+    read.
 
-    A paused schedule brings none.
+    A paused schedule has no occurrences.
     """
     moments: dict[str, list[int]] = {queue: [] for queue in ahead}
     for agenda in agendas:
@@ -44,13 +45,13 @@ def bursts(agendas: Iterable[Agenda], ahead: Mapping[str, float], now: float) ->
 
 
 def _moments(periodic: Periodic, after: float, until: float) -> Iterable[int]:
-    """Return when the occurrences later than *after* and not later than *until* may run, each put off by its jitter."""
+    """Return the times of the occurrences later than *after* and not later than *until*, each delayed by its jitter."""
     found = islice(between(periodic.schedule.timetable, after - periodic.schedule.jitter, until), MOST_MOMENTS)
     return [runs_at for moment in found if after < (runs_at := occurrence(periodic.schedule, moment).runs_at) <= until]
 
 
 def _most_within(moments: list[int], span: float) -> int:
-    """Return the largest number of sorted *moments* that lie less than *span* seconds apart."""
+    """Return the largest number of sorted *moments* within less than *span* seconds."""
     first, most = 0, 0
     for last, moment in enumerate(moments):
         while moment - moments[first] >= span:
@@ -60,7 +61,9 @@ def _most_within(moments: list[int], span: float) -> int:
 
 
 def foreseen(budget: Budget, before: Level, after: Level, load: Load, burst: int, now: float) -> Level:
-    """Return the level *after* a look, raised to what *load* and a *burst* need, both in invocations; *before* is the one that was seen."""
+    """Return the level *after* the strategy's decision, raised to the need of *load* and a *burst*, both in invocations; *before* is the
+    observed level.
+    """
     needed = min(load.waiting + load.running + burst, budget.most)
     if not burst or after.limit >= needed or rests(before, now):
         return after

@@ -1,18 +1,19 @@
-"""The members of the cluster: four states, read off a member's last heartbeat and off the claims that it still holds. Pure.
+"""The members of the cluster: four states, derived from a member's last heartbeat and from the claims that it still holds. Pure.
 
-Theory. A worker that is scaled to zero says nothing, exactly like one that died: silence alone cannot distinguish them (Fischer, Lynch and
-Paterson 1985), so silence alone decides nothing here. A dead worker, unlike an idle one, leaves a claim that ran out without a record. A
-heartbeat therefore names the tasks that its invocation took, the ledger says who holds each of them, and both are derived anew at every
-look; nothing is counted up and down.
+Theory. A worker that is scaled to zero sends nothing, exactly like a dead worker. Silence alone cannot distinguish them (Fischer, Lynch and
+Paterson 1985), so silence alone does not determine a state here. A dead worker, unlike an idle one, leaves a claim that expired without a
+record. A heartbeat therefore names the tasks that its invocation took, the ledger has the holder of each of them, and the state is derived
+from both at every read; no counter is kept.
 
-* LEFT: it said so, as a process does that is stopped on purpose (`Worker.leave`). An environment of Lambda cannot: it is frozen after its
-  last invocation and ended without a message, because only functions with an extension get a signal, and every cold start would pay for
-  that. It becomes IDLE, and after three days it is forgotten.
-* ACTIVE: its heartbeat is fresh, or it holds a claim that has not run out.
-* LOST: its heartbeat is stale, and a claim of its own has run out; or the worker that took such a claim over has recorded it.
-* IDLE: its heartbeat is stale and nothing of its own is in flight. It may be gone or frozen; its next message wakes it, or another.
+* LEFT: the worker reported it, as a process does that is stopped on purpose (`Worker.leave`). A Lambda environment cannot: it is frozen
+  after its last invocation and ended without notice. Only functions with an extension get a signal, and an extension slows down every cold
+  start. Such a worker becomes IDLE, and its record is deleted after three days.
+* ACTIVE: its heartbeat is fresh, or it holds a claim that has not expired.
+* LOST: its heartbeat is stale, and one of its claims has expired; or the worker that took over such a claim has recorded the loss.
+* IDLE: its heartbeat is stale, and none of its tasks is in flight. It may have ended or be frozen; the next message starts it or another
+  worker.
 
-M1: idle is never lost. A member is LOST only if a claim with its name has run out.
+M1: an idle member is never LOST. A member is LOST only if a claim with its name has expired.
 """
 
 from __future__ import annotations
@@ -27,17 +28,16 @@ ACTIVE, IDLE, LOST, LEFT = "ACTIVE", "IDLE", "LOST", "LEFT"
 ONLINE, HEARTBEAT, OFFLINE, WORKER_LOST = "worker-online", "worker-heartbeat", "worker-offline", "worker-lost"
 """The types of event lines about a worker."""
 STALE_S = 150.0
-"""A heartbeat older than this is stale: two and a half of a worker's default intervals."""
+"""A heartbeat older than this many seconds is stale: two and a half of a worker's default intervals."""
 SKEW_S = 5.0
-"""A claim counts as run out only this much later, since the clocks of two machines differ."""
+"""A claim counts as expired only this many seconds later, because the clocks of two machines differ."""
 
 
 class MemberRecord(NamedTuple):
-    """One worker of the cluster as it last said: its full name, clock, state, messages in flight, and when (epoch s).
+    """The last heartbeat of a worker: its full name, clock, state, messages in flight, and its time *seen* (epoch s).
 
     *tasks* are the ids of the claimed tasks among those messages, *answers* its latest answers to the inbox as one text
-    (`sedano.model.cluster.inbox`), *report* what it says of itself (`sedano.model.cluster.worker_report`). Its state as it is now is
-    `state_of`.
+    (`sedano.model.cluster.inbox`), *report* its report (`sedano.model.cluster.worker_report`). `state_of` returns its current state.
     """
 
     name: str
@@ -51,8 +51,9 @@ class MemberRecord(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One worker as it is now: *holds* are the ids of the tasks that it holds, *seen* when it was last heard of (epoch s), *report* what it
-    says of itself (`sedano.model.cluster.worker_report`)."""
+    """The current state of a worker. *holds*: the ids of the tasks that it holds; *seen*: the time of its last heartbeat (epoch s);
+    *report*: its report (`sedano.model.cluster.worker_report`).
+    """
 
     name: str
     state: str
@@ -63,12 +64,12 @@ class Member(NamedTuple):
 
     @property
     def alive(self) -> bool:
-        """Whether it counts as a live worker: active, or idle and woken by its next message."""
+        """Whether it counts as a live worker: it is active, or idle until the next message starts it."""
         return self.state in (ACTIVE, IDLE)
 
 
 def held(member: MemberRecord, records: Mapping[str, TaskRecord]) -> list[TaskRecord]:
-    """Return those of *records* that *member* claimed and has not ended."""
+    """Return the *records* that *member* claimed and has not ended."""
     found = (records.get(task_id) for task_id in member.tasks)
     return [r for r in found if r is not None and r.state == states.RUNNING and r.owner == member.name]
 
@@ -86,7 +87,7 @@ def state_of(member: MemberRecord, records: Mapping[str, TaskRecord], now: float
 
 
 def view(member: MemberRecord, records: Mapping[str, TaskRecord], now: float, stale: float = STALE_S) -> Member:
-    """Return *member* as it is at *now*."""
+    """Return *member* with its state at *now* (epoch s)."""
     holds = tuple(record.task_id for record in held(member, records))
     return Member(
         name=member.name, state=state_of(member, records, now, stale), clock=member.clock, seen=member.seen, holds=holds,

@@ -1,14 +1,14 @@
-"""One budget of bodies at once for a queue, divided between the processes that serve it and Lambda. Pure.
+"""The total concurrency of a queue, divided among the processes that serve it and Lambda. Pure.
 
-`sedano scale QUEUE N` writes the wished number into the control record. Each process computes its own share from the members that it sees,
-and the controller computes that of Lambda, by the same rule.
+`sedano scale QUEUE N` writes the wanted number into the control record. Each process computes its own share from the members that it sees,
+and the controller computes the share of Lambda, by the same rule.
 
-S1: the shares of the processes of a queue that Lambda does not serve add up to the wished number.
-S2: where functions have received from the queue too, a process takes no more than it was started with, and Lambda has the rest, but never
-less than `LEAST_OF_LAMBDA`, the smallest limit that AWS allows. A function that was not invoked for an hour counts no more.
-S3: equal observations lead to equal shares in every process: the order of names decides which ones get one more.
+S1: if Lambda does not serve a queue, the shares of its processes add up to the wanted number. S2: if functions also receive from the queue,
+the share of a process is at most the concurrency with which it was started, and Lambda gets the rest, but at least `LEAST_OF_LAMBDA`, the
+smallest limit that AWS allows. A function that was not invoked for an hour no longer counts. S3: equal observations lead to equal shares in
+every process: the order of names determines the processes that get one more.
 
-Processes that see different members, because one has just begun or ended, disagree until they look again (`AGAIN_S`).
+Processes that see different members, because one has just begun or ended, disagree until they read the members again (`AGAIN_S`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from sedano.errors import OptionError
 from sedano.model.cluster.members import LEFT, LOST, STALE_S, MemberRecord
 from sedano.model.cluster.worker_report import DRAINING, LAMBDA, WorkerReport, report_of
 
-MOST_WISHED: Final = 10_000
+MOST_SCALED: Final = 10_000
 LEAST_OF_LAMBDA: Final = 2
 MOST_OF_LAMBDA: Final = 1_000
 AGAIN_S: Final = 30.0
-"""After how many seconds a process looks again who serves the queues that are scaled, and shows that it lives."""
+"""The seconds after which a process reads the servers of the scaled queues again, and sends its own heartbeat."""
 
 INVOKED_S: Final = 3_600.0
 
 
 class Server(NamedTuple):
-    """A process that serves *queues*: its *name*, and how many bodies at once it was *started* with."""
+    """A process that serves *queues*: its *name*, and the concurrency with which it was *started*."""
 
     name: str
     queues: tuple[str, ...]
@@ -38,33 +38,33 @@ class Server(NamedTuple):
 
 
 class Servers(NamedTuple):
-    """The live *processes*, and the queues that functions on *lambdas* have received from."""
+    """The live *processes*, and the queues from which Lambda functions have received (*lambdas*)."""
 
     processes: tuple[Server, ...] = ()
     lambdas: frozenset[str] = frozenset()
 
 
 class ProcessShare(NamedTuple):
-    """The share of a process: the most bodies at once of each scaled queue (*most*), and how many *lanes* it has for all its queues."""
+    """The share of a process: the most concurrent bodies of each scaled queue (*most*), and its number of *lanes* for all its queues."""
 
     most: Mapping[str, int]
     lanes: int
 
 
-def wished(number: object) -> int:
-    """Return *number* of bodies at once as it may be wished.
+def checked_number(number: object) -> int:
+    """Return *number* as the total concurrency of a queue.
 
     Raises:
         OptionError: it is not a whole number from 1 to 10 000.
     """
-    if type(number) is not int or not 1 <= number <= MOST_WISHED:
-        instead = "to let nothing of a queue begin, pause it: sedano pause QUEUE"
-        raise OptionError(f"number: {number!r} is not a whole number from 1 to {MOST_WISHED}; {instead}")
+    if type(number) is not int or not 1 <= number <= MOST_SCALED:
+        instead = "to stop a queue, pause it: sedano pause QUEUE"
+        raise OptionError(f"number: {number!r} is not a whole number from 1 to {MOST_SCALED}; {instead}")
     return number
 
 
 def servers(members: Iterable[MemberRecord], now: float) -> Servers:
-    """Return the servers among *members* that live at *now* (epoch s), by their reports; a process that drains is not one of them."""
+    """Return the servers among *members* that are alive at *now* (epoch s), from their reports; draining processes are excluded."""
     processes, lambdas = dict[str, Server](), set[str]()
     for member in members:
         report = report_of(member.report)
@@ -82,22 +82,23 @@ def _server(report: WorkerReport) -> Server:
 
 
 def divided(number: int, names: Sequence[str]) -> dict[str, int]:
-    """Return *number* divided between *names* as evenly as it can be; the first names get one more."""
+    """Return *number* divided among *names* as evenly as possible; the first names get one more."""
     each, more = divmod(number, len(names)) if names else (0, 0)
     return {name: each + (place < more) for place, name in enumerate(sorted(names))}
 
 
 def shares(queue: str, number: int, found: Servers) -> dict[str, int]:
-    """Return the share of each process that serves *queue*, for which *number* bodies at once are wished, by its name."""
+    """Return the share of each process that serves *queue*, by its name; *number* is the total concurrency of the queue."""
     serving = {one.name: one for one in found.processes if queue in one.queues}
     even = divided(number, [*serving])
     return {name: min(share, serving[name].started) for name, share in even.items()} if queue in found.lambdas else even
 
 
 def process_share(wishes: Mapping[str, int], me: Server, found: Servers) -> ProcessShare:
-    """Return the share of the process *me* under the *wishes* by queue; *found* are the servers, with *me* or without.
+    """Return the share of the process *me*; *wishes* has the total concurrency of each scaled queue, and *found* the servers, with or
+    without *me*.
 
-    A queue without a wish has the lanes with which the process was started.
+    A queue that is not in *wishes* has the lanes with which the process was started.
     """
     every = found._replace(processes=(*(one for one in found.processes if one.name != me.name), me))
     most = {queue: shares(queue, number, every)[me.name] for queue, number in wishes.items() if queue in me.queues}
@@ -106,6 +107,6 @@ def process_share(wishes: Mapping[str, int], me: Server, found: Servers) -> Proc
 
 
 def lambda_share(queue: str, number: int, found: Servers) -> int:
-    """Return how many invocations at once Lambda has of *queue*, for which *number* bodies at once are wished."""
+    """Return the number of concurrent invocations of Lambda for *queue*; *number* is the total concurrency of the queue."""
     taken = sum(shares(queue, number, found).values())
     return min(max(number - taken, LEAST_OF_LAMBDA), MOST_OF_LAMBDA)

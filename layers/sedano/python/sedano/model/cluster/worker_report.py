@@ -1,9 +1,8 @@
-"""The report of a worker in its member record: its host, the queues that it serves, its versions, and its hindrances. Pure.
+"""The report of a worker in its member record: its host, the queues that it serves, its versions, and its problems. Pure.
 
-The report is one text of at most `MOST_REPORT` characters, which travels with each heartbeat: a look at the members is a look at what runs
-where. A worker writes it anew when it changes. A report that is too long loses the ends of its reasons first, then the ends of its lists.
-A reader takes any text: one that is not a report is read as an empty one, and a field of another type, which a newer version may write, is
-left out.
+The report is one text of at most `MOST_REPORT` characters, which travels with each heartbeat, so the members show what runs where. A worker
+writes a new report when its content changes. If a report is too long, its reasons are cut first, then its lists. A reader accepts any text:
+a text that is not a report is read as an empty report, and a field of another type, which a newer version may write, is ignored.
 """
 
 from __future__ import annotations
@@ -16,16 +15,18 @@ from sedano.errors import MessageRefused
 from sedano.model.messages.strict_json import load
 
 LAMBDA, PROCESS, FARGATE, DEV = "lambda", "process", "fargate", "dev"
-"""The kinds of hosts. A process is one of `sedano worker`; on Fargate it has a name of its own, and so has that of `sedano dev`."""
+"""The kinds of hosts. PROCESS is a process of `sedano worker`; on Fargate and in `sedano dev` its kind has another name."""
 READY, PAUSED, DRAINING, DEGRADED = "ready", "paused", "draining", "degraded"
-"""The conditions of a worker: one that drains receives nothing more; one is degraded while a boot step
-has not started or a loop is stuck."""
+"""The conditions of a worker. A draining worker no longer receives; a degraded one has a boot step that has not started, or a loop that is
+stuck.
+"""
 MOST_REPORT: Final = 2_000
+MOST_SECONDS: Final = 2**53
 LONGEST_NAME: Final = 64
-"""How many characters of a name a report holds."""
+"""The most characters of a report, seconds since a beat, and characters of a name in a report."""
 LONGEST_PROCESS: Final = 120
 _SIZES: Final = ((160, 24), (80, 12), (30, 6), (0, 1))
-"""How many characters of a reason and how many entries of a list a report may have, tried in this order until it is short enough."""
+"""The most characters of a reason and the most entries of a list; these pairs are tried in order until the report is short enough."""
 
 
 class UnstartedStep(NamedTuple):
@@ -38,9 +39,9 @@ class UnstartedStep(NamedTuple):
 
 class WorkerReport(NamedTuple):
     """The report: the kind of *host*, the *condition*, the *queues* served, the versions of the app's *code*, of the *library* and of the
-    *config*, how many bodies run at once (*lanes*) and how many more messages may wait for one (*prefetch*), the seconds between heartbeats
-    (*beat*), the *steps* that have not started, and the loops that are *stuck*. *process*: the name of its process, and *started*: the
-    lanes with which that process was started; both are empty for a function.
+    *config*, how many bodies run at once (*lanes*), how many more messages may wait in the worker (*prefetch*), the seconds between
+    heartbeats (*beat*), the *steps* that have not started, and the loops that are *stuck*. *process*: the name of its process, and
+    *started*: the lanes with which that process was started; both are empty for a function.
     """
 
     host: str = ""
@@ -71,7 +72,7 @@ def text_of(report: WorkerReport) -> str:
 
 
 def report_of(text: str) -> WorkerReport:
-    """Return the report that *text* holds, without what is not one."""
+    """Return the report in *text*, without its invalid fields."""
     try:
         found: Any = load(text, MOST_REPORT * 4, 4, "report") if text else {}
     except (MessageRefused, ValueError):
@@ -104,7 +105,7 @@ def _count(value: object) -> int | None:
 
 
 def _seconds(value: object) -> float | None:
-    return float(value) if type(value) in (int, float) and value >= 0 else None  # type: ignore[operator, arg-type]
+    return float(value) if type(value) in (int, float) and 0 <= value <= MOST_SECONDS else None  # type: ignore[operator, arg-type]
 
 
 def _texts(value: object) -> tuple[str, ...] | None:

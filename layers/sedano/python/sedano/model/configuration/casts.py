@@ -1,6 +1,7 @@
-"""The values of configuration fields: what a layer gives, as a text or as a value of its file, cast to the type of the field. Pure.
+"""The values of configuration fields: casts the value from a layer, a string or a typed value, to the type of the field. Pure.
 
-A text is read as the type says. A value that a file with types gives (TOML, JSON, Python) must be of that type: a number is not a text.
+A string is parsed for the type of the field. A value from a layer with types (TOML, JSON, Python) must be of that type: a number is not
+accepted for a string.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from typing import Any, Final
 
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_PART = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)(ms|s|m|h|d)")
+"""A part of a duration. The bounds keep the search in a long string of digits linear."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
 _MANY = (tuple, frozenset)
 _UNIONS = (typing.Union, types.UnionType)
 
 
 class Unexpected(ValueError):
-    """A value is not what a field takes; the message says what is expected."""
+    """A value is not valid for a field; the message is the expected form."""
 
 
 def fits(kind: Any) -> bool:
@@ -42,20 +44,20 @@ def fits(kind: Any) -> bool:
 
 
 def described(kind: Any) -> str:
-    """Return why a field cannot have the type *kind*, and which one to write."""
+    """Return why a field cannot have the type *kind*, and the type to write instead."""
     if kind in (list, set) or typing.get_origin(kind) in (list, set):
-        return f"{_name(kind)} can change while a task reads it; write tuple[str, ...] or frozenset[str]"
+        return f"{_name(kind)} is mutable; write tuple[str, ...] or frozenset[str]"
     if kind in _MANY:
-        return f"{_name(kind)} does not name the type of its values; write {_name(kind)}[str{', ...' if kind is tuple else ''}]"
+        return f"{_name(kind)} lacks the type of its values; write {_name(kind)}[str{', ...' if kind is tuple else ''}]"
     known = ", ".join(one.__name__ for one in _SINGLE)
-    return f"no layer can give a {_name(kind)}; write {known}, an Enum, a Literal of texts, tuple[…, ...], a frozen dataclass, or … | None"
+    return f"no layer can give a {_name(kind)}; write {known}, an Enum, a Literal of strings, tuple[…, ...], a frozen dataclass or … | None"
 
 
 def cast(value: object, kind: Any) -> Any:
     """Return *value* as a value of the type *kind*, for which `fits` holds.
 
     Raises:
-        Unexpected: it is none; the message says what is expected, and nothing of the value.
+        Unexpected: *value* is not valid; the message is the expected form and does not contain the value.
     """
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in _UNIONS:
@@ -70,7 +72,7 @@ def cast(value: object, kind: Any) -> Any:
 
 
 def _member(value: object, kind: type[enum.Enum]) -> Any:
-    """Return the member whose value *value* is, or whose name."""
+    """Return the member with the value *value*, or else with that name."""
     by_name = {one.name: one for one in kind}
     by_value = {str(one.value): one for one in kind}
     found = by_value.get(str(value)) if type(value) in (str, int, float) else None
@@ -84,7 +86,7 @@ def _one_of(value: object, known: Mapping[str, Any]) -> Any:
 
 
 def _listed(value: object) -> list[Any]:
-    """Return the values of a list; a text is a list in JSON, or texts with commas between them."""
+    """Return the values of a list; a string is a JSON list, or strings separated by commas."""
     if isinstance(value, list | tuple | frozenset):
         return [*value]
     if not isinstance(value, str):
@@ -100,7 +102,7 @@ def _listed(value: object) -> list[Any]:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise Unexpected('a text; write it in quotes, such as "a"')
+        raise Unexpected('a string; write it in quotes, such as "a"')
     return value
 
 
@@ -115,8 +117,8 @@ def _truth(value: object) -> bool:
 def _integer(value: object) -> int:
     if type(value) is int:
         return value
-    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
-        return int(value)
+    if isinstance(value, str) and _INTEGER.fullmatch(text := value.strip()):
+        return int(text)  # `strip` takes off more than `int` ignores
     raise Unexpected("a whole number, such as 10")
 
 
@@ -139,11 +141,11 @@ def _decimal(value: object) -> Decimal:
             found = Decimal("NaN")
         if found.is_finite():
             return found
-    raise Unexpected('a decimal number as a text, such as "0.10"')
+    raise Unexpected('a decimal number as a string, such as "0.10"')
 
 
 def _duration(value: object) -> timedelta:
-    """Return a duration: a number is seconds, a text has units."""
+    """Return a duration; a number is in seconds, and a string has units."""
     if isinstance(value, timedelta):
         return value
     text = value.strip() if isinstance(value, str) else ""
@@ -152,7 +154,7 @@ def _duration(value: object) -> timedelta:
             return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
         return timedelta(seconds=_number(value))
     except (ValueError, OverflowError):
-        raise Unexpected("a duration: seconds, or a text such as 1h30m or 250ms") from None
+        raise Unexpected("a duration: seconds, or a string such as 1h30m or 250ms") from None
 
 
 _SINGLE: Final[Mapping[Any, Callable[[object], Any]]] = MappingProxyType({

@@ -1,4 +1,4 @@
-"""The fields of an application's configuration: those of a frozen dataclass and of the frozen dataclasses in it, by their paths. Pure.
+"""The fields of an application's configuration: the fields of a frozen dataclass and of the frozen dataclasses in it, by their paths. Pure.
 
     @dataclass(frozen=True)
     class Mail:
@@ -6,8 +6,8 @@
         pool: int = field(default=10, metadata=COLD)
         password: str = field(default="", repr=False)
 
-A field that the dataclass leaves out of its text (``repr=False``) is a secret. One with `COLD` in its metadata changes only while no body
-runs; the others change from one body to the next.
+A field with ``repr=False`` is a secret. A field with `COLD` in its metadata changes only while no body runs; other fields change between
+two bodies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sedano.model.configuration.casts import described, fits
 COLD: Final[Mapping[str, bool]] = MappingProxyType({"sedano.cold": True})
 """The metadata of a field that changes only while no body runs: ``field(default=10, metadata=COLD)``."""
 REQUIRED: Final = dataclasses.MISSING
-"""The default of a field that has none."""
+"""The default of a field without a default."""
 _COLD_KEY = next(iter(COLD))
 
 
@@ -39,10 +39,10 @@ class ConfigField(NamedTuple):
 
 
 def fields_of(cls: Any) -> dict[str, ConfigField]:
-    """Return the fields of the frozen dataclass *cls* by their paths, in order; those of a dataclass in it in its place.
+    """Return the fields of the frozen dataclass *cls* by their paths, in order; a nested dataclass is replaced by its fields.
 
     Raises:
-        OptionError: it is not a frozen dataclass, or a layer could not give a field a value; the message names the field.
+        OptionError: *cls* is not a frozen dataclass, or a layer cannot set one of its fields; the message names the field.
     """
     return {one.path: one for one in _fields(cls, "", REQUIRED, ConfigField("", cls, REQUIRED), ())}
 
@@ -83,7 +83,7 @@ def _fields(cls: Any, prefix: str, instance: Any, outer: ConfigField, above: tup
         secret, cold = outer.secret or not one.repr, outer.cold or bool(one.metadata.get(_COLD_KEY))
         own = ConfigField(path, kind, default, secret, cold)
         if not one.init:
-            raise OptionError(f"configuration field {path}: a layer cannot give it a value; leave init=False out")
+            raise OptionError(f"configuration field {path}: a layer cannot give it a value; remove init=False")
         if _is_nested(kind):
             if kind in above:
                 raise OptionError(f"configuration field {path}: {kind.__name__} contains itself")
@@ -100,7 +100,7 @@ def _must_be_frozen(cls: Any, prefix: str) -> None:
     if not _is_nested(cls):
         raise OptionError(f"{where}: {cls!r} is not a dataclass; write @dataclass(frozen=True) above a class with annotated fields")
     if not cls.__dataclass_params__.frozen:
-        raise OptionError(f"{where}: {cls.__name__} can change while a task reads it; write @dataclass(frozen=True)")
+        raise OptionError(f"{where}: {cls.__name__} is mutable; write @dataclass(frozen=True)")
 
 
 def _default(one: dataclasses.Field[Any]) -> object:

@@ -1,14 +1,14 @@
-"""The layers of a configuration: where each reads, and which field each name of a layer means. Pure.
+"""The layers of a configuration: the source of each, and the field for each name in a layer. Pure.
 
-    module:shop.defaults             attributes of a Python module; case does not count
+    module:shop.defaults             attributes of a Python module; names are not case-sensitive
     toml:shop.toml#mail              a file, or a table of it; toml:local.toml? may be missing
-    env:SHOP_                        variables that begin so: SHOP_POOL, SHOP_MAIL__SENDER
+    env:SHOP_                        variables with this prefix: SHOP_POOL, SHOP_MAIL__SENDER
     ssm:/shop/                       parameters below a path: /shop/pool, /shop/mail/sender
     appconfig:shop/prod/settings     a profile of AppConfig that is a JSON object
-    stage:                           values that are set in the stage itself: pool, mail.sender
+    stage:                           values that are set in the stage: pool, mail.sender
 
-A later layer wins, field by field. A module and an environment hold other names too: one that no field has is ignored there, unless it is
-nearly the name of a field.
+A later layer wins, field by field. A module and an environment also contain other names; a name without a field is ignored there, unless it
+is similar to the name of a field.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from sedano.errors.celery_names import nearest
 
 MODULE, TOML, ENV, SSM, APPCONFIG, STAGE = "module", "toml", "env", "ssm", "appconfig", "stage"
 OPEN: Final = (MODULE, ENV)
-"""The kinds of layers that hold other names beside those of fields."""
+"""The kinds of layers that also contain names that are not fields."""
 _ALIKE = 0.8
-"""From which similarity on a name of an open layer is a misspelling."""
+"""The similarity to a field from which a name in an open layer counts as a misspelling."""
 _FORMS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
     MODULE: (r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "a module, such as module:shop.defaults"),
     TOML: (r"[^#?]+(#[\w-]+(\.[\w-]+)*)?\??", "a file, such as toml:shop.toml or toml:pyproject.toml#tool.shop"),
-    ENV: (r"[A-Za-z_]\w*", "what its variables begin with, such as env:SHOP_"),
+    ENV: (r"[A-Za-z_]\w*", "the prefix of its variables, such as env:SHOP_"),
     SSM: (r"(/[\w.-]+)+/?", "a path of parameters, such as ssm:/shop/"),
     APPCONFIG: (r"[\w. -]+/[\w. -]+/[\w. -]+", "application, environment and profile, such as appconfig:shop/prod/settings"),
     STAGE: ("", "nothing: stage:"),
@@ -37,19 +37,19 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
 
 
 class Layer(NamedTuple):
-    """One layer: its *kind*, *where* it reads, and whether it *may_miss*. Its text is that of its declaration."""
+    """One layer: its *kind*, *where* it reads, and whether it *may_miss*. `str` returns its declaration."""
 
     kind: str
     where: str
     may_miss: bool = False
 
     def __str__(self) -> str:
-        """Return it as it was declared."""
+        """Return the declaration of the layer."""
         return f"{self.kind}:{self.where}{'?' if self.may_miss else ''}"
 
 
 class LayerValue(NamedTuple):
-    """A value that a layer gives: the *path* of the field that its name means, or what it would mean; whether it *is_known*."""
+    """A value from a layer, with the *path* of its field; if no field has that path, *is_known* is false."""
 
     path: str
     value: object
@@ -60,7 +60,7 @@ def layer(text: object) -> Layer:
     """Return the layer that *text* declares.
 
     Raises:
-        OptionError: it declares none; the message says what to write.
+        OptionError: *text* is not a valid layer; the message says what to write.
     """
     kind, colon, where = text.partition(":") if isinstance(text, str) else ("", "", "")
     if not colon or kind not in _FORMS:
@@ -75,7 +75,8 @@ def layer(text: object) -> Layer:
 
 
 def named(of: Layer, found: Mapping[str, object], paths: Collection[str]) -> Iterator[LayerValue]:
-    """Return the values that the layer *of* gives, each under the path of its field; a name of no field as it would be written."""
+    """Return the values in the layer *of*, each with the path of its field; for a name without a field, with the path that it would have.
+    """
     match of.kind:
         case "env":
             flat = {name.lower().replace("__", "."): value for name, value in found.items()}
@@ -93,7 +94,7 @@ def named(of: Layer, found: Mapping[str, object], paths: Collection[str]) -> Ite
 
 
 def misspelling(of: Layer, one: LayerValue, paths: Collection[str]) -> str | None:
-    """Return why the unknown name *one* is refused, with what to write instead; None: an open layer may hold it."""
+    """Return the error for the unknown name *one*, with what to write instead; None if it is ignored in an open layer."""
     near = nearest(one.path, [*paths], _ALIKE if of.kind in OPEN else 0.6)
     if of.kind in OPEN and not near:
         return None
@@ -101,7 +102,7 @@ def misspelling(of: Layer, one: LayerValue, paths: Collection[str]) -> str | Non
 
 
 def written(of: Layer, path: str) -> str:
-    """Return where a person writes the field *path* in the layer *of*."""
+    """Return where to write the field *path* in the layer *of*, for an error message."""
     match of.kind:
         case "env":
             return f"the variable {of.where}{path.upper().replace('.', '__')}"
@@ -116,7 +117,7 @@ def written(of: Layer, path: str) -> str:
 
 
 def _nested(found: Mapping[str, object], prefix: str, paths: Collection[str]) -> Iterator[LayerValue]:
-    """Return the values of a layer of tables; a table that is not one of fields is a value."""
+    """Return the values of a layer with tables; a table that does not correspond to a nested dataclass is a value."""
     for name, value in found.items():
         path = f"{prefix}{name}"
         if isinstance(value, Mapping) and any(one.startswith(f"{path}.") for one in paths):

@@ -1,4 +1,4 @@
-"""One version of a configuration: the layers merged, cast and checked as a whole, and how a new version differs from the last. Pure."""
+"""One version of a configuration: merges, casts and checks the layers as a whole, and compares versions. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sedano.model.configuration.fields import REQUIRED, ConfigField, built, valu
 from sedano.model.configuration.layers import Layer, misspelling, named, written
 
 DEFAULT: Final = "default"
-"""The origin of a value that no layer gave."""
+"""The origin of a value that no layer sets."""
 HIDDEN: Final = "(secret)"
 """The text of a secret value."""
 _LONGEST = 60
@@ -26,7 +26,7 @@ class ConfigSnapshot(NamedTuple):
 
 
 class ConfigRow(NamedTuple):
-    """One field for people: its *path*, its *value* as a text (a secret's is hidden), its *origin*, and whether it is *cold*."""
+    """One field for display: its *path*, its *value* as text (hidden if secret), its *origin*, and whether it is *cold*."""
 
     path: str
     value: str
@@ -35,9 +35,9 @@ class ConfigRow(NamedTuple):
 
 
 def merged(cls: Any, fields: Mapping[str, ConfigField], read: Sequence[tuple[Layer, Mapping[str, object]]]) -> ConfigSnapshot:
-    """Return the version that the layers give: a later one wins, field by field.
+    """Return the version from the layers: a later one wins, field by field.
 
-    Every value of every layer is checked, also one that another layer replaces.
+    Every value of every layer is checked, even if another layer replaces it.
 
     Raises:
         ConfigurationError: some values are wrong or missing; the message lists all of them, each with its layer and what to write.
@@ -61,7 +61,7 @@ def merged(cls: Any, fields: Mapping[str, ConfigField], read: Sequence[tuple[Lay
     try:
         return ConfigSnapshot(built(cls, values), origins)
     except (ValueError, TypeError) as refused:
-        raise invalid(cls, [f"{type(refused).__name__} of its own check: {refused}"]) from refused
+        raise invalid(cls, [f"its own check raised {type(refused).__name__}: {refused}"]) from refused
 
 
 def invalid(cls: Any, problems: Sequence[str]) -> ConfigurationError:
@@ -80,7 +80,7 @@ def must_wait(fields: Mapping[str, ConfigField], paths: Sequence[str]) -> bool:
 
 
 def rows(fields: Mapping[str, ConfigField], snapshot: ConfigSnapshot) -> list[ConfigRow]:
-    """Return a version for people: a row for each field, without secrets."""
+    """Return a version for display: a row for each field, without secrets."""
     return [
         ConfigRow(path, HIDDEN if one.secret else str(value_of(snapshot.value, path)), snapshot.origins[path], one.cold)
         for path, one in fields.items()
@@ -88,7 +88,7 @@ def rows(fields: Mapping[str, ConfigField], snapshot: ConfigSnapshot) -> list[Co
 
 
 def digest(fields: Mapping[str, ConfigField], snapshot: ConfigSnapshot) -> str:
-    """Return a short text that differs for versions that differ in a field that is not secret; two processes with equal ones agree."""
+    """Return a short digest of the fields that are not secret; two processes with equal digests have equal values of these fields."""
     shown = [(path, repr(value_of(snapshot.value, path))) for path, one in fields.items() if not one.secret]
     return sha256(repr(shown).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
@@ -100,7 +100,7 @@ def _unfit(field: ConfigField, layer: Layer, value: object, expected: Unexpected
 
 def _missing(path: str, last: Layer | None) -> str:
     where = f"write {written(last, path)}, or " if last is not None else ""
-    return f"{path}: no layer gives it, and it has no default; {where}give the field a default"
+    return f"{path}: no layer sets it, and it has no default; {where}give the field a default"
 
 
 def _is_named(path: str, problems: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The layer `stage:`: values that people set in the stage itself, each as a text, in one memo. Pure."""
+"""The layer `stage:`: values that operators set in the stage, each as a string, in one memo. Pure."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ STAGE_VALUES: Final = "config:stage"
 
 
 def stage_values(text: str) -> dict[str, str]:
-    """Return the values that the memo's *text* holds, by the paths of their fields.
+    """Return the values in the memo's *text*, by the paths of their fields.
 
     Raises:
-        ConfigurationError: it holds something else.
+        ConfigurationError: the memo does not contain such values.
     """
     try:
         found = parts(text) if text else {}
     except ValueError as wrong:
         raise ConfigurationError(f"layer stage: {wrong}; a newer version of sedano may have written it") from wrong
     if type(found) is not dict or not all(type(one) is str for one in found.values()):
-        raise ConfigurationError("layer stage: not a map of texts; a newer version of sedano may have written it")
+        raise ConfigurationError("layer stage: not a JSON object of strings; a newer version of sedano may have written it")
     return found
 
 
 def with_value(text: str, fields: Mapping[str, ConfigField], path: str, value: str | None) -> str:
-    """Return the memo's *text* with the *value* of the field *path*; None takes it away.
+    """Return the memo's *text* with the *value* of the field *path*; None removes it.
 
     Raises:
         OptionError: no field has this path, it is secret, or the value does not fit its type.
-        ConfigurationError: the text holds something else.
+        ConfigurationError: the memo does not contain such values.
     """
     values = stage_values(text)
     if value is None:
@@ -50,7 +50,7 @@ def _checked(fields: Mapping[str, ConfigField], path: str, value: str) -> str:
     if field is None:
         raise OptionError(f"{path}: no field has this name; the fields are {', '.join(fields)}")
     if field.secret:
-        raise OptionError(f"{path}: it is secret, and a table of the stage is not a place for secrets; write it into a layer ssm:")
+        raise OptionError(f"{path}: a secret must not be stored in the stage's table; write it to a layer ssm:")
     try:
         cast(value, field.type)
     except Unexpected as expected:

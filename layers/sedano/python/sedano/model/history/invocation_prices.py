@@ -1,4 +1,4 @@
-"""The price of invocations, from their reports in the history: list prices of us-east-1 in US dollars, and no bill. Pure."""
+"""The price of invocations, estimated from their reports in the history with the list prices of us-east-1 in US dollars. Pure."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ CALLS: Final = {
     "dynamodb.GetItem": 0.125, "dynamodb.BatchGetItem": 0.125, "dynamodb.Query": 0.125,
     "s3.PutObject": 5.0, "s3.GetObject": 0.40, "scheduler.CreateSchedule": 1.0,
 }  # fmt: skip
-"""Dollars a million: GB-seconds (arm64), invocations, and calls; a call that is not listed counts as nothing."""
+"""Dollars per million GB-seconds (arm64), invocations, and calls; a call that is not listed costs nothing."""
 INVOKED: Final = "-invocation"
 """The end of the type of a report, after the name of its function."""
 MOST: Final = 10**15
-"""A larger number in a report is none: it would be a bill of a million dollars for one line."""
+"""A larger number in a report is ignored: it would be a cost of a million dollars for one line."""
 NANO, MILLION = 1_000_000_000, 1_000_000
 
 
 def price(report: Mapping[str, Any]) -> int:
-    """Return the nanodollars that the invocations of one *report* cost."""
+    """Return the cost of the invocations in one *report*, in nanodollars."""
     gigabytes = number(report.get("memory_mb"), MEMORY_MB) / 1_024
     compute = number(report.get("duration_ms"), 0) / 1_000 * gigabytes * GB_SECONDS
     made = report.get("calls")
@@ -33,5 +33,5 @@ def price(report: Mapping[str, Any]) -> int:
 
 
 def number(value: object, otherwise: float) -> float:
-    """Return *value* where a worker may have said it: a number from 0 to `MOST`, and no other that JSON can hold."""
+    """Return *value* if a worker could have reported it, that is a number from 0 to `MOST`, else *otherwise*."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST else otherwise

@@ -1,8 +1,8 @@
-"""The cluster according to its events, as they arrive in: tasks by time, by worker, by type; workers that are alive. Pure.
+"""The state of the cluster from its events as they arrive: tasks by time, by worker, by type; workers that are alive. Pure.
 
-This is the `State` of Celery's monitor, fed by the registers that Spark folds (`sedano.model.history.registers`), so the live view and the
-history cannot disagree: events may arrive late, twice and in any order, and two states that saw the same events are equal, however these
-were mixed. A worker is the register of the last thing that was said of it.
+This is the `State` of Celery's monitor, over the same registers that Spark folds (`sedano.model.history.registers`), so the live view and
+the history cannot disagree. Events may arrive late, twice and in any order; two states with the same events are equal, whatever the order.
+A worker is the register of the last event about it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ class LiveState:
     __slots__ = ("tasks", "workers")
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start without events."""
+
         self.tasks: dict[str, Registers] = {}
         self.workers: dict[str, Stamp] = {}
 
     def event(self, event: object) -> None:
-        """Take in one event (decoded JSON); events about neither a task nor a worker are passed over.
+        """Add one event (decoded JSON); an event that is not about a task or a worker is ignored.
 
         Raises:
-            ValueError: the event is not an object, or has no place in the total order; the message names the field.
+            ValueError: the event is not an object, or lacks a field of the total order; the message names the field.
         """
         if not isinstance(event, dict):
-            raise ValueError(f"an event is an object, not {type(event).__name__}")  # noqa: TRY004 - like all that cannot be an event
+            raise ValueError(f"an event is an object, not {type(event).__name__}")  # noqa: TRY004 - the same error for every invalid event
         if str(event.get("type")) in SAID_OF_WORKERS:
             self._said(stamp({"uuid": "", **event}))
             return
@@ -44,24 +45,24 @@ class LiveState:
             self._learn(lifted)
 
     def events(self, events: Iterable[Mapping[str, Any]]) -> LiveState:
-        """Take in *events* and return this state."""
+        """Add *events* and return this state."""
         for event in events:
             self.event(event)
         return self
 
     def merge(self, other: LiveState) -> None:
-        """Take in everything that *other* knows."""
+        """Add all events of *other*."""
         for registers in other.tasks.values():
             self._learn(registers)
         for at in other.workers.values():
             self._said(at)
 
     def tasks_by_time(self, limit: int | None = None) -> list[Timeline]:
-        """Return the tasks, the one that was heard of last first; *limit*: at most so many."""
+        """Return the tasks, the one with the latest event first; *limit*: the most tasks to return."""
         return [finalise(registers) for registers in sorted(self.tasks.values(), key=_last, reverse=True)[:limit]]
 
     def tasks_by_worker(self, hostname: str, limit: int | None = None) -> list[Timeline]:
-        """Return the tasks that *hostname* worked on last, the latest first."""
+        """Return the tasks whose last worker is *hostname*, the latest first."""
         return [task for task in self.tasks_by_time() if task.worker == hostname][:limit]
 
     def tasks_by_type(self, name: str, limit: int | None = None) -> list[Timeline]:
@@ -69,7 +70,7 @@ class LiveState:
         return [task for task in self.tasks_by_time() if task.fields["name"] == name][:limit]
 
     def task_types(self) -> list[str]:
-        """Return the names of the tasks that were seen."""
+        """Return the names of the known tasks."""
         return sorted({name for registers in self.tasks.values() if isinstance(name := finalise(registers).fields["name"], str)})
 
     def states(self) -> Counter[str]:
@@ -77,7 +78,9 @@ class LiveState:
         return Counter(finalise(registers).state for registers in self.tasks.values())
 
     def alive_workers(self) -> list[str]:
-        """Return the workers that have joined and have not left: silence proves nothing (`sedano.model.cluster.members`)."""
+        """Return the workers that joined and did not leave. A worker without recent events may still be alive
+        (`sedano.model.cluster.members`).
+        """
         return sorted(name for name, at in self.workers.items() if at.type in (ONLINE, HEARTBEAT))
 
     def _learn(self, registers: Registers) -> None:

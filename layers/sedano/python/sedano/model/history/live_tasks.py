@@ -1,11 +1,11 @@
-"""The tasks of a cluster as a live view shows them: the states of their events, brought to the words of the ledger. Pure.
+"""The tasks of a cluster in a live view: the states from their events, converted to the states of the ledger. Pure.
 
-`sedano.model.history.live_state` and Spark keep Celery's rules, in which a class of event that Celery does not know is a state of its own
-above ``revoked`` and ``started``, except ``task-held``. A view of now must say what the ledger says:
+`sedano.model.history.live_state` and Spark follow Celery's rules. There, a class of event that is unknown to Celery, except ``task-held``,
+is a separate state that precedes ``revoked`` and ``started``. A live view must show the states of the ledger:
 
-- ``task-held`` (a worker put the task off, and why) is the state HELD only while nothing later is known of the task;
-- a call that was collected into a batch has no record of its own and ends as its batch does;
-- a task that was given up after attempts without an end is POISON, which its last event calls a failure with the exception POISON(…).
+- ``task-held`` (a worker deferred the task, with a reason) is the state HELD only until a later event of the task is known;
+- a call that was collected into a batch does not have a record and ends in the same state as its batch;
+- a task that was given up after attempts without an end is POISON; its last event is a failure with the exception POISON(…).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Watched:
         self._held: dict[str, tuple[Stamp, Mapping[str, Any]]] = {}
 
     def event(self, event: object) -> None:
-        """Take in one event (decoded JSON).
+        """Add one event (decoded JSON).
 
         Raises:
-            ValueError: the event is not an object, or has no place in the total order.
+            ValueError: the event is not an object, or lacks a field of the total order.
         """
         if not isinstance(event, dict) or event.get("type") != states.HOLDING:
             self.state.event(event)
@@ -45,7 +45,7 @@ class Watched:
             self._held[at.uuid] = (at, event)
 
     def tasks_by_time(self) -> list[Timeline]:
-        """Return the tasks, the one that was heard of last first."""
+        """Return the tasks, the one with the latest event first."""
         last = {uuid: max(registers.last.values()) for uuid, registers in self.state.tasks.items()}
         for uuid, (at, _) in self._held.items():
             last[uuid] = max(at, last.get(uuid, at))
@@ -75,7 +75,7 @@ def _lifted(event: Mapping[str, Any]) -> Timeline:
 
 
 def _as_recorded(task: Timeline) -> Timeline:
-    """Return *task* with the ledger's word for how it ended."""
+    """Return *task* with the state that the ledger records for its end."""
     exception = str(task.fields["exception"])
     for state, told in states.TOLD_BY_EXCEPTION.items():
         if task.state == told and exception.startswith(f"{state}("):

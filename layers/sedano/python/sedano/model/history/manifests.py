@@ -1,23 +1,22 @@
-"""Snapshots of a history: the files taken in, their places, and the files that no reader needs any more (PROTOCOLS §8).
+"""Snapshots of a history: the files that it contains, their locations, and the files that no reader needs any more (PROTOCOLS §8).
 
-Theory. A history is an append-only list of *parts*, each the outcome of one run over some landed files, written under a prefix that
-belongs to that run's term alone. A *snapshot* names the parts that count; a reader that holds one sees the same rows for as long as the
-prefixes are kept. One small *pointer* says which snapshot is the current one, and it changes only by compare-and-swap on what was seen:
+Theory. A history is an append-only list of *parts*. Each part is the output of one run over some landed files, written under a prefix that
+only the term of that run uses. A *snapshot* lists the valid parts; a reader of a snapshot sees the same rows for as long as the prefixes
+are kept. One small *pointer* names the current snapshot and changes only by compare-and-swap:
 
-1. a run takes the lease and *fences in*: it writes its token into the pointer, so from then on no earlier term can turn it;
-2. it reads what the pointer shows and works out what is new; it writes its files below `scoped(token)`;
+1. a run takes the lease and *fences in*: it writes its token into the pointer, so from then on no earlier term can change it;
+2. it reads the current snapshot and determines the new files; it writes its files below `scoped(token)`;
 3. it writes the manifest of the next snapshot, under a name with its token, so no other run writes it;
-4. it turns the pointer to that manifest, if the pointer still has its own token.
+4. it changes the pointer to that manifest, if the pointer still has the token of the run.
 
-A run that dies in between leaves files that no manifest names, or a manifest that no pointer names: no reader sees them, `collectable`
-finds them. A part is in a snapshot once, because its run read the list that it extends after it had shut everyone else out.
+A run that dies in between leaves files that no manifest names, or a manifest that no pointer names: no reader sees them, and `collectable`
+finds them. A snapshot contains a part only once, because its run read the list that it extends after it had fenced out all other runs.
 
-The token is in the pointer's *body*, not beside it: an object store's mark of a version (S3's ETag) is a digest of the body, so a fence
-kept elsewhere would leave the mark unchanged and a delayed write bound to that mark would still be taken.
+The token is in the *body* of the pointer, not beside it. The version mark of an object store (S3's ETag) is a digest of the body. A token
+elsewhere would leave the mark unchanged, and a delayed write that is conditional on that mark would still succeed.
 
 *Base*: the registers and tables of the first `settled` parts, merged. Registers are idempotent under merging
-(`sedano.model.history.registers`), so a reader joins the base with the later parts, and a base may be thrown away and made again
-at any time.
+(`sedano.model.history.registers`), so a reader joins the base with the later parts, and a base may be deleted and rebuilt at any time.
 """
 
 from __future__ import annotations
@@ -40,7 +39,9 @@ _PART: Final[Mapping[str, type]] = {"prefix": str, "sources": int, "made": int}
 
 
 class Part(NamedTuple):
-    """One run's rows: the *prefix* they lie below, from how many landed files (*sources*), and when they were *made* (epoch ms)."""
+    """The rows of one run: the *prefix* of their files, the number of landed files that they come from (*sources*), and when they were
+    *made* (epoch ms).
+    """
 
     prefix: str
     sources: int
@@ -50,7 +51,8 @@ class Part(NamedTuple):
 class Snapshot(NamedTuple):
     """A reader's view: the *parts* in the order of their commits, and the *base* that holds the first *settled* of them merged.
 
-    *version* counts commits, *token* is the term that made it, *made* when (epoch ms), *parent* the manifest that it follows.
+    *version* counts commits; *token* is that of the term that wrote the snapshot, and *made* the time (epoch ms); *parent* is the previous
+    manifest.
     """
 
     version: int = 0
@@ -63,12 +65,12 @@ class Snapshot(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of its manifest; no other term ever writes to it."""
+        """The name of its manifest, to which no other term writes."""
         return f"{MANIFESTS}{self.version:010d}-{self.token:0{_DIGITS}d}.json"
 
     @property
     def pending(self) -> tuple[Part, ...]:
-        """The parts that the base does not hold."""
+        """The parts that are not in the base."""
         return self.parts[self.settled :]
 
     @property
@@ -78,19 +80,19 @@ class Snapshot(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """Which manifest is current (none: an empty text), and the highest token that was ever written here."""
+    """The name of the current *manifest* (empty: there is no manifest yet), and the highest token that was ever written here."""
 
     token: int = 0
     manifest: str = ""
 
 
 def scoped(token: int) -> str:
-    """Return the prefix that belongs to the term with *token* alone; prefixes sort as the terms do."""
+    """Return the prefix that only the term with *token* uses; prefixes sort in the order of the terms."""
     return f"{DATA}term={token:0{_DIGITS}d}/"
 
 
 def term_of(name: str) -> int | None:
-    """Return the token of the term that a name below `DATA` or in `MANIFESTS` belongs to; None for any other name."""
+    """Return the token of the term that wrote the *name* below `DATA` or in `MANIFESTS`; None for any other name."""
     if name.startswith(MANIFESTS):
         digits = name[len(MANIFESTS) :].partition("-")[2].removesuffix(".json")
     else:
@@ -104,7 +106,7 @@ def extended(seen: Snapshot, part: Part, token: int, now: int) -> Snapshot:
 
 
 def rebuilt(seen: Snapshot, part: Part, token: int, now: int) -> Snapshot:
-    """Return a snapshot that holds *part* alone: all landed files, read anew."""
+    """Return a snapshot with only *part*, which was built from all landed files again."""
     return Snapshot(seen.version + 1, token, now, _parent(seen), (part,))
 
 
@@ -114,23 +116,23 @@ def settled(seen: Snapshot, base: str, token: int, now: int) -> Snapshot:
 
 
 def shut(pointer: Pointer, token: int) -> Pointer | None:
-    """Return *pointer* as the term with *token* fences in; None when a later one has done so before."""
+    """Return *pointer* with *token*, which fences out earlier terms; None if a later term has already fenced in."""
     return pointer._replace(token=token) if pointer.token <= token else None
 
 
 def turned(pointer: Pointer, token: int, to: Snapshot) -> Pointer | None:
-    """Return *pointer* turned to the snapshot *to*; None when the term with *token* is not the last that fenced in."""
+    """Return *pointer* with the snapshot *to* as the current one; None if the term with *token* is not the last that fenced in."""
     return Pointer(token, to.name) if pointer.token == token else None
 
 
 def collectable(terms: Iterable[int], kept: Iterable[Snapshot], fence: int, before: int) -> list[int]:
-    """Return those of *terms* whose files no run will read or commit any more.
+    """Return the *terms* whose files no run will read or commit any more.
 
     Args:
         terms: tokens found in names (`term_of`).
         kept: the snapshots that may still be read.
         fence: the pointer's token; only the files of an earlier term can never be committed any more.
-        before: epoch ms; a term that began later is left alone. A token is never less than the time it was granted at.
+        before: epoch ms; a term that began later is not collected. A token is never less than the time at which it was granted.
     """
     wanted = {term_of(prefix) for snapshot in kept for prefix in snapshot.prefixes}
     wanted |= {snapshot.token for snapshot in kept}
@@ -147,7 +149,7 @@ def read_snapshot(data: bytes) -> Snapshot:
     """Return the snapshot of a manifest.
 
     Raises:
-        ConfigurationError: it is not a manifest, or one of a newer version.
+        ConfigurationError: *data* is not a manifest, or has a newer format.
     """
     fields = _object(data, "manifest", _SNAPSHOT)
     parts = [_checked(part, "part", _PART) for part in fields["parts"]]
@@ -155,15 +157,15 @@ def read_snapshot(data: bytes) -> Snapshot:
 
 
 def write_pointer(pointer: Pointer) -> bytes:
-    """Return the pointer as it is kept."""
+    """Return the stored form of *pointer*."""
     return json.dumps({"format": FORMAT, **pointer._asdict()}, sort_keys=True).encode()
 
 
 def read_pointer(data: bytes | None) -> Pointer:
-    """Return the pointer that was kept; None: it was never written.
+    """Return the pointer in *data*; None means that it was never written.
 
     Raises:
-        ConfigurationError: it is not a pointer, or one of a newer version.
+        ConfigurationError: *data* is not a pointer, or has a newer format.
     """
     return Pointer() if data is None else Pointer(**_object(data, "pointer", {"token": int, "manifest": str}))
 
@@ -178,12 +180,12 @@ def _object(data: bytes, what: str, shape: Mapping[str, type]) -> dict[str, Any]
     except (ValueError, RecursionError) as wrong:
         raise ConfigurationError(f"history: the {what} is not JSON ({wrong}); is this the folder of a history?") from None
     if isinstance(found, dict) and type(found.get("format")) is int and found["format"] > FORMAT:
-        raise ConfigurationError(f"history: the {what} has format {found['format']}, newer than {FORMAT}; use the sedano that wrote it")
+        raise ConfigurationError(f"history: the {what} has format {found['format']}, newer than {FORMAT}; use the version that wrote it")
     return _checked(found, what, shape)
 
 
 def _checked(found: Any, what: str, shape: Mapping[str, type]) -> dict[str, Any]:
     wrong = [name for name, kind in shape.items() if not isinstance(found, dict) or type(found.get(name)) is not kind]
     if wrong:
-        raise ConfigurationError(f"history: the {what} lacks a proper {wrong[0]!r}; is this the folder of a history?")
+        raise ConfigurationError(f"history: the {what} has no valid {wrong[0]!r}; is this the folder of a history?")
     return {name: found[name] for name in shape}

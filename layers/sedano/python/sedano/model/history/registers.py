@@ -1,27 +1,25 @@
-"""The state of a task, as registers: any order, any duplicates, any partition give one answer.
+"""The state of a task as registers: the result does not depend on order, duplicates or partition of the events.
 
-Theory. Events of a task arrive late, twice, out of order and spread over files. The part of them to keep is
-small: for every class of event the *latest* one, and for every subject the latest thing said on it, "latest" by
-the total order of `sedano.model.history.event_order`. Each is a register that only ever grows, so a set of registers is an
-element of a join-semilattice (a state-based CRDT; Shapiro et al. 2011):
+Theory. Events of a task arrive late, twice, out of order and spread over files. Only a small part of them must be kept: for each class of
+event the *latest* one, and for each subject the latest event that has its fields; "latest" is by the total order of
+`sedano.model.history.event_order`. Each of these is a register that only grows, so a set of registers is an element of a join-semilattice
+(a state-based CRDT; Shapiro et al. 2011):
 
 * ``lift(event)`` makes the registers of one event;
 * ``join(a, b)`` takes the pointwise maximum: commutative, associative, idempotent;
-* ``finalise(registers)`` reads state and fields off.
+* ``finalise(registers)`` computes state and fields.
 
-So ``finalise`` of the join of any lifts, in any grouping, with any repetition, is the same record. A stream can be
-folded by a live view, by Spark with one ``groupBy``, or piece by piece as files arrive, and all of them agree.
+So ``finalise`` of the join of the same lifts, in any grouping and with any repetition, is the same record. A live view can fold a stream,
+Spark can fold it with one ``groupBy``, or a job can fold it file by file, and the results agree.
 
-The state. The register of ``task-retried`` divides the attempts: classes whose register is later than it compete,
-the best by precedence wins, and none later means RETRY. This equals what Celery's own ``State`` computes when it
-is fed each event once and in order. Fed the recorded stream of a real cluster in another order, ``State`` gets 6 of
-100 tasks wrong; the registers get 0 wrong.
+The state. The register of ``task-retried`` divides the attempts. Among the classes whose register is later, the best by precedence is the
+state; if no register is later, the state is RETRY. Celery's ``State`` computes the same if it receives each event once and in order. With
+the recorded stream of a real cluster in another order, ``State`` is wrong for 6 of 100 tasks, and the registers for 0.
 
-Where this differs from ``State``, on purpose. A null says nothing, where ``State`` writes it over a value. A custom
-class called like a built-in state (``task-success``) stays a custom one. A task that was held
-back (``task-held``) is HELD only until it starts or is revoked. The fields of one subject (`SUBJECTS`) come
-from one event, never mixed from several. And ``first``, the only minimum, keeps the earliest time, because the time
-from end to end begins at the first publication, not at the last.
+Intended differences from ``State``: A null is ignored, while ``State`` overwrites a value with it. A custom class with the name of a
+built-in state (``task-success``) remains a custom class. A deferred task (``task-held``) is HELD only until it starts or is revoked. All
+fields of a subject (`SUBJECTS`) come from the same event. ``first``, the only minimum, keeps the earliest time, because the end-to-end time
+begins at the first publication, not at the last.
 """
 
 import json
@@ -46,8 +44,8 @@ from sedano.model.states import (
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """The latest event that spoke on a subject: when, and the subject's fields."""
+class LatestFields:
+    """The latest event with fields of a subject: its stamp, and these fields."""
 
     at: Stamp
     fields: Mapping[str, Any]
@@ -55,23 +53,23 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """All that is kept of a task: when its first event was, the last of each class, the last on each subject."""
+    """The registers of a task: the time of its first event, the last stamp of each class, and the last fields of each subject."""
 
     uuid: str
     first: float
     last: Mapping[str, Stamp]
-    said: Mapping[str, Said]
+    said: Mapping[str, LatestFields]
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A task according to its events.
+    """The state, times and fields of a task, derived from its events.
 
-    ``times`` holds the time of the last event of each class that was seen, in seconds since 1970; ``fields`` the
-    fields of `SUBJECTS`, None where nothing was said; ``finished`` the time of the event that ended the task.
-    Latencies are seconds: from the last publication to the start, of the run, and from the first event to the end.
-    They are differences of wall clocks, and None while one end is not known or where they would be negative: the task
-    was published again and has not started yet, or the clocks of two machines disagree.
+    ``times`` has the time of the last event of each known class, in seconds since 1970; ``fields`` has the fields of `SUBJECTS`, None if
+    unknown; ``finished`` is the time of the event that ended the task. The latencies are in seconds: ``wait_seconds`` from the last
+    publication to the start, ``run_seconds`` of the run, and ``total_seconds`` from the first event to the end. They are differences of
+    wall clocks. A latency is None if one of its times is unknown, or if it would be negative: the task was published again and has not
+    started yet, or the clocks of two machines disagree.
     """
 
     uuid: str
@@ -89,7 +87,8 @@ class Timeline:
 def lift(event: Mapping[str, Any]) -> Registers | None:
     """Return the registers of one event (decoded JSON); None for an event that is not about a task.
 
-    Raises ValueError, naming the field, when the event has no place in the total order.
+    Raises:
+        ValueError: the event lacks a field of the total order; the message names the field.
     """
     event_class = class_of(str(event.get("type")))
     if event_class is None:
@@ -97,7 +96,7 @@ def lift(event: Mapping[str, Any]) -> Registers | None:
     at = stamp(event)
     kept = event_class if event_class in STATE_OF_CLASS else CUSTOM
     said = {
-        subject: Said(at, {field: event.get(field) for field in fields})
+        subject: LatestFields(at, {field: event.get(field) for field in fields})
         for subject, fields in SUBJECTS.items()
         if event.get(fields[0]) is not None
     }
@@ -105,9 +104,10 @@ def lift(event: Mapping[str, Any]) -> Registers | None:
 
 
 def join(left: Registers, right: Registers) -> Registers:
-    """Return what is known when *left* and *right* are both known of one task.
+    """Return the join of *left* and *right*, two registers of the same task.
 
-    Raises ValueError when they are about two tasks.
+    Raises:
+        ValueError: the registers are of two tasks.
     """
     if left.uuid != right.uuid:
         raise ValueError(f"registers of two tasks cannot be joined: {left.uuid} and {right.uuid}")
@@ -117,7 +117,7 @@ def join(left: Registers, right: Registers) -> Registers:
 
 
 def fold(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Registers], list[Mapping[str, Any]]]:
-    """Return the registers of every task in *events* by its id, and apart the events that are not about tasks."""
+    """Return the registers of every task in *events* by its id, and a list of the events that are not about tasks."""
     known: dict[str, Registers] = {}
     others: list[Mapping[str, Any]] = []
     for event in events:
@@ -131,7 +131,7 @@ def fold(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Registers], lis
 
 
 def finalise(registers: Registers) -> Timeline:
-    """Read a task's state, fields and latencies off its *registers*."""
+    """Return the state, fields and latencies of a task, computed from its *registers*."""
     last = registers.last
     decisive = _decisive(last)
     state = state_of(class_of(decisive.type) or CUSTOM)
@@ -155,15 +155,15 @@ def finalise(registers: Registers) -> Timeline:
 
 
 def _decisive(last: Mapping[str, Stamp]) -> Stamp:
-    """Return the event that decides the state: the best class of the last attempt, or the retry that opened it."""
+    """Return the event that determines the state: the best class of the last attempt, or the retry that opened that attempt."""
     reset = last.get(RESET)
     order = HELD_PRECEDENCE if CUSTOM in last and last[CUSTOM].type == HOLDING else PRECEDENCE
     rivals = (last[c] for c in order if c in last and c != RESET and (reset is None or last[c] > reset))
     return next(rivals, None) or last[RESET]
 
 
-def _fields(said: Mapping[str, Said]) -> dict[str, Any]:
-    """Return every field of every subject, None where nothing was said."""
+def _fields(said: Mapping[str, LatestFields]) -> dict[str, Any]:
+    """Return every field of every subject; None if it is unknown."""
     return {
         field: said[subject].fields[field] if subject in said else None
         for subject, fields in SUBJECTS.items()
@@ -172,10 +172,10 @@ def _fields(said: Mapping[str, Said]) -> dict[str, Any]:
 
 
 def _between(begin: float | None, end: float | None) -> float | None:
-    """Return the seconds from *begin* to *end*; None unless both are known and time went forward."""
+    """Return the seconds from *begin* to *end*; None if either is unknown, or if *end* is before *begin*."""
     return end - begin if begin is not None and end is not None and begin <= end else None
 
 
-def _weight(said: Said) -> tuple[Stamp, str]:
-    """Return what two words on a subject are compared by; the text only separates forgeries that share a stamp."""
+def _weight(said: LatestFields) -> tuple[Stamp, str]:
+    """Return the sort key of the fields of a subject; the text only distinguishes forged events with the same stamp."""
     return said.at, json.dumps(said.fields, sort_keys=True, default=repr)

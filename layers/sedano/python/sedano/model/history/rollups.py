@@ -1,15 +1,15 @@
-"""Roll-ups: the sums of one object of the history, so that a window of time is read without its events. Pure.
+"""Roll-ups: the sums of one object of the history. With them, a window of time can be summed without reading its events. Pure.
 
 The recorder writes one roll-up beside each object (`sedano.engine.history.recorder`). Its rows are the ends of runs by task, queue and
 minute: how many ended in which state, the time for which they ran, and two histograms, of running and of waiting. It also has the cost of
-the invocations that reported themselves, by function and minute.
+the invocations in its reports, by function and minute.
 
-Sums of objects add up (`merged`): in any order, in any grouping. An object that is written twice has the same name, and the store keeps one
-roll-up of a name. A record that was delivered again in another batch is in two objects; each event counts once for a reader of events, and
-twice here. So a roll-up says how many of its runs came from records that had been received before (*again*): the true number of a window is
-at most so many smaller.
+Sums of objects can be added (`merged`) in any order and grouping. An object that is written twice has the same name, and the store keeps
+one roll-up per name. A record that was delivered again in another batch is in two objects; a reader of events counts each of its events
+once, but the roll-ups count it twice. So a roll-up has the number of its runs from records that had been received before (*again*): the
+true number of runs in a window is smaller by at most this number.
 
-The size is bounded: `MOST_ROWS` rows, the smaller ones together as `OTHERS`, and `MOST_BUCKET` + 1 steps of a histogram.
+The size is bounded: at most `MOST_ROWS` rows, with the smaller ones together in `OTHERS`, and `MOST_BUCKET` + 1 steps in a histogram.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ MOST_ROWS = 64
 OTHERS = "(others)"
 """The name of the row for the tasks beyond the first `MOST_ROWS` rows."""
 MOST_BUCKET = 64
-"""The last step of a histogram: longer than 49 days."""
+"""The last step of a histogram: times longer than 49 days."""
 MOST_NAME = 200
 MINUTE_S = 60
 LIFETIME_S = 45 * 86_400
-"""How long a roll-up is kept after its minute: as far back as views read the history."""
+"""How long a roll-up is kept after its minute: views do not read the history further back."""
 _ENDS: Mapping[str, str] = {
     states.type_of(name): state for name, state in states.STATE_OF_CLASS.items() if name in {row.event for row in states.ROWS.values()}
 }
-_NOTHING: Mapping[str, Any] = MappingProxyType({"uuid": object()})  # the id of no event is equal to it
+_NOTHING: Mapping[str, Any] = MappingProxyType({"uuid": object()})  # differs from the id of every event
 _BEFORE = ("task-sent", "task-received", "task-started")
 """The events of a run before its end."""
 Key = TypeVar("Key")
@@ -54,7 +54,7 @@ class RunPlace(NamedTuple):
 class RunSums(NamedTuple):
     """The sums of some runs: how many *ended* in each state, the microseconds for which they *ran*, and histograms of running and waiting.
 
-    A step of a histogram is a number of `bucket`; runs whose time is not known are in none.
+    The steps of a histogram are numbers of `bucket`; runs whose time is unknown are not in it.
     """
 
     ended: Mapping[str, int]
@@ -64,12 +64,12 @@ class RunSums(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many runs these are."""
+        """The number of runs."""
         return sum(self.ended.values())
 
 
 class Sums(NamedTuple):
-    """The *runs* by place, the nanodollars *spent* by function and minute, and how many of the runs may be counted twice (*again*)."""
+    """The *runs* by place, the nanodollars *spent* by function and minute, and the number of runs that may be counted twice (*again*)."""
 
     runs: Mapping[RunPlace, RunSums]
     spent: Mapping[tuple[str, int], int]
@@ -77,7 +77,7 @@ class Sums(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row while it is summed; *ran* has one number."""
+    """A row during the summation; *ran* is a list of one number."""
 
     ended: dict[str, int]
     ran: list[int]
@@ -86,7 +86,7 @@ class _Row(NamedTuple):
 
 
 class Rollup(NamedTuple):
-    """The sums of the object *name* as a store keeps them: a *text*, and the *minute* (since the epoch) of its latest end or report."""
+    """The sums of the object *name* in the form for a store: a *text*, and the *minute* (since the epoch) of the latest end or report."""
 
     name: str
     minute: int
@@ -97,10 +97,10 @@ EMPTY = Sums({}, {})
 
 
 def summed(events: Iterable[Mapping[str, Any]], again: Iterable[Mapping[str, Any]] = ()) -> Sums:
-    """Return the sums of *events* (decoded JSON), each end once; *again*: those of records that had been received before.
+    """Return the sums of *events* (decoded JSON), with each end counted once; *again*: the events of records that had been received before.
 
-    The events of a run follow each other, as `sedano.engine.worker_events.unpack` returns them. An end before which nothing says the name
-    of its task has it itself, or counts as `OTHERS`. It is on the way of every task, so it changes lists and dicts until its end.
+    The events of a run are adjacent, as `sedano.model.history.run_rows.unpack` returns them. If no earlier event has the name of the task,
+    the end's own name is used, or else `OTHERS`. This function runs for every task, so it uses mutable lists and dicts internally.
     """
     rows: dict[tuple[str, str, int], _Row] = {}
     spent: dict[tuple[str, int], int] = {}
@@ -124,7 +124,7 @@ def summed(events: Iterable[Mapping[str, Any]], again: Iterable[Mapping[str, Any
 
 
 def merged(some: Iterable[Sums]) -> Sums:
-    """Return the sums of all of *some* together."""
+    """Return the total of *some* sums."""
     runs: dict[RunPlace, RunSums] = {}
     spent: dict[tuple[str, int], int] = {}
     again = 0
@@ -138,7 +138,7 @@ def merged(some: Iterable[Sums]) -> Sums:
 
 
 def total(some: Iterable[RunSums]) -> RunSums:
-    """Return the runs of all of *some* as one."""
+    """Return the total of *some* sums of runs."""
     found = RunSums({})
     for one in some:
         found = _both(found, one)
@@ -146,7 +146,7 @@ def total(some: Iterable[RunSums]) -> RunSums:
 
 
 def within(sums: Sums, since: int, until: int) -> Sums:
-    """Return what *sums* has of the minutes from *since* up to, but not including, *until*; *again* stays, as the most it can be."""
+    """Return the part of *sums* in the minutes from *since* up to, but not including, *until*; *again* is unchanged, as an upper bound."""
     runs = {place: one for place, one in sums.runs.items() if since <= place.minute < until}
     spent = {key: nanos for key, nanos in sums.spent.items() if since <= key[1] < until}
     return Sums(runs, spent, min(sums.again, sum(one.number for one in runs.values())))
@@ -159,12 +159,12 @@ def bucket(seconds: float) -> int:
 
 
 def bound(step: int) -> float:
-    """Return the seconds below which all times of a *step* are."""
+    """Return the upper bound of the times in a *step*, in seconds."""
     return float(2 ** (step / 2)) / 1_000
 
 
 def quantile(counts: Counts, share: float) -> float | None:
-    """Return the seconds within which a *share* of the times of a histogram lie, at most 42 % too large; None where it is empty."""
+    """Return the quantile *share* of a histogram in seconds, at most 42 % too large; None if it is empty."""
     left = share * sum(counts.values())
     for step in sorted(counts):
         left -= counts[step]
@@ -174,13 +174,13 @@ def quantile(counts: Counts, share: float) -> float | None:
 
 
 def rollup(name: str, sums: Sums) -> Rollup | None:
-    """Return the roll-up of the object *name*; None where its events have neither an end nor a report."""
+    """Return the roll-up of the object *name*; None if its events contain neither an end nor a report."""
     minutes = [place.minute for place in sums.runs] + [minute for _, minute in sums.spent]
     return Rollup(name, max(minutes), written(sums)) if minutes else None
 
 
 def written(sums: Sums) -> str:
-    """Return *sums* as a text: one for equal sums."""
+    """Return *sums* as text; equal sums have equal texts."""
     rows = [
         [*place, dict(sorted(one.ended.items())), one.ran, sorted(one.running.items()), sorted(one.waiting.items())]
         for place, one in sorted(sums.runs.items())
@@ -190,7 +190,7 @@ def written(sums: Sums) -> str:
 
 
 def read(text: str) -> Sums | None:
-    """Return the sums that *text* says; None for a text of another version, or one that `written` did not write."""
+    """Return the sums in *text*; None for a text of another version, or for one that `written` did not write."""
     try:
         found = json.loads(text)
         if found["v"] != 1:
@@ -204,12 +204,12 @@ def read(text: str) -> Sums | None:
         }  # fmt: skip
         spent = {(str(function), int(minute)): int(nanos) for function, minute, nanos in found["spent"]}
         return Sums(runs, spent, int(found["again"]))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
 
 
 def _end(rows: dict[tuple[str, str, int], _Row], end: Mapping[str, Any], last: Mapping[Any, Mapping[str, Any]]) -> None:
-    """Add a run by its *end* and the *last* events before it, where these are of the same task."""
+    """Add a run from its *end* and the *last* events before it, if these are of the same task."""
     uuid, minute = end.get("uuid"), int(end["timestamp"]) // MINUTE_S
     received, sent, started = last["task-received"], last["task-sent"], last["task-started"]
     said = received if received.get("uuid") == uuid else sent if sent.get("uuid") == uuid else end
@@ -220,7 +220,7 @@ def _end(rows: dict[tuple[str, str, int], _Row], end: Mapping[str, Any], last: M
     state = _ENDS[end["type"]] if end.get("exception") is None else _state(end)
     row.ended[state] = row.ended.get(state, 0) + 1
     runtime = end.get("runtime")
-    if runtime.__class__ is float and 0 <= runtime <= MOST:  # as workers say it
+    if runtime.__class__ is float and 0 <= runtime <= MOST:  # as workers report it
         row.ran[0] += round(runtime * MILLION)
         step = bucket(runtime)
         row.running[step] = row.running.get(step, 0) + 1
@@ -230,7 +230,7 @@ def _end(rows: dict[tuple[str, str, int], _Row], end: Mapping[str, Any], last: M
 
 
 def _state(end: Mapping[str, Any]) -> str:
-    """Return the state that the exception of an *end* says, where its event has no word for it."""
+    """Return the state of an *end*; some states are in its exception, because they share the type of their event with another state."""
     word, told = str(end["exception"]).partition("(")[0], _ENDS[end["type"]]
     return word if states.TOLD_BY_EXCEPTION.get(word) == told else told  # type: ignore[call-overload]
 
@@ -263,7 +263,7 @@ def _added(one: Mapping[Key, int], other: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def _bounded(sums: Sums) -> Sums:
-    """Return *sums* with at most `MOST_ROWS` rows of runs, and of spendings: the last one, of the latest minute, is the rest."""
+    """Return *sums* with at most `MOST_ROWS` rows of runs and of costs; the last row, of the latest minute, is the sum of the others."""
     if len(sums.runs) <= MOST_ROWS and len(sums.spent) <= MOST_ROWS:
         return sums
     order: Sequence[RunPlace] = sorted(sums.runs, key=lambda place: (-sums.runs[place].number, place))
@@ -280,5 +280,5 @@ def _bounded(sums: Sums) -> Sums:
 
 
 def _text(text: str) -> str:
-    """Return the beginning of *text* as every store can keep it."""
+    """Return the beginning of *text* in a form that every store can keep."""
     return text[:MOST_NAME].encode("utf-8", "replace").decode()

@@ -1,14 +1,14 @@
-"""The spans of a canvas, read off its events: what each task waited for and ran, below the task that published it. Pure.
+"""The spans of a canvas, derived from its events: the waits and runs of each task, below the task that published it. Pure.
 
-A task is a span from its publication to its end. Below it lie, in the order of time:
+A task is a span from its publication to its end. Its child spans, in the order of time, are:
 
 - ``queue``: from the publication to the first receipt. ``retry``: from the failure of an attempt to the receipt of the next one.
-  ``redelivery``: from a receipt without an end to the next receipt, because a worker died or let go of the message.
-- ``held``: a worker held the message back, with the reason; it ends with the next receipt, at the latest when it was to end.
-- ``attempt``: from a receipt to the end of this attempt; below it its ``body``, and the tasks that were published meanwhile.
+  ``redelivery``: from a receipt without an end to the next receipt, because a worker died or gave the message back.
+- ``held``: a worker deferred the message, with the reason; the span ends with the next receipt, at the latest at the planned end.
+- ``attempt``: from a receipt to the end of this attempt; its children are its ``body``, and the tasks that were published meanwhile.
 
-A task that was published after its parent's attempts, such as the next one of a chain, hangs below the parent itself. The tree is the same
-for any order of the events, and with copies. The words are OpenTelemetry's (a trace is a tree of spans).
+A task that was published after its parent's attempts, such as the next step of a chain, is a child of the parent's span. The tree does not
+depend on the order of the events or on copies. The terms are those of OpenTelemetry (a trace is a tree of spans).
 """
 
 from __future__ import annotations
@@ -17,18 +17,22 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from sedano.model.history.attempts import Attempt, attempts
+from sedano.model.history.attempts import COPY, Attempt, attempts
 from sedano.model.history.event_order import Stamp, stamp
+from sedano.model.messages.lineage import derived_id, result_document_id
 from sedano.model.states import HOLDING, PENDING
 
 Kind = Literal["task", "queue", "retry", "redelivery", "held", "attempt", "body"]
+MOST_PUBLICATIONS = 8
+"""The subscribers of an event that an attempt published after so many others are shown below the root of the canvas."""
 Events = Sequence[Mapping[str, Any]]
 
 
 class TaskSpan(NamedTuple):
-    """A stretch of time of the task *task* at its *depth* in the tree; *begin* and *end* in epoch seconds, None: not known.
+    """A span of the task *task* at its *depth* in the tree; *begin* and *end* are in epoch seconds, None if unknown.
 
-    *label*: the name of the task, the number of the attempt, the reason of a hold, else the kind. *state*: of a task or an attempt.
+    *label*: the name of the task, the number of the attempt, the reason of a hold, or else the kind. *state* is set for a task or an
+    attempt.
     """
 
     depth: int
@@ -43,7 +47,7 @@ class TaskSpan(NamedTuple):
 
     @property
     def took(self) -> float | None:
-        """Return its seconds; None while one end is not known, or where the clocks of two machines disagree."""
+        """Return the duration in seconds; None if *begin* or *end* is unknown, or if the clocks of two machines disagree."""
         return self.end - self.begin if self.begin is not None and self.end is not None and self.begin <= self.end else None
 
 
@@ -60,17 +64,18 @@ class _Task(NamedTuple):
 
 
 def root_of(events: Events, task_id: str) -> str:
-    """Return the root of the canvas of *task_id*: what its events say, else the task itself."""
+    """Return the root of the canvas of *task_id* from its events, or else the task's own id."""
     return next((str(one["root_id"]) for one in events if one.get("uuid") == task_id and one.get("root_id")), task_id)
 
 
 def spans(events: Events, root_id: str) -> list[TaskSpan]:
-    """Return the spans of the canvas whose root is *root_id*, each before those below it; events of other canvases are left out."""
+    """Return the spans of the canvas whose root is *root_id*, each before its children; events of other canvases are ignored."""
     known = _tasks(events, root_id)
+    parents = _parents(known, root_id)
     below: dict[str, list[_Task]] = {}
     for one in sorted(known.values(), key=lambda one: one.first):
         if one.uuid != root_id:
-            below.setdefault(one.parent if one.parent in known and one.parent != one.uuid else root_id, []).append(one)
+            below.setdefault(parents[one.uuid], []).append(one)
     found: list[TaskSpan] = []
     left: list[_Task | TaskSpan] = [known[root_id]] if root_id in known else [*reversed(below.pop(root_id, []))]
     while left:
@@ -82,12 +87,33 @@ def spans(events: Events, root_id: str) -> list[TaskSpan]:
     return found
 
 
+def _parents(known: Mapping[str, _Task], root_id: str) -> dict[str, str]:
+    """Return the parent of each task: the task that published it, or the event or the document that called it; else the root.
+
+    Events and documents are not tasks; their ids are derived from that of the task that published them, so that task can be found.
+    """
+    wanted = {one.parent for one in known.values()} - {*known, root_id, ""}
+    published: dict[str, str] = {}
+    for uuid, task in known.items() if wanted else ():
+        published.update((one, uuid) for one in _publications(task) if one in wanted)
+    found = {one.uuid: published.get(one.parent, one.parent) for one in known.values()}
+    return {uuid: parent if parent in known and parent != uuid else root_id for uuid, parent in found.items()}
+
+
+def _publications(task: _Task) -> Iterator[str]:
+    """Yield the ids of the document and of the first events that *task* can have published in each of its attempts."""
+    yield result_document_id(task.uuid)
+    for attempt in sorted({0, *(run.number for run in task.attempts)}):
+        salt = f"{attempt}/" if attempt else ""
+        yield from (derived_id(task.uuid, f"{salt}{number}") for number in range(1, MOST_PUBLICATIONS + 1))
+
+
 def _tasks(events: Events, root_id: str) -> dict[str, _Task]:
     """Return the tasks of the canvas *root_id* by id."""
     members = {str(one["uuid"]) for one in events if root_id in (one.get("root_id"), one.get("uuid")) and one.get("uuid")}
     of_task: dict[str, dict[Stamp, Mapping[str, Any]]] = {}
     for one in events:
-        if one.get("uuid") in members and str(one.get("type")).startswith("task-"):
+        if one.get("uuid") in members and (one.get("type") == COPY or str(one.get("type")).startswith("task-")):
             at = stamp(one)
             of_task.setdefault(at.uuid, {})[at] = one
     return {uuid: _task(uuid, some) for uuid, some in of_task.items()}
@@ -113,7 +139,7 @@ def _placed(some: Sequence[_Task], depth: int) -> list[_Task]:
 
 
 def _whole(task: _Task, children: Sequence[_Task]) -> list[_Task | TaskSpan]:
-    """Return the span of *task*, then those below it, with its *children* in their places."""
+    """Return the span of *task*, then its child spans, with its *children* in their positions."""
     depth, runs = task.depth, task.attempts
     last = runs[-1] if runs else None
     whole = TaskSpan(
@@ -133,7 +159,7 @@ def _whole(task: _Task, children: Sequence[_Task]) -> list[_Task | TaskSpan]:
 
 
 def _within(child: _Task, run: Attempt) -> bool:
-    """Return whether *child* was published while *run* ran."""
+    """Return whether *child* was published during the attempt *run*."""
     return run.started is not None and run.started <= child.first.timestamp <= (math.inf if run.ended is None else run.ended)
 
 
@@ -150,7 +176,7 @@ def _before(task: _Task, runs: Sequence[Attempt], number: int, depth: int) -> It
 
 
 def _after(task: _Task, depth: int) -> Iterator[TaskSpan]:
-    """Yield each hold after the last receipt: the task waits still."""
+    """Yield each hold after the last receipt, while the task still waits."""
     begun = max((run.received for run in task.attempts if run.received is not None), default=0.0)
     for at, until, reason in task.held:
         if at >= begun:

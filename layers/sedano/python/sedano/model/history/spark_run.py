@@ -1,4 +1,4 @@
-"""A run of a Spark job, as seen by its caller."""
+"""The state of a Spark job's run, for its caller."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Final, Literal, NamedTuple
 
 State = Literal["RUNNING", "SUCCEEDED", "FAILED"]
 
-#: What Glue calls the state of a run, and what it is to a follower; any other one has failed.
+#: The states of a run in Glue, each with the state that a follower sees; any other state of Glue is a failure.
 OF_GLUE: Final[dict[str, State]] = {
     **dict.fromkeys(("STARTING", "RUNNING", "STOPPING", "WAITING"), "RUNNING"), "SUCCEEDED": "SUCCEEDED",
 }  # fmt: skip
 
 
 class SparkRun(NamedTuple):
-    """One run of a job: its id, its state, how long it took in seconds, and why it failed."""
+    """One run of a job: its id, its state, its duration in seconds, and the reason of its failure."""
 
     id: str
     state: State

@@ -1,6 +1,6 @@
 """A change of a stage by a person as an event of the history: the verb, the target, the number of things, the reason. Pure.
 
-The event is a line like any other. Readers of tasks and of workers pass it over.
+The event is an ordinary line of the history. Readers of tasks and of workers ignore it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ MOST_WHAT, MOST_TEXT, MOST_WORD = 1_000, 500, 100
 
 
 class StageChange(NamedTuple):
-    """One change: its *verb*, its target *what*, the *reason*, and the person *by* whom it was made, *at* a moment (epoch s).
+    """One change: its *verb*, its target *what*, the *reason*, the person *by* whom it was made, and the time *at* which (epoch s).
 
-    *changed* things, and *left* ones that stayed as they were; None: the verb does not count them. *error*: why the change failed.
+    *changed*: the number of changed things; *left*: the number of unchanged things; None: the verb does not count them. *error*: why the
+    change failed.
     """
 
     at: float
@@ -33,7 +34,7 @@ class StageChange(NamedTuple):
 
 
 def fields(change: StageChange) -> dict[str, Any]:
-    """Return what the event of *change* says beside its moment, each text at most as long as the history keeps it."""
+    """Return the fields of the event of *change*, except its time; each text is cut to the length that the history keeps."""
     return {
         "by": _text(change.by, MOST_WORD), "verb": _text(change.verb, MOST_WORD), "what": _text(change.what, MOST_WHAT),
         "reason": _text(change.reason, MOST_TEXT), "changed": change.changed, "left": change.left, "error": _text(change.error, MOST_TEXT),
@@ -41,7 +42,7 @@ def fields(change: StageChange) -> dict[str, Any]:
 
 
 def stage_change(event: Mapping[str, Any]) -> StageChange | None:
-    """Return the change that *event* (decoded JSON) is about; None for an event of another type, or with other fields."""
+    """Return the change in *event* (decoded JSON); None for an event of another type, or with other fields."""
     if event.get("type") != STAGE_CHANGED:
         return None
     texts = [event.get(name, "") for name in ("by", "verb", "what", "reason", "error")]
@@ -56,12 +57,12 @@ def stage_change(event: Mapping[str, Any]) -> StageChange | None:
 
 
 def stage_changes(events: Iterable[Mapping[str, Any]]) -> list[StageChange]:
-    """Return the changes among *events*, the latest first. Each event has a place in the total order (`event_order.stamp`)."""
+    """Return the changes among *events*, the latest first. Each event must have the fields of the total order (`event_order.stamp`)."""
     ordered = sorted(events, key=lambda one: stamp({"uuid": "", **one}), reverse=True)
     return [one for one in map(stage_change, ordered) if one is not None]
 
 
 def _text(text: str, most: int) -> str:
-    """Return *text* as every store can keep it, with a mark where its end is left out."""
+    """Return *text* in a form that every store can keep, with a mark if its end is cut off."""
     short = text if len(text) <= most else f"{text[: most - 1]}…"
     return short.encode("utf-8", "replace").decode()

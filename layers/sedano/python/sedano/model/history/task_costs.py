@@ -1,9 +1,9 @@
-"""The cost of tasks, from the events of the history: list prices of us-east-1 in US dollars, and no bill. Pure.
+"""The cost of tasks, estimated from the events of the history with the list prices of us-east-1 in US dollars. Pure.
 
 Measured: a function on Lambda reports the milliseconds, the memory and the AWS calls of its invocations. The cost of the invocations of one
-worker is shared among its attempts by their run time; router and recorder are rows of their own, since no task caused their cost alone.
+worker is divided among its attempts by their run time. The router and the recorder are separate rows, because many tasks share their cost.
 Estimated: an attempt of a worker that reports nothing (`sedano dev`, or Celery's) is charged as if it had run alone on Lambda with
-`MEMORY_MB`. Left out: starts of environments, and calls after the last line of a process.
+`MEMORY_MB`. Not included: starts of environments, and calls after the last line of a process.
 
 The history job computes its table `cost` by the same rule and with these prices (`glue_jobs.pipeline.tables.cost`). Shares are rounded to
 whole nanodollars, so sums do not depend on the order of events, and an event that arrives twice counts once.
@@ -20,11 +20,11 @@ from sedano.model.history.event_order import Stamp
 from sedano.model.history.invocation_prices import GB_SECONDS, INVOCATIONS, INVOKED, MEMORY_MB, MILLION, NANO, price
 from sedano.model.history.invocation_prices import number as _number
 from sedano.model.history.registers import Timeline, finalise, fold
-from sedano.model.messages.stamps import TENANT, said
+from sedano.model.messages.stamps import TENANT, from_event
 from sedano.model.states import CLIENT, RESET, STATE_OF_CLASS, type_of
 
 ASIDE: Final = {"router": ("sedano.router", "events"), "recorder": ("sedano.recorder", "records")}
-"""The functions that run no task: the name of their row, and the queue that they work off."""
+"""The functions that do not run tasks: the name of their row, and the queue that they read."""
 MEASURED, ESTIMATED = "measured", "estimated"
 FULL_BATCH = 10
 """The messages of a full batch of SQS."""
@@ -34,9 +34,9 @@ _ENDS = _OF_WORKERS - {_STARTED, type_of("received")}
 
 
 class TaskCost(NamedTuple):
-    """The cost of the tasks of one *name*, *queue* and *tenant*: the number of *tasks* and *attempts*, and the *nanodollars* of all.
+    """The cost of the tasks of one *name*, *queue* and *tenant*: the number of *tasks* and *attempts*, and their total *nanodollars*.
 
-    *basis*: ``measured`` or ``estimated``; *run_micros*: the microseconds for which they ran. Router and recorder have no tasks.
+    *basis*: ``measured`` or ``estimated``; *run_micros*: the microseconds for which they ran. The rows of router and recorder have 0 tasks.
     """
 
     name: str
@@ -50,12 +50,12 @@ class TaskCost(NamedTuple):
 
     @property
     def dollars_a_million(self) -> float | None:
-        """Return the cost of a million such tasks; None without a task."""
+        """Return the cost of a million such tasks; None for a row with 0 tasks."""
         return self.nanodollars / self.tasks / 1_000 if self.tasks else None
 
 
 class CanvasCost(NamedTuple):
-    """The cost of a canvas by its *root*: the *name* of the first task, the number of *tasks* and their *nanodollars*."""
+    """The cost of the canvas with this *root*: the *name* of the first task, the number of *tasks* and their *nanodollars*."""
 
     root: str
     name: str
@@ -64,9 +64,10 @@ class CanvasCost(NamedTuple):
 
 
 class WorkerCost(NamedTuple):
-    """All reports of workers: *invocations*, *messages* and *nanodollars*; *avoidable*: what fewer, full batches would not have cost.
+    """The total of all workers' reports: *invocations*, *messages* and *nanodollars*; *avoidable*: the cost that fewer, full batches would
+    save.
 
-    Only the charge for invocations is counted as avoidable. Their share of the time is not known.
+    Only the charge for invocations counts as avoidable, because their share of the time is unknown.
     """
 
     invocations: int
@@ -76,7 +77,7 @@ class WorkerCost(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """The cost of *tasks*, the dearest first, of *canvases* of several tasks, the dearest first, and of all *workers*."""
+    """The cost of *tasks*, of *canvases* with several tasks, both with the most expensive first, and of all *workers*."""
 
     tasks: tuple[TaskCost, ...]
     canvases: tuple[CanvasCost, ...]
@@ -89,7 +90,7 @@ class _Share(NamedTuple):
 
 
 def task_costs(once: Mapping[Stamp, Mapping[str, Any]]) -> Costs:
-    """Return the costs by the events of a history (decoded JSON), each *once* by its place in the total order."""
+    """Return the costs from the events of a history (decoded JSON), with each event *once*, by its position in the total order."""
     reports = [(at, event) for at, event in once.items() if at.type.endswith(INVOKED)]
     known = {uuid: finalise(registers) for uuid, registers in fold(once.values())[0].items()}
     of_workers = _by_task(once)
@@ -103,7 +104,7 @@ def task_costs(once: Mapping[Stamp, Mapping[str, Any]]) -> Costs:
 
 
 def _by_task(once: Mapping[Stamp, Mapping[str, Any]]) -> dict[str, list[tuple[Stamp, Mapping[str, Any]]]]:
-    """Return the events of each task in their order, without those of its client."""
+    """Return the events of each task in order, without those of its client."""
     found: dict[str, list[tuple[Stamp, Mapping[str, Any]]]] = defaultdict(list)
     for at in sorted(one for one in once if one.type in _OF_WORKERS):
         found[at.uuid].append((at, once[at]))
@@ -111,7 +112,7 @@ def _by_task(once: Mapping[Stamp, Mapping[str, Any]]) -> dict[str, list[tuple[St
 
 
 def _runs(task: Timeline, ordered: Iterable[tuple[Stamp, Mapping[str, Any]]]) -> list[_Share]:
-    """Return the attempts of a *task* that began: one, or what lies between two retries among its *ordered* events."""
+    """Return the attempts of a *task* that began; retries divide its *ordered* events into attempts."""
     if RESET not in task.times:
         return [_share(task.worker or "", _number(task.run_seconds, 0))] if "started" in task.times else []
     found: list[_Share] = []
@@ -163,7 +164,7 @@ def _rows(known: Mapping[str, Timeline], paid: Mapping[str, list[tuple[str, _Sha
     for task, some in paid.items():
         fields = known[task].fields
         for basis, share, nanos in some:
-            key = (_text(fields["name"]), _text(fields["queue"]), said(fields["stamps"]).get(TENANT, ""), basis)
+            key = (_text(fields["name"]), _text(fields["queue"]), from_event(fields["stamps"]).get(TENANT, ""), basis)
             groups[key].append((task, share, nanos))
     return [
         TaskCost(

@@ -1,6 +1,6 @@
-"""The tenants of each queue by the time that their tasks took, and which of them is noisy. Pure.
+"""The tenants of each queue by the run time of their tasks, with a mark on noisy ones. Pure.
 
-A tenant is noisy where it takes most of a queue's time from others: at least half of it, and at least one and a half times an equal share.
+A tenant is noisy if it takes much of a queue's time from other tenants: at least half, and at least one and a half times an equal share.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from statistics import median
 from typing import NamedTuple
 
 from sedano.model.history.registers import Timeline
-from sedano.model.messages.stamps import TENANT, said
+from sedano.model.messages.stamps import TENANT, from_event
 
 MOST_OF_TIME, MORE_THAN_EQUAL = 0.5, 1.5
-"""The share of a queue's time from which a tenant is noisy, and how many times an equal share."""
+"""The thresholds of a noisy tenant: the share of a queue's time, and the multiple of an equal share."""
 
 
 class TenantLoad(NamedTuple):
-    """The *tasks* of one *tenant* (empty: calls without one) on a *queue*, the seconds that they *ran*, and their *share* of all that ran.
+    """The load of one *tenant* (empty: calls without a tenant) on a *queue*: its *tasks*, the seconds that they *ran*, and their *share* of
+    the queue's time.
 
-    *waited*: the median of the seconds for which they waited; None: not known. *noisy*: see the module.
+    *waited*: the median of the seconds for which they waited, or None if unknown. *noisy*: see the module.
     """
 
     queue: str
@@ -33,15 +34,15 @@ class TenantLoad(NamedTuple):
 
 
 def tenant_loads(tasks: Iterable[Timeline], since: float) -> list[TenantLoad]:
-    """Return the tenants of the *tasks* with an event *since* that moment (epoch s), by queue, the largest share first.
+    """Return the loads of the tenants whose *tasks* have an event *since* that time (epoch s), by queue, the largest share first.
 
-    A task whose queue is not known yet, because a worker held it back, is left out.
+    A task whose queue is not known yet, because a worker deferred it, is ignored.
     """
     found: dict[str, dict[str, list[Timeline]]] = defaultdict(lambda: defaultdict(list))
     for task in tasks:
         queue = str(task.fields["queue"] or "").removeprefix("commands:")
         if queue and max(task.times.values(), default=0.0) >= since:
-            found[queue][said(task.fields["stamps"]).get(TENANT, "")].append(task)
+            found[queue][from_event(task.fields["stamps"]).get(TENANT, "")].append(task)
     return [load for queue in sorted(found) for load in _loads(queue, found[queue])]
 
 

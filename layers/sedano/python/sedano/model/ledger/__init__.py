@@ -1,1 +1,1 @@
-"""Ledger."""
+"""The ledger: the records of tasks, the rules of claims and verdicts, and the index of failures."""

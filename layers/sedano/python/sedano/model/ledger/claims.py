@@ -1,17 +1,20 @@
-"""The decision when a claim was refused: the rule of PROTOCOLS §3.3 as one pure function.
+"""The decision after a claim was refused: the rule of PROTOCOLS §3.3 as one pure function.
 
-Every branch is there because a schedule without it loses or doubles an effect (the exhaustive search of the claim and of the follow-ups):
+Each branch is necessary: without it, some schedule loses or doubles an effect (the exhaustive search of the claim and of the follow-ups
+found one for each):
 
-- A terminal record with this message's id: this message claimed it and answers for the follow-ups; publish them again, acknowledge.
-  Another id is a copy: acknowledge without more, so one duplicate never walks a finished chain again.
-- A terminal record without a message's id: no message ended it, a revocation did; so every message of the task publishes the follow-ups.
-- Marked as revoked while an earlier attempt ran, and without a holder now: end it, under the claim that was seen where there is one.
-- RETRY beyond this attempt: likewise, publish the retry again when the claim was mine.
-- RUNNING at a later attempt: mine is over. Never steal across retries: the message that would answer for the follow-ups is gone.
-- RUNNING, this attempt, my nonce: my write arrived and its answer was lost. It is mine.
-- RUNNING, this attempt, not expired: someone works on it. Never acknowledge; retry when the claim ends.
-- RUNNING, this attempt, expired: the holder is dead or will be refused. Steal, under the exact claim that was seen.
-- No record although one must exist: older than what the ledger remembers. Quarantine, never run.
+- A terminal record with this message's id: this message claimed the task and is responsible for the follow-ups; publish them again, then
+  acknowledge. A message with another id is a copy: only acknowledge it, so that a duplicate never runs through a finished chain again.
+- A terminal record without a message's id: a revocation ended the task, not a message; so every message of the task publishes the
+  follow-ups.
+- Marked as revoked while an earlier attempt ran, and now without a holder: end it, under the claim that was seen, if there is one.
+- RETRY beyond this attempt: the same; publish the retry again if the claim was this message's.
+- RUNNING at a later attempt: this attempt is over. Never steal across retries: the message that is responsible for the follow-ups no longer
+  exists.
+- RUNNING, this attempt, this claim's nonce: the write succeeded and its response was lost. The claim is granted.
+- RUNNING, this attempt, not expired: another worker runs it. Never acknowledge; retry when the claim ends.
+- RUNNING, this attempt, expired: the holder is dead, or its next write will be refused. Steal, under the exact claim that was seen.
+- No record although one must exist: the message is older than the ledger's retention. Quarantine it, never run it.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from sedano.model.messages.message import Command
 
 
 class Action(Enum):
-    """The worker's action on a message whose claim was answered."""
+    """The worker's action on a message after the answer to its claim."""
 
     RUN = "run"
     STEAL = "steal"
@@ -41,7 +44,7 @@ class Action(Enum):
 
 
 class ClaimDecision(NamedTuple):
-    """An action, why, and for WAIT the seconds until the claim in the way ends."""
+    """An action and its reason; for WAIT also the seconds until the other claim ends."""
 
     action: Action
     reason: str
@@ -49,14 +52,14 @@ class ClaimDecision(NamedTuple):
 
 
 CUT_OFF = "the body takes longer than its function's time limit, or it ends its process"
-"""The origins of an attempt that leaves no record."""
+"""The possible causes of an attempt that leaves no record."""
 RUN = ClaimDecision(Action.RUN, "granted")
 
 
 def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int) -> ClaimDecision:
-    """Return what follows when *claim* was refused by *record* at *now* (epoch seconds).
+    """Return the action if *record* refused *claim* at *now* (epoch seconds).
 
-    *most_claims* is the number of claims of one attempt beyond which a task counts as poison: it keeps killing its worker.
+    *most_claims*: a task with more claims of one attempt counts as poison, because it repeatedly ends its worker.
     """
     if record is None:
         return ClaimDecision(Action.QUARANTINE, "no record")
@@ -76,7 +79,9 @@ def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int
 
 
 def begun_by(command: Command) -> str:
-    """Return the id of the message that began a canvas with the task of *command*, which is that message or tries it again; else ""."""
+    """Return the id of the message that began a canvas with the task of *command*; "" if *command* is neither that message nor a retry of
+    it.
+    """
     if command.place is None:
         return ""
     begun = begun_id(command.task_id, command.place.node, command.place.plan)
@@ -84,12 +89,11 @@ def begun_by(command: Command) -> str:
 
 
 def is_another(command: Command, record: TaskRecord) -> bool:
-    """Return whether *record* is not a run of the task that *command* asks for: it is of another task, or of another canvas under the same
-    id.
+    """Return whether *record* belongs to another task than *command* requests, or to another canvas under the same id.
 
-    A message that begins a canvas has an id of that canvas, and so have those that try its first task again. For a later attempt nothing
-    more is certain: the replacement of a task has its id by right, and any name. A keyed call is distinguished by its arguments
-    (`model.ledger.dedup_keys`).
+    The id of a message that begins a canvas is derived from that canvas, and so are the ids of the retries of its first task. A later
+    attempt cannot be checked further: the replacement of a task has the same id and may have any name. A keyed call is distinguished by its
+    arguments (`model.ledger.dedup_keys`).
     """
     if record.attempt == command.attempt and record.name not in ("", command.task):
         return True

@@ -1,11 +1,11 @@
-"""The entries of the ledger's index of failures: which ends are in it, and what it says of each. Pure.
+"""The entries of the ledger's index of failures: which ends it contains, and their fields. Pure.
 
-A failure is in the index where it happened. So three ends are left out: a revoked or expired task, whose code did not fail; the copy of an
-end under the id by which a join looks for it; and a task that ended with the error of another one (`ErrorRecord.cause`), such as the body
-of a chord whose member failed.
+The index contains each failure once, under the task whose code failed. Three ends are therefore left out: a revoked or expired task,
+because its code did not fail; the copy of an end under the id that a join reads; and a task that ended with the error of another task
+(`ErrorRecord.cause`), such as the body of a chord whose member failed.
 
-A day is divided into shards by the id of the task, so that a burst of failures meets several partitions of the index. DynamoDB throttles
-the writes of a table whose index cannot keep up.
+A day is divided into shards by the id of the task, so that a burst of failures is spread over several partitions of the index. DynamoDB
+throttles the writes to a table if its index cannot keep up.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from sedano.model.ledger.records import Outcome, copied_from
 
 SHARDS = 4
 MOST_KIND, MOST_PLACE = 100, 200
-"""The most characters that the index keeps of an error's type and of a place in the code."""
+"""The most characters that the index keeps of an error's type and of a code location."""
 
 
 class FailedTask(NamedTuple):
     """A task that ended as FAILURE or POISON *at* (epoch s), in its attempt *attempt*, with an *error* of this type.
 
-    *where*: the innermost frame of the application (`tracebacks.origin`). Both are empty where the task left no error, or was forgotten.
+    *where*: the innermost frame of the application (`tracebacks.origin`). *error* and *where* are empty if the task left no error, or was
+    forgotten.
     """
 
     task_id: str
@@ -39,7 +40,7 @@ class FailedTask(NamedTuple):
 
 
 def failed_task(outcome: Outcome) -> FailedTask | None:
-    """Return the entry of *outcome* in the index of failures; None where it has none."""
+    """Return the entry of *outcome* in the index of failures; None if it has none."""
     error = outcome.error
     if outcome.state not in states.FAILED or copied_from(outcome) != outcome.task_id:
         return None
@@ -63,10 +64,10 @@ def shard_of(task_id: str) -> int:
 
 
 def latest(found: list[FailedTask], most: int) -> list[FailedTask]:
-    """Return at most *most* of *found*, the latest first; those of one moment by their ids, backwards as well."""
+    """Return at most *most* of *found*, the latest first; entries with the same time are in descending order of their ids."""
     return sorted(found, key=lambda one: (one.at, one.task_id), reverse=True)[:most]
 
 
 def _text(text: str, most: int) -> str:
-    """Return the beginning of *text* as every store can keep it."""
+    """Return the first *most* characters of *text*, in a form that every store can keep."""
     return text[:most].encode("utf-8", "replace").decode()

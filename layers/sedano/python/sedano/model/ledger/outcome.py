@@ -1,7 +1,7 @@
-"""How a run ended, and what becomes of the task: the verdict. A value and one function; no I/O, no clock, no dice.
+"""How a run ended, and the verdict on its task. Values and one function, without I/O, clock or randomness.
 
-A task's answer is a value (Oban): the body returned, raised, raised in a `poisonous()` section, or raised in a `retry()` section with a
-policy of its own. `judge` turns it into the state to record and, for a retry, the pause.
+The outcome of a body is a value (Oban): it returned, raised, raised in a `poisonous()` section, or raised in a `retry()` section with its
+own policy. `judge` converts it into the state to record and, for a retry, the pause.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sedano.model.states import TaskState
 class Run(NamedTuple):
     """One execution: what the body returned, or what it raised.
 
-    *poisonous*: trying again cannot help. *section* and *policy*: the `retry()` section it failed in, and that section's own policy.
-    *revoked*: it ended itself, because it was asked to. *ignored*: it ended itself by `Ignore`, or the task that it waited for did; this
-    does not count as a failure. *replaced*: something else answers in its place, as its next attempt.
+    *poisonous*: a retry cannot help. *section* and *policy*: the `retry()` section in which it failed, and the policy of that section.
+    *revoked*: it ended on request. *ignored*: it raised `Ignore`, or the task that it waited for did; this does not count as a failure.
+    *replaced*: a replacement produces its result, as its next attempt.
     """
 
     value: Any = None
@@ -34,7 +34,7 @@ class Run(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The state to record; for RETRY the seconds to wait and the section that is counted."""
+    """The state to record; for RETRY also the seconds to wait and the section with its count of failures."""
 
     state: TaskState
     pause: float = 0.0
@@ -47,11 +47,11 @@ FAILED = Verdict(states.FAILURE)
 
 
 def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: float) -> Verdict:
-    """Return what becomes of a task after *run*.
+    """Return the verdict on a task after *run*.
 
-    *policy* is the task's own; a section's policy overrides it and counts only that section's failures in a row (*last* is what the
-    message carried). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause. Sections that fail in
-    turns count from one again and again, so `MAX_EXECUTIONS` ends them.
+    *policy* is the policy of the task. The policy of a section overrides it and counts only that section's consecutive failures (*last* is
+    the section in the message). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause. If sections
+    fail alternately, each failure counts from one again, so `MAX_EXECUTIONS` ends such a task.
     """
     if run.revoked or run.ignored:
         return Verdict(states.REVOKED)

@@ -1,7 +1,8 @@
-"""How a task ended, beyond its result, as one text: error, outbox, claim checks, pause, section, call. A ledger keeps it beside the record.
+"""Everything but the result of a task's end, as one string: error, outbox, claim checks, pause, section, call. A ledger keeps it beside the
+record.
 
-One text instead of seven attributes keeps the conditional writes constant (nothing is set "if present") and the common
-record small: a task that simply succeeded has the empty text. It is ASCII JSON, so every exception message is read back unchanged.
+One string instead of seven attributes keeps the conditional writes constant (no attribute is set "if present") and the common record small:
+a task that succeeded without any of these has an empty string. It is ASCII JSON, so every exception message is read back unchanged.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from sedano.model.ledger.records import ErrorRecord, Outcome, Posted
 from sedano.model.messages.message import BlobRef, Section
 
 MAX_RECORD_BYTES = 400_000
-"""The most bytes of result and tail together: DynamoDB's 400 KiB for an item, less room for names, ids and keys."""
+"""The most bytes of result and tail together: DynamoDB's limit of 400 KiB for an item, minus room for names, ids and keys."""
 
 _dump = json.JSONEncoder(separators=(",", ":")).encode
 _load = json.JSONDecoder().decode
 
 
 class Tail(NamedTuple):
-    """The values that `read` finds in the text; the names are those of `TaskRecord`."""
+    """The values that `read` finds in the string; the fields have the names of those of `TaskRecord`."""
 
     result_ref: BlobRef | None = None
     error: ErrorRecord | None = None
@@ -37,7 +38,7 @@ EMPTY = Tail()
 
 
 def write(outcome: Outcome) -> str:
-    """Return the text of *outcome*: empty when there is nothing but a result."""
+    """Return the string for *outcome*; it is empty if the outcome has only a result."""
     parts: dict[str, Any] = {}
     if outcome.result_ref is not None:
         parts["ref"] = [outcome.result_ref.digest, outcome.result_ref.size]
@@ -59,7 +60,7 @@ def write(outcome: Outcome) -> str:
 
 
 def read(text: str) -> Tail:
-    """Return what `write` put into *text*."""
+    """Return the values that `write` put into *text*."""
     if not text:
         return EMPTY
     parts = _load(text)
@@ -76,7 +77,7 @@ def read(text: str) -> Tail:
 
 
 def too_large(outcome: Outcome, tail: str) -> TooLarge | None:
-    """Return why a ledger cannot keep *outcome* with this *tail*, or None. Results and outboxes of that size belong into blobs."""
+    """Return the error if a ledger cannot keep *outcome* with this *tail*, else None. Results and outboxes of that size belong in blobs."""
     result = outcome.result or ""
     size = len(tail) + (len(result) if result.isascii() else len(result.encode()))
     if size <= MAX_RECORD_BYTES:

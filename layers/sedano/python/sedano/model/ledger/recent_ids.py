@@ -1,6 +1,6 @@
 """The idempotent receiver's window: the ids of the messages that this worker finished most recently.
 
-An exact copy of a message that was already finished here is discarded with a warning and costs no call (CEP: "A Worker is also an
+An exact copy of a message that this worker already finished is discarded with a warning, without a call (CEP: "A Worker is also an
 Idempotent Receiver … by default that value is 100 messages"; Hohpe and Woolf, Idempotent Receiver).
 """
 
@@ -10,7 +10,7 @@ from collections import OrderedDict
 
 
 class Window:
-    """Remembers the last *size* finished message ids."""
+    """Remembers the ids of the last *size* finished messages."""
 
     __slots__ = ("_ids", "size")
 
@@ -24,7 +24,7 @@ class Window:
         return message_id in self._ids
 
     def add(self, message_id: str) -> None:
-        """Remember a finished message as the most recent one and forget the oldest beyond the size."""
+        """Remember a finished message as the most recent one, and drop the oldest ids beyond *size*."""
         ids = self._ids
         if message_id in ids:
             ids.move_to_end(message_id)

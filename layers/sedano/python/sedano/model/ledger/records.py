@@ -1,7 +1,7 @@
 """The ledger's record of one task, and the three writes that change it: claim, record, reserve (PROTOCOLS §3).
 
-A record is the item in DynamoDB as a value. `fence` is the fencing token: it rises by one at every claim, and a record write carries the
-fence and the nonce of its claim, so a zombie that wakes up late is refused by the ledger itself.
+A record is the item in DynamoDB as a value. `fence` is the fencing token: it increases by one at every claim. The write that records an end
+carries the fence and the nonce of its claim, so the ledger refuses the write of a worker that lost its claim.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from sedano.model.messages.message import BlobRef, Section
 from sedano.model.states import TaskState
 
 RECORD_LIFETIME_S = 44 * 86_400
-"""A terminal record outlives SQS retention (14 days), the longest visibility (12 hours) and a month for redriving parked messages."""
+"""Seconds. A terminal record outlives SQS retention (14 days), the longest visibility (12 hours) and a month for redriving parked messages.
+"""
 INLINE_BYTES = 100_000
-"""A result or an outbox longer than this lies in the blob store: an item of DynamoDB holds 400 KB."""
+"""A larger result or outbox is stored in the blob store, because an item of DynamoDB holds at most 400 KB."""
 RESERVATION_S = 60.0
-"""How long a reserved deduplication key blocks others when its task is never published."""
+"""How long (s) a reserved deduplication key blocks other callers if its task is never published."""
 
 
 NO_RETRY, TERMINATE = 1, 2
-"""The requests of a revocation to a running task: not to be tried again; to end at its next checkpoint as well."""
+"""The requests of a revocation to a running task: do not retry it; do not retry it and end it at its next checkpoint."""
 
 
 COPY = "copy of "
-"""The prefix of the nonce of a copied end: no drawn nonce has a space."""
+"""The prefix of the nonce of a copied end: a random nonce never contains a space."""
 
 
 class ErrorRecord(NamedTuple):
     """The exception of a task, as data.
 
-    *cause*: the id of the task that failed first, when that is another one, whose error this is; *notes*: all causes, when there are more.
+    *cause*: the id of the task that failed first, if this is the error of another task; *notes*: all causes, if there are several.
     """
 
     type_name: str
@@ -52,17 +53,18 @@ class Posted(NamedTuple):
 
     @property
     def parts(self) -> tuple[str | int | None, ...]:
-        """The written fields: the key only where one exists."""
+        """The fields to write; *serial_key* only if it is set."""
         return tuple(self) if self.serial_key is not None else tuple(self)[:-1]
 
 
 class TaskRecord(NamedTuple):
-    """One task as the ledger holds it. *attempt* is the retry number; *claims* counts the claims of that attempt; times are epoch seconds.
+    """One task in the ledger. *attempt* is the retry number; *claims* counts the claims of that attempt; times are epoch seconds.
 
-    *owner* names the worker of the last claim; *asked* is what a revocation asked of it while it ran (`NO_RETRY`, `TERMINATE`), or 0.
-    *result* is JSON text, or lies in *result_ref*. *outbox* holds the messages that the task published while it ran, in order, or lies in
-    *outbox_ref*; *added* of them are members that it added to its chord. *forgotten*: what it said was dropped on request
-    (`Ledger.forget`). *call*: the message of a task that ended without success, as far as another run needs it (`sedano.engine.reruns`).
+    *owner* names the worker of the last claim; *asked* is the request of a revocation while it ran (`NO_RETRY`, `TERMINATE`), or 0.
+    *result* is JSON text; a large result is a blob, *result_ref*. *outbox* holds the messages that the task published while it ran, in
+    order; a large outbox is a blob, *outbox_ref*. *added* of these messages are members that it added to its chord. *forgotten*: its result
+    and error were dropped on request (`Ledger.forget`). *call*: the parts of its message that another run needs, of a task that ended
+    without success (`sedano.engine.reruns`).
     """
 
     task_id: str
@@ -91,17 +93,17 @@ class TaskRecord(NamedTuple):
 
 
 def copied_from(one: TaskRecord | Outcome) -> str:
-    """Return the id of the task whose end *one* is: another one than its own where it was copied for a join (`copy_of`)."""
+    """Return the id of the task that ended as *one*; it differs from the id in *one* if the end was copied for a join (`copy_of`)."""
     return one.nonce.removeprefix(COPY) if one.nonce.startswith(COPY) else one.task_id
 
 
 def copy_of(end: Outcome, slot: str) -> Outcome:
-    """Return *end* as it is copied to the id *slot*, where a join looks for it."""
+    """Return a copy of *end* under the id *slot*, which a join reads."""
     return end._replace(task_id=slot, nonce=COPY + end.task_id, fence=0, outbox=(), outbox_ref=None, call=None)
 
 
 def end_of(record: TaskRecord, message_id: str, at: float) -> Outcome:
-    """Return the end of the terminal *record*, as a write of the message *message_id* at *at*."""
+    """Return the end in the terminal *record* as a write of the message *message_id* at *at* (epoch s)."""
     return Outcome(
         task_id=record.task_id, state=record.state, nonce=record.nonce, fence=record.fence, message_id=message_id, attempt=record.attempt,
         clock=record.clock, name=record.name, at=at, result=record.result, result_ref=record.result_ref, error=record.error,
@@ -110,10 +112,10 @@ def end_of(record: TaskRecord, message_id: str, at: float) -> Outcome:
 
 
 class Claim(NamedTuple):
-    """Ask to become the one holder of *attempt* of a task until *expires*.
+    """A request to become the only holder of *attempt* of a task until *expires* (epoch s).
 
-    *owner* names the worker that asks.
-    *must_exist* forbids creating the record: a retry, or a message older than a record's lifetime, that finds no record is parked.
+    *owner* names the requesting worker. *must_exist* forbids the creation of a record: if a retry, or a message older than a record's
+    lifetime, finds no record, it is parked.
     """
 
     task_id: str
@@ -128,14 +130,14 @@ class Claim(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """The answer: *granted* with the record as it now is, or refused with the record in the way (None: no record exists)."""
+    """The answer to a `Claim`: *granted* with the new record, or refused with the existing record (None: no record exists)."""
 
     granted: bool
     record: TaskRecord | None
 
 
 class Extension(NamedTuple):
-    """Ask to go on holding a task under *nonce* and *fence*, until *expires* (epoch s)."""
+    """A request to extend the claim with *nonce* and *fence* until *expires* (epoch s)."""
 
     task_id: str
     nonce: str
@@ -144,7 +146,7 @@ class Extension(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Record how attempt *attempt*, held under *nonce* and *fence*, ended: a terminal *state*, or RETRY with *next_attempt*."""
+    """A request to record how *attempt*, held under *nonce* and *fence*, ended: a terminal *state*, or RETRY with *next_attempt*."""
 
     task_id: str
     state: TaskState
@@ -168,7 +170,7 @@ class Outcome(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The answer to an `Outcome`: *accepted* (also when an earlier send of the same write had arrived), or the record in the way."""
+    """The answer to an `Outcome`: *accepted* (also if an earlier send of the same write succeeded), or refused with the existing record."""
 
     accepted: bool
     record: TaskRecord | None = None

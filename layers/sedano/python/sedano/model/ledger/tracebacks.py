@@ -1,7 +1,8 @@
-"""The frames of a traceback that was kept as text, and which of them are the application's own. Pure.
+"""The frames of a traceback that was stored as text, with a mark on those of the application. Pure.
 
-A frame is the application's unless its file belongs to Python, to an installed package, to the layer of a Lambda function or to this
-library. The innermost own frame of the last traceback of the text says where an error comes from, whatever a library did below it.
+A frame belongs to the application unless its file belongs to Python, to an installed package, to the layer of a Lambda function or to this
+library. The innermost frame of the application, in the last traceback of the text, is reported as the location of an error, even if a
+library raised it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _HEAD = "Traceback (most recent call last):"
 
 
 class Frame(NamedTuple):
-    """One frame: *file*, *line*, *function*, its *code*, and whether it is the application's *own*."""
+    """One frame: *file*, *line*, *function*, its *code*, and whether it belongs to the application (*own*)."""
 
     file: str
     line: int
@@ -26,19 +27,21 @@ class Frame(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Return where it is, short: the file's name, the line and the function."""
+        """Return a short location: the file's name, the line and the function."""
         return f"{self.file.rpartition('/')[2]}:{self.line} in {self.function}"
 
 
 def frames(text: str) -> tuple[Frame, ...]:
-    """Return the frames of the last traceback of *text*, the outermost first; the innermost ones where there are too many."""
+    """Return the frames of the last traceback of *text*, the outermost first; if there are too many, only the innermost ones."""
     last = text.rpartition(_HEAD)[2]
     found = [Frame(file, int(line), name, (code or "").strip(), _is_own(file)) for file, line, name, code in _FRAME.findall(last)]
     return tuple(found[-MOST_FRAMES:])
 
 
 def origin(text: str) -> str:
-    """Return the place of the innermost own frame of *text*; of the innermost frame if it has no own one; empty without frames."""
+    """Return the location of the innermost frame of the application in *text*; if it has none, of the innermost frame; empty without
+    frames.
+    """
     found = frames(text)
     own = [frame for frame in found if frame.own]
     return (own or found)[-1].place if found else ""

@@ -1,11 +1,11 @@
-"""How many tasks may run at a time: numbered permits, each of them a lease with a fencing token of its own. Pure.
+"""How many tasks may run at a time: numbered permits; each is a lease with its own fencing token. Pure.
 
-A limit of *n* is the permits 0 to n - 1; a task without one waits. There is no counter that a crash could leave wrong: how many run is
-derived from the permits that have not expired. A permit ends with its holder's invocation, so a dead holder's permit expires.
-Its token rises with each holder, so that whatever the tasks share can refuse a late one: key the guard by the permit's number
-(`current().permit`) and hand it `current().token`. Then no more than *n* writers are ever accepted.
+A limit of *n* has the permits 0 to n - 1; a task without a permit waits. There is no counter that a crash could leave wrong: the number of
+running tasks is derived from the permits that have not expired. A permit expires with its holder's invocation, so the permit of a dead
+holder becomes free. Its token increases with each holder, so that a resource that the tasks share can refuse a late holder: key the guard
+by the permit's number (`current().permit`) and pass `current().token` to it. Then never more than *n* writers are accepted.
 
-Lowering a limit takes nothing away: who holds a permit above it ends first. Times are epoch milliseconds.
+A lower limit does not revoke permits: a task with a permit above the limit finishes first. Times are epoch milliseconds.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 GUARD_MS = 1_000
-"""The most by which clocks may differ: a permit is not taken before it has been over for so long."""
+"""The largest difference of clocks: a permit is taken only after it has been expired for this long."""
 RESERVED_MS = 5_000
-"""For how long a permit that was given back is kept for the message that was woken for it."""
+"""How long a released permit is reserved for the message that was woken for it."""
 MOST_PERMITS = 1_000
-"""The highest limit: all permits of a name are one item, and a refusal brings it along."""
+"""The highest limit: all permits of a name are one item, which each refusal returns."""
 MOST_WAITING = 10
-"""How many messages can be woken; further ones retry after their visibility timeout."""
+"""The most waiting messages that can be woken; further ones retry after their visibility timeout."""
 
 
 class Permit(NamedTuple):
-    """One permit as it was last taken: its *number*, *token*, *nonce* and *owner*, when it *expires*, for whom it is *kept*."""
+    """One permit as it was last taken: its *number*, *token*, *nonce* and *owner*, when it *expires*, and the message for which it is
+    reserved (*kept*).
+    """
 
     number: int
     token: int
@@ -39,7 +41,7 @@ NO_PERMITS: Mapping[int, Permit] = MappingProxyType({})
 
 
 class Board(NamedTuple):
-    """All permits of one name that were ever taken, by number, and the messages that wait for one."""
+    """All permits of one name that were ever taken, by number, and the messages that wait for a permit."""
 
     name: str
     permits: Mapping[int, Permit] = NO_PERMITS
@@ -47,20 +49,22 @@ class Board(NamedTuple):
 
 
 class BoardChanged(NamedTuple):
-    """The answer to a write: *done*, or refused, and the permits as they are now."""
+    """The answer to a write: *done*, or refused; in both cases with the current permits."""
 
     done: bool
     board: Board
 
 
 class Full(NamedTuple):
-    """No permit is free; *soonest* is the one that ends first."""
+    """No permit is free; *soonest* is the permit that expires first."""
 
     soonest: Permit
 
 
 def chosen(board: Board, limit: int, now: int, who: str, unit: float) -> int | Full:
-    """Return the number of a free permit below *limit* (above 0), any of them by *unit* in [0, 1); one kept for *who* is taken first."""
+    """Return the number of a free permit below *limit* (above 0); *unit* in [0, 1) chooses one of them. A permit reserved for *who* is
+    taken first.
+    """
     held: list[Permit] = []
     free: list[int] = []
     for number in range(limit):
@@ -75,16 +79,17 @@ def chosen(board: Board, limit: int, now: int, who: str, unit: float) -> int | F
 
 
 def ended(permit: Permit, now: int) -> bool:
-    """Return whether the permit is free by every clock within the difference."""
+    """Return whether the permit is expired by every clock within the allowed difference."""
     return permit.expires <= now - GUARD_MS
 
 
 def granted(board: Board, number: int, now: int, until: int, nonce: str, owner: str) -> Permit:
-    """Return permit *number* for *owner* until *until*: its token is above every one before, also when the item was deleted since."""
+    """Return the permit *number* for *owner* until *until*. Its token is above all earlier tokens, even if the item was deleted in between.
+    """
     before = board.permits.get(number)
     return Permit(number, max(now, before.token + 1 if before is not None else 0), nonce, owner, until)
 
 
 def running(board: Board, now: int) -> list[Permit]:
-    """Return the permits that are held now."""
+    """Return the permits that are held at *now*."""
     return [permit for _, permit in sorted(board.permits.items()) if permit.expires > now and not permit.kept]

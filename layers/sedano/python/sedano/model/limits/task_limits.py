@@ -1,7 +1,7 @@
 """The limits of a task, as declared and as changed at run time. Pure.
 
-A change at run time is in the control record, a text for each task, which every worker reads anyhow; it replaces the declared limit until
-it is removed.
+A change at run time is a text for each task in the control record, which every worker reads anyway; it replaces the declared limit until it
+is removed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Key = Callable[[Sequence[Any], Mapping[str, Any]], str]
 
 
 class Range(NamedTuple):
-    """From *low* to *high* at a time: as many as *strategy* says when it is asked, at most once in *every* seconds.
+    """A concurrency limit from *low* to *high*: *strategy* returns it, and is called at most once in *every* seconds.
 
     ``concurrency=Range(2, 10, free_connections)``
     """
@@ -33,7 +33,7 @@ class Range(NamedTuple):
     every: float = 10.0
 
     def within(self, wanted: int) -> int:
-        """Return *wanted* within the range."""
+        """Return *wanted*, bounded by *low* and *high*."""
         return min(max(wanted, self.low), self.high)
 
 
@@ -43,9 +43,9 @@ Concurrency = int | Range
 class TaskLimits(NamedTuple):
     """The limits of one task.
 
-    *paces* and their *key*, for all workers or for each of them (*per_worker*); *concurrency*, and the key within which so many run at a
-    time; *debounce*: seconds of quiet; *batch*: the most calls and seconds of a basket, *runs*: this is the task that gets them;
-    *batch_key*.
+    *paces* and their *key*, for all workers or for each of them (*per_worker*). *concurrency*, and the key within which this many tasks run
+    at a time (*concurrency_key*). *debounce*: the seconds without calls that a call waits for. *batch*: the most calls and the most seconds
+    of a batch; *runs*: this task runs the batches.
     """
 
     paces: Paces = ()
@@ -62,9 +62,9 @@ NO_LIMITS = TaskLimits()
 
 
 class LimitChange(NamedTuple):
-    """The changes at run time; None: as declared. No paces: no limit of the rate. *concurrency* -1: no limit.
+    """The changes at run time; None: as declared. Empty *paces* mean no rate limit; a *concurrency* of -1 means no limit.
 
-    *time*: the seconds of the soft and the hard time limit; of these None means no limit.
+    *time*: the soft and the hard time limit in seconds, each None for no limit.
     """
 
     paces: Paces | None = None
@@ -74,10 +74,10 @@ class LimitChange(NamedTuple):
 
 UNLIMITED = -1
 MOST_BYTES = 4_096
-"""The longest text of one change; what `write` writes is a tenth of it."""
+"""The most characters of a change's text; the texts of `write` have a tenth of it."""
 LONGEST_PACE_US = 2**53
 LONGEST_LIMIT_S = 10_000_000.0
-"""The time limits that a message can name (`sedano.model.messages.attributes`)."""
+"""The time limits that a message can carry (`sedano.model.messages.attributes`)."""
 
 
 def changed(limits: TaskLimits | None, change: LimitChange) -> TaskLimits:
@@ -97,10 +97,10 @@ def write(change: LimitChange) -> str:
 
 
 def read(text: str) -> LimitChange:
-    """Return the change that *text* describes; an empty text describes none.
+    """Return the change that *text* describes; an empty text means no change.
 
     Raises:
-        MessageRefused: *text* is not one that `write` wrote; the field is named.
+        MessageRefused: `write` cannot have written *text*; the error names the field.
     """
     if not text:
         return LimitChange()
@@ -135,7 +135,7 @@ def _seconds(found: Any) -> tuple[float | None, float | None] | None:
     if found is None:
         return None
     if type(found) is not list or len(found) != 2 or not all(map(_is_seconds, found)):
-        raise _wrong("limits.time", found, "two numbers of seconds above 0, or null, or null for either")
+        raise _wrong("limits.time", found, "two numbers of seconds above 0 (either may be null), or null")
     return found[0], found[1]
 
 
@@ -148,7 +148,7 @@ def _wrong(field: str, found: object, wanted: str) -> MessageRefused:
 
 
 def concurrency(value: object, name: str = "concurrency") -> Concurrency:
-    """Return *value* as a limit: 0 (suspended) to 1 000, or a range.
+    """Return *value* as a limit of concurrency: 0 (suspended) to 1 000, or a range.
 
     Raises:
         OptionError: it is not one of these.
@@ -159,7 +159,7 @@ def concurrency(value: object, name: str = "concurrency") -> Concurrency:
             raise OptionError(f"{name}: Range({value.low!r}, {value.high!r}): give whole numbers, 0 <= low <= high <= {MOST_PERMITS}")
         strategy: object = value.strategy
         if not callable(strategy) or not value.every > 0:
-            raise OptionError(f"{name}: a Range takes a function without arguments that returns how many, and seconds above 0")
+            raise OptionError(f"{name}: a Range takes a function without arguments that returns the limit, and seconds above 0")
         return value
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_PERMITS:
         raise OptionError(f"{name}: {value!r} is not a whole number from 0 (suspended) to {MOST_PERMITS}, nor a Range(low, high, function)")
@@ -171,7 +171,9 @@ def _is_whole(value: object) -> bool:
 
 
 class Slot(NamedTuple):
-    """The slot that a message was given: *at* (epoch µs), for the *rule* (`rates.told`); *late*: how often it was too late before."""
+    """The slot of a message: *at* (epoch µs), under the *rule* (`sedano.model.limits.rate.rule_text`); *late*: how many earlier slots it
+    missed.
+    """
 
     at: int
     late: int
@@ -179,10 +181,11 @@ class Slot(NamedTuple):
 
 
 SLOT, QUIET = "sedano-slot", "sedano-quiet"
-"""Attributes of a message that was sent anew: its slot; and since when it waits for quiet (epoch µs)."""
+"""Attributes of a message that was sent again: its slot, and the time since when it waits for a debounce (epoch µs)."""
 LATE_US, LATE_FACTOR, LATE_MOST_US = 2 * SECOND, 4, 3_600 * SECOND
-"""For how long a slot is kept, the first time; each time that it is missed the next one is kept for four times as long, so that a task
-runs even where workers are far behind."""
+"""How long the first slot stays valid. After each missed slot, the next one stays valid for four times as long, so that a task also runs if
+workers are far behind.
+"""
 
 
 def slot_text(slot: Slot) -> str:
@@ -191,7 +194,7 @@ def slot_text(slot: Slot) -> str:
 
 
 def slot_of(text: str) -> Slot | None:
-    """Return the slot that an attribute names; None when it is none."""
+    """Return the slot in the text of an attribute; None if it is not valid."""
     at, _, rest = text.partition("/")
     late, _, rule = rest.partition("/")
     if not (at.isascii() and at.isdigit() and late.isascii() and late.isdigit() and rule) or len(at) > 18 or len(late) > 3:
@@ -202,6 +205,6 @@ def slot_of(text: str) -> Slot | None:
 
 
 def kept(slot: Slot) -> int:
-    """Return until when *slot* is good (epoch µs)."""
+    """Return until when *slot* is valid (epoch µs)."""
     patience: int = LATE_US * LATE_FACTOR ** min(slot.late, 10)
     return slot.at + min(patience, LATE_MOST_US)

@@ -1,9 +1,9 @@
-"""The attributes of the open protocol: for each message the table of its CloudEvents attributes and their values.
+"""The attributes of the open protocol: one table for each kind of message, with its CloudEvents attributes and their readers.
 
-A reader takes the JSON value of one attribute and returns the value of the model, or refuses it by name. CloudEvents
-attributes are strings, booleans and integers of 32 bits, so the 64-bit clock travels as decimal text. `null` means
-"not there". An attribute that a table does not know belongs to another party's extension: it is ignored, but there
-may be only so many, and none may hold a structure.
+A reader takes the JSON value of one attribute and returns the value of the model, or raises an error that names the attribute. CloudEvents
+attributes are strings, booleans and integers of 32 bits, so the 64-bit clock travels as decimal text. `null` means that the attribute is
+absent. An attribute that is not in the table belongs to an extension of another party: it is ignored, but their number is limited, and none
+may hold an array or an object.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Table = Mapping[str, Reader]
 
 MAX_DATA_DEPTH = MAX_DEPTH - 1
 MAX_VALUE_DEPTH = MAX_DEPTH - 4
-"""The most in one result: it must still fit among the results that the body of a chord is called with."""
+"""The most nested containers in one result: the body of a chord is called with a list of results, which adds levels."""
 LONGEST_ID = 256
 LONGEST_TENANT = 128
 """The message groups that SQS accepts."""
@@ -33,7 +33,7 @@ MAX_ATTEMPT = MAX_EXECUTIONS
 MAX_CLOCK = 2**63 - 1
 MAX_INT32 = 2**31 - 1
 MAX_DATA_BYTES = 64 * 1_048_576
-"""The largest claim-checked data, inflated."""
+"""The most bytes of claim-checked data, uncompressed."""
 MOST_FOREIGN = 32
 LONGEST_FOREIGN = 4096
 
@@ -56,7 +56,7 @@ _is_foreign = re.compile(r"[a-z0-9]{1,64}").fullmatch
 
 
 def refuse(field: str, value: object, wanted: str) -> MessageRefused:
-    """Return the refusal of *value* in *field*, which should have been *wanted*."""
+    """Return the error for *value* in *field*, where *wanted* was expected."""
     found = shown(value) if isinstance(value, str | int | float | None) else f"a JSON {'array' if isinstance(value, list) else 'object'}"
     return MessageRefused(refusals.SCHEMA, field, f"{found} is not {wanted}")
 
@@ -143,7 +143,7 @@ def _time_limits(text: str) -> TimeLimits:
 
 
 def call(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Read a command's data: ``{"args": [...], "kwargs": {...}}``, both optional and nothing else."""
+    """Read a command's data: ``{"args": [...], "kwargs": {...}}``, both optional; any other key is refused."""
     if type(value) is not dict:
         raise refuse("data", value, "an object with args and kwargs")
     args, kwargs = value.get("args", _NONE), value.get("kwargs")
@@ -195,7 +195,7 @@ COMMON: Table = {
     "clock": _clock,
     "datacontenttype": _constant("datacontenttype", "application/json"),
 }
-"""The attributes of all messages; `codec` read the type before it chose a table."""
+"""The attributes of all messages. `type` has no check here: `decode` reads it first and chooses the table by it."""
 SENT: Table = {
     "rootid": _text("rootid", is_id, _ID),
     "parentid": _text("parentid", is_id, _ID),
@@ -209,7 +209,7 @@ SENT: Table = {
     "dataref": _converted("dataref", _is_blob, lambda text: text[5:], 'a claim check, "blob:" and a sha256 in hexadecimal'),
     "datasize": _number("datasize", 0, MAX_DATA_BYTES),
 }
-"""The common attributes of commands and events: their source, their budget, their tenant, their stamps, and the claim check."""
+"""The attributes that all messages share: origin, budget, tenant, trace, stamps, and the claim check."""
 COMMAND: Table = {
     **COMMON,
     **SENT,
@@ -226,14 +226,15 @@ COMMAND: Table = {
     "gatheroutcomes": _flag("gatheroutcomes"),
     "canvasid": _text("canvasid", is_id, _ID),
     "canvasnode": _text("canvasnode", is_node, 'the path of an item in a page, such as "3.1"'),
-    "canvasplan": _text("canvasplan", is_plan, 'a page of a canvas: "blob:", sha256, ":" and its size, or a short one itself'),
+    "canvasplan": _text("canvasplan", is_plan, 'a page of a canvas: "blob:", sha256, ":" and its size, or the JSON text of a short page'),
     "section": _converted("section", _is_section, _section, 'the number of a section and its failures, such as "1:4"'),
-    "timelimits": _converted("timelimits", _are_limits, _time_limits, 'seconds, a soft and a hard limit, such as "50:60", "50:" or ":60"'),
+    "timelimits": _converted("timelimits", _are_limits, _time_limits, 'a soft and a hard limit in seconds, such as "50:60" or ":60"'),
     "data": call,
 }
 EVENT: Table = {**COMMON, **SENT, "data": _fields}
 DOCUMENT: Table = {
     **COMMON,
+    **SENT,
     "taskid": _text("taskid", is_id, _ID),
     "state": _text("state", states.TERMINAL.__contains__, f"one of {', '.join(sorted(states.TERMINAL))}"),
     "data": _answer,
@@ -241,10 +242,10 @@ DOCUMENT: Table = {
 
 
 def attributes(envelope: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Return the model's values of the attributes in *envelope* that *table* knows.
+    """Return the model's values of those attributes in *envelope* that *table* lists.
 
     Raises:
-        MessageRefused: an attribute holds what it may not, or there are too many that the table does not know.
+        MessageRefused: an attribute has an invalid value, or too many attributes are not in the table.
     """
     found, foreign = {}, 0
     for name, value in envelope.items():
@@ -258,9 +259,9 @@ def attributes(envelope: Mapping[str, Any], table: Table) -> dict[str, Any]:
 
 
 def _look_at(name: str, value: Any, count: int) -> None:
-    """Refuse an attribute of an extension that CloudEvents would not allow, or one too many."""
+    """Refuse an attribute of an extension that CloudEvents does not allow, or that exceeds the allowed number."""
     if not _is_foreign(name):
-        raise MessageRefused(refusals.SCHEMA, shown(name), "attributes are named with lower-case letters and digits")
+        raise MessageRefused(refusals.SCHEMA, shown(name), "the name of an attribute has only lower-case letters and digits")
     if count > MOST_FOREIGN:
         raise MessageRefused(refusals.SCHEMA, name, f"more than {MOST_FOREIGN} attributes of other extensions")
     if isinstance(value, str) and len(value) > LONGEST_FOREIGN:

@@ -1,4 +1,4 @@
-"""The check of a blob's bytes, for every store: a claim check (Hohpe and Woolf) comes from a message, so nothing in it is trusted."""
+"""Checks of a blob's bytes, for every store. A claim check (Hohpe and Woolf) comes from a message, so nothing in it is trusted."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def require_digest(ref: BlobRef) -> None:
 
 
 def verified(ref: BlobRef, data: bytes | None) -> bytes:
-    """Return *data*, what a store has of *ref*; None for nothing.
+    """Return *data*, the bytes that a store has for *ref*, after checking them; *data* is None if the store has no such blob.
 
     Raises:
-        MessageRefused: it is missing, of another size than declared, or of another digest (code `blob`).
+        MessageRefused: the blob is missing, or its size or digest differs from *ref* (code `blob`).
     """
     if data is None:
         raise MessageRefused(refusals.BLOB, "dataref", "no such blob in this deployment")

@@ -20,10 +20,11 @@ Found = dict[str, Any]
 
 
 def decode(body: str | bytes) -> Message:
-    """Return the message that *body* is.
+    """Return the message in *body*.
 
     Raises:
-        MessageRefused: it is none, or one of a newer protocol (code ``newer-protocol``); the error names the field.
+        MessageRefused: *body* is not a valid message, or has a newer version of the protocol (code ``newer-protocol``); the error names the
+            field.
     """
     plain = canonical.read(body) if isinstance(body, str) else None
     if plain is not None:
@@ -45,24 +46,28 @@ def decode(body: str | bytes) -> Message:
 
 
 def decode_value(text: str | bytes) -> Any:
-    """Return the value of JSON *text*; raise `MessageRefused` when it is not what `encode_value` writes."""
+    """Return the value of JSON *text*; raise `MessageRefused` if `encode_value` could not have written it."""
     return load(text, wire.MAX_DATA_BYTES, wire.MAX_VALUE_DEPTH, "value")
 
 
 def decode_data(data: str | bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments in a command's claim-checked *data*; raise `MessageRefused` when it is not what
-    `encode_data` writes.
-    """
+    """Return the arguments in a command's claim-checked *data*; raise `MessageRefused` if `encode_data` could not have written it."""
     args, kwargs = wire.COMMAND["data"](load(data, wire.MAX_DATA_BYTES, wire.MAX_DATA_DEPTH, "data"))
     return args, kwargs
 
 
 def decode_event_data(data: str | bytes) -> dict[str, Any]:
-    """Return the fields in an event's claim-checked *data*; raise `MessageRefused` when it is not what
-    `encode_event_data` writes.
-    """
+    """Return the fields in an event's claim-checked *data*; raise `MessageRefused` if `encode_event_data` could not have written it."""
     fields: dict[str, Any] = wire.EVENT["data"](load(data, wire.MAX_DATA_BYTES, wire.MAX_DATA_DEPTH, "data"))
     return fields
+
+
+def decode_document_data(data: str | bytes) -> Any:
+    """Return the value in a document's claim-checked *data*; raise `MessageRefused` if `encode_document_data` could not have written it."""
+    value, error = wire.DOCUMENT["data"](load(data, wire.MAX_DATA_BYTES, wire.MAX_DATA_DEPTH, "data"))
+    if error is not None:
+        raise MessageRefused(refusals.SCHEMA, "data", "an error in the blob store, where a value belongs")
+    return value
 
 
 def _refuse_kind(kind: object) -> NoReturn:
@@ -87,7 +92,7 @@ def _command(found: Found) -> Command:
 
 
 def _special(found: Found) -> dict[str, Any]:
-    """Return the fields that not every command has."""
+    """Return the optional fields of a command."""
     member, gather = _together(found, "joinid", "joinindex", "joinsize"), _together(found, "gatherid", "gathersize")
     if member is not None and member[1] >= member[2]:
         raise MessageRefused(refusals.SCHEMA, "joinindex", f"{member[1]} is not below joinsize {member[2]}")
@@ -125,21 +130,23 @@ def _event(found: Found) -> Event:
 def _document(found: Found) -> Document:
     get = found.get
     value, error = get("data") or (None, None)
+    document_id: str = found["id"]
     return Document(
-        id=found["id"],
-        task_id=found["taskid"],
+        id=document_id,
+        task_id=get("taskid", document_id),
         task=found["subject"],
         source=found["source"],
         time=get("time", 0.0),
         clock=get("clock", 0),
-        state=found["state"],
+        state=get("state", "SUCCESS"),
         value=value,
         error=error,
+        **_sent(found),
     )
 
 
 def _sent(found: Found) -> dict[str, Any]:
-    """Return the fields that commands and events have in common."""
+    """Return the fields that all messages have in common."""
     ref = _together(found, "dataref", "datasize")
     if ref is not None and "data" in found:
         raise MessageRefused(refusals.SCHEMA, "data", "and dataref exclude each other; send one of them")
@@ -157,7 +164,7 @@ def _sent(found: Found) -> dict[str, Any]:
 
 
 def _together(found: Found, *names: str) -> list[Any] | None:
-    """Return the values of attributes that only make sense together, or None when none of them is there."""
+    """Return the values of attributes that must be given together, or None if all are absent."""
     values = [found[name] for name in names if name in found]
     if values and len(values) < len(names):
         missing = next(name for name in names if name not in found)

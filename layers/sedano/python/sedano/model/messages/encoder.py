@@ -1,8 +1,7 @@
-"""Writes messages and values (see `codec`). The hot path of every publication, so the envelope is put together from
-text.
+"""Writes messages and values (see `codec`). Every publication runs this code, so it builds the envelope from strings.
 
-The head of an envelope is the same for every message of a task and is kept; ids are checked and quoted; an attribute at its default is not
-checked twice. Each attribute is checked by the reader that will read it, so nothing is written that `decode` would refuse.
+The head of an envelope is the same for every message of a task and is cached; ids are checked and quoted; an attribute at its default is
+not checked again. Each attribute is checked by the reader that `decode` uses, so nothing is written that `decode` would refuse.
 """
 
 from __future__ import annotations
@@ -36,19 +35,24 @@ def encode_value(value: Any, where: str = "result") -> str:
     """Return a task's result as JSON text.
 
     Raises:
-        Unserialisable: it cannot be written; the message begins with *where* and the path of the part.
+        Unserialisable: a part of it cannot be written; the message begins with *where* and the path of that part.
     """
     return dump(value, where, wire.MAX_VALUE_DEPTH)
 
 
 def encode_data(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
-    """Return a command's data for the blob store; raise `Unserialisable` naming the part that cannot be written."""
+    """Return a command's data for the blob store; raise `Unserialisable`, which names the part that cannot be written."""
     return _call(args, kwargs).encode("ascii")
 
 
 def encode_event_data(fields: Mapping[str, Any]) -> bytes:
-    """Return an event's data for the blob store; raise `Unserialisable` naming the part that cannot be written."""
+    """Return an event's data for the blob store; raise `Unserialisable`, which names the part that cannot be written."""
     return _fields(fields).encode("ascii")
+
+
+def encode_document_data(value: Any) -> bytes:
+    """Return a document's data for the blob store; raise `Unserialisable`, which names the part that cannot be written."""
+    return _value(value).encode("ascii")
 
 
 def _command(message: Command) -> str:
@@ -75,13 +79,13 @@ def _event(message: Event) -> str:
 def _document(message: Document) -> str:
     head = _head("document", message.task, message.source)
     text = f"{head}{_id('id', message.id)}{_stamps(message.time, message.clock)}"
-    text += f',"taskid":{_id("taskid", message.task_id)}{_attribute("state", str(message.state))}'
+    text += f',"taskid":{_id("taskid", message.task_id)}{_attribute("state", str(message.state))}{_sent(message)}'
     if message.error is not None:
         kind, words, traceback = message.error
         data = dump({"type": kind, "message": words, "traceback": traceback}, "data.error", wire.MAX_DATA_DEPTH)
         return f'{text},"data":{{"error":{data}}}}}'
-    if message.value is not None:
-        text += f',"data":{{"value":{dump(message.value, "data.value", wire.MAX_DATA_DEPTH - 1)}}}'
+    if message.data_ref is None and message.value is not None:
+        text += f',"data":{_value(message.value)}'
     return text + "}"
 
 
@@ -97,14 +101,14 @@ def _id(name: str, value: str) -> str:
 
 
 def _stamps(time: float, clock: int) -> str:
-    """Return time and clock; 0 is "not said" for both."""
+    """Return time and clock; for both, 0 means unknown, and the attribute is omitted."""
     if time and 0 < clock <= wire.MAX_CLOCK:
         return f',"time":"{_moment("time", time)}","clock":"{clock}"'
     return (f',"time":"{_moment("time", time)}"' if time else "") + (_attribute("clock", str(clock)) if clock else "")
 
 
-def _sent(message: Command | Event) -> str:
-    """Return what commands and events have in common, as far as it is not at its default."""
+def _sent(message: Message) -> str:
+    """Return the attributes that all messages share, except those at their defaults."""
     text = "" if message.lineage is ROOT else _ancestry(message.lineage)
     if message.tenant is not None:
         text += _attribute("tenant", message.tenant)
@@ -133,7 +137,7 @@ def _claim_check(ref: BlobRef) -> str:
 
 
 def _special(message: Command) -> str:
-    """Return the attributes that few commands have."""
+    """Return the attributes that only few commands have."""
     text = _IGNORED[message.ignore_result]
     if message.expires is not None:
         text += f',"expirytime":"{_moment("expirytime", message.expires)}"'
@@ -163,7 +167,7 @@ def _membership(member: JoinMember) -> str:
 
 
 def _attribute(name: str, value: str | int) -> str:
-    """Return one attribute; raise `OptionError` when its own reader would refuse it."""
+    """Return one attribute; raise `OptionError` if its reader would refuse it."""
     try:
         wire.COMMAND[name](value) if name in wire.COMMAND else wire.DOCUMENT[name](value)
     except MessageRefused as refused:
@@ -182,7 +186,7 @@ def _moment(name: str, moment: float) -> str:
 
 
 def _call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return a command's data: args and kwargs as far as there are any."""
+    """Return a command's data: its args and kwargs, each omitted if it is empty."""
     room = wire.MAX_DATA_DEPTH - 1
     text = dump(args if isinstance(args, list | tuple) else list(args), "data.args", room) if args else ""
     if not kwargs:
@@ -193,3 +197,7 @@ def _call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
 
 def _fields(fields: Mapping[str, Any]) -> str:
     return dump(fields if isinstance(fields, dict) else dict(fields), "data", wire.MAX_DATA_DEPTH)
+
+
+def _value(value: Any) -> str:
+    return f'{{"value":{dump(value, "data.value", wire.MAX_DATA_DEPTH - 1)}}}'

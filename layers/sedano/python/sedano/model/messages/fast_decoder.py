@@ -1,11 +1,11 @@
-"""Reads a command exactly as `encoder` writes the usual one, which is nearly every delivery, at a third of the price.
+"""Reads a usual command, exactly as `encoder` writes it, in a third of the time; nearly every delivery is one.
 
-Taking an envelope apart in general costs a dictionary, a hook and a call for each attribute. The encoder's own text
-is known to the character, so one regular expression recognises it and takes out the values, each with the letters and
-lengths that `wire` allows; only the data is read as JSON. Usual is a first attempt of a task, of a follow-up
-(lineage), of a member of a join or of a step of a canvas, without more. `read` never refuses: any text that is not exactly that, or needs a
-closer look (nesting, escapes, long numbers, text that is not ASCII), is None, and `decoder` reads it in full. Promise: where `read` returns
-a command, `decoder` alone would return an equal one (`tests/unit/test_codec_canonical.py`).
+The general decoder needs a dictionary, a hook and a call for each attribute. The encoder's text has a fixed form, so one regular expression
+recognises it and extracts the values, with the characters and lengths that `wire` allows; only the data is parsed as JSON. A command is
+usual if it is the first attempt of a task, a follow-up (lineage), a member of a join or a step of a canvas, and has no other attributes.
+`read` never raises. It returns None for any other text, and for text that needs a full check (nesting, escapes, long numbers, text that is
+not ASCII); `decoder` then reads it. Promise: if `read` returns a command, `decoder` would return an equal one
+(`tests/unit/test_codec_canonical.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _matches = re.compile(
 
 
 def read(text: str) -> Command | None:
-    """Return the command that *text* is, when it is the usual one as `encoder` writes it."""
+    """Return the command in *text* if it is a usual command as `encoder` writes it; else None."""
     match = _matches(text)
     if match is None:
         return None

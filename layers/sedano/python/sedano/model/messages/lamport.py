@@ -1,11 +1,11 @@
 """A hybrid Lamport clock: one integer that orders causes before effects and stays close to physical time.
 
-`forward` is the local tick, `adjust` merges the clock of a received message (PROTOCOLS §1; Lamport 1978, Kulkarni et al. 2014, and
-kombu's `LamportClock`, whose method names these are). The unit is the microsecond since the epoch, so a cold start is right at once
-and no counter is stored anywhere; the value is safe as a JSON number until 2255.
+`forward` is the local tick, `adjust` merges the clock of a received message (PROTOCOLS §1; Lamport 1978, Kulkarni et al. 2014, and kombu's
+`LamportClock`, which has the same method names). The unit is the microsecond since the epoch, so the clock is correct at once after a cold
+start, and no counter is stored. The value is safe as a JSON number until 2255.
 
 Promises: C1, e → f implies clock(e) < clock(f). C2, a clock is never further ahead of physical time than `MAX_AHEAD` plus one tick per
-event, because a remote clock that is further ahead is refused: one poisoned message cannot drag a cluster into the future.
+event, because a remote clock that is further ahead is refused: one message with a wrong clock cannot advance the clocks of a whole cluster.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 
 MAX_AHEAD_US = 300_000_000
-"""How far (microseconds) a remote clock may run ahead of this machine before it is refused."""
+"""How far (microseconds) a remote clock may be ahead of this machine; a clock further ahead is refused."""
 
 
 class ClockAhead(ValueError):
@@ -27,7 +27,7 @@ def forward(clock: int, now_us: int) -> int:
 
 
 def adjust(clock: int, other: int, now_us: int) -> int:
-    """Return the clock after receiving *other*; raise `ClockAhead` when that lies more than five minutes in the future."""
+    """Return the clock after receiving *other*; raise `ClockAhead` if *other* is more than five minutes ahead of *now_us*."""
     if other > now_us + MAX_AHEAD_US:
         far, most = (other - now_us) / 1e6, MAX_AHEAD_US / 1e6
         raise ClockAhead(f"the message's clock is {far:.0f} s ahead of this machine's, and {most:.0f} are allowed: one of the two is wrong")
@@ -35,10 +35,10 @@ def adjust(clock: int, other: int, now_us: int) -> int:
 
 
 def agrees(clock: int, sent: float) -> bool:
-    """Return whether *clock* fits the moment *sent* (epoch s; 0: unknown) at which the queue took its message.
+    """Return whether *clock* is plausible for a message that the queue accepted at *sent* (epoch s; 0: unknown).
 
-    A machine that is more than five minutes ahead cannot sign a request (SigV4), so no healthy clock is further ahead of the queue's own;
-    a second is added for the ticks of events in between and for the queue's rounding.
+    A machine whose clock is more than five minutes ahead cannot sign a request (SigV4), so no valid clock is further ahead of the queue's
+    clock. One second is added for the ticks of events in between and for the queue's rounding.
     """
     return sent > 0 and clock <= int(sent * 1e6) + MAX_AHEAD_US + 1_000_000
 
@@ -46,7 +46,7 @@ def agrees(clock: int, sent: float) -> bool:
 class LamportClock:
     """The clock of one process: thread-safe, with kombu's two methods.
 
-    *now_us* returns physical microseconds; tests and the simulator own time through this argument.
+    *now_us* returns physical time in microseconds; tests and the simulator control time through this argument.
     """
 
     __slots__ = ("_lock", "_now_us", "value")
@@ -61,11 +61,11 @@ class LamportClock:
         """Tick for a local event and return the new value."""
         now_us = self._now_us()
         with self._lock:
-            self.value = value = now_us if now_us > self.value else self.value + 1  # `forward`, without the call: once an event
+            self.value = value = now_us if now_us > self.value else self.value + 1  # inlined `forward`: this runs once per event
         return value
 
     def adjust(self, other: int) -> int:
-        """Tick for a received *other* and return the new value; raise `ClockAhead` for a poisoned one and stay unchanged."""
+        """Tick for a received *other* and return the new value. If *other* is too far ahead, raise `ClockAhead` and stay unchanged."""
         now_us = self._now_us()
         with self._lock:
             self.value = value = adjust(self.value, other, now_us)

@@ -1,8 +1,8 @@
-"""Where a message comes from, and how many more it may cause.
+"""The ancestry of a message, and how many descendants it may still cause.
 
-Every message carries `hops` (dynamic spawns since the root) and `budget` (descendants it may still cause), so that a task which
-publishes itself, or a fan-out bomb, costs cents and ends with a clear error (DESIGN §7). Ids of follow-ups are derived from the
-parent's id and a position, so publishing them twice is absorbed by their own claims (PROTOCOLS §3).
+Every message carries `hops` (dynamic spawns since the root) and `budget` (descendants it may still cause), so that a task that publishes
+itself without end, or a fan-out that grows exponentially, costs cents and ends with a clear error (DESIGN §7). Ids of follow-ups are
+derived from the parent's id and a position, so if a follow-up is published twice, its claim refuses the second message (PROTOCOLS §3).
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ DEFAULT_BUDGET = 10_000
 NAMESPACE = UUID("5eda0000-0000-5000-8000-000000000000")
 """The name space of every id that sedano derives."""
 DERIVED = 5
-"""The version of the UUIDs that are derived; those of single messages are of others."""
+"""The UUID version of derived ids; the ids of single messages have other versions."""
 TRIED = "~"
-"""The separator between the id of the message that began a canvas and the attempt, in the id of a message that tries its first task
-again."""
+"""In the id of a message that retries the first task of a canvas: the separator between the id of the message that began the canvas and the
+attempt.
+"""
 
 
 class Lineage(NamedTuple):
-    """The ancestry of one message. *mark*: proves that this stage gave a *budget* above its ceiling (`sedano.engine.lineage_marks`)."""
+    """The ancestry of one message. *mark* proves that this stage granted a *budget* above its ceiling (`sedano.engine.lineage_marks`)."""
 
     root_id: str | None = None
     parent_id: str | None = None
@@ -37,7 +38,7 @@ ROOT = Lineage()
 
 
 def derived_id(parent: str, position: int | str) -> str:
-    """Return the id of the follow-up at *position* of *parent*: the same for every publication, and of no other parent."""
+    """Return the id of the follow-up at *position* of *parent*: the same for every publication, and different for every parent."""
     return str(uuid5(NAMESPACE, f"follow/{len(parent)}:{parent}/{position}"))
 
 
@@ -46,26 +47,31 @@ def dedup_id(task: str, key: str) -> str:
     return str(uuid5(NAMESPACE, f"dedup/{len(task)}:{task}/{key}"))
 
 
+def result_document_id(task_id: str) -> str:
+    """Return the id of the document that is the result of the task *task_id*: the same for every run of it."""
+    return derived_id(task_id, "document")
+
+
 def rerun_id(task_id: str) -> str:
-    """Return the id under which the ended task *task_id* is run again: always the same one, so that asking twice runs it once."""
+    """Return the id under which the ended task *task_id* is run again: always the same, so that two requests run it once."""
     return derived_id(task_id, "rerun")
 
 
 def begun_id(task_id: str, node: str, plan: str) -> str:
-    """Return the id of the message that begins a canvas with *task_id*: the same for the same canvas (*plan* and *node*, as in `Place`).
+    """Return the id of the message that begins a canvas with *task_id*; the same canvas (*plan* and *node*, as in `Place`) has the same id.
 
-    So two canvases under one id that begin with the same task are distinguished by the message that the record of that task names.
+    Two canvases under one id that begin with the same task are thus distinguished by the id of the message in that task's record.
     """
     return derived_id(task_id, f"begun/{len(node)}:{node}/{plan}")
 
 
 def tried_id(begun: str, attempt: int) -> str:
-    """Return the id of the message that tries again what the message *begun* began a canvas with; *attempt* counts from 1."""
+    """Return the id of the message that retries the first task of the canvas that the message *begun* began; *attempt* counts from 1."""
     return f"{begun}{TRIED}{attempt}"
 
 
 def began(tried: str, attempt: int) -> str:
-    """Return the id that `tried_id` made *tried* of; "" when it did not, for the id of any other message may look like anything."""
+    """Return the id from which `tried_id` derived *tried*, or "" if it did not: the id of another message may have any form."""
     begun, _, number = tried.partition(TRIED)
     if number != str(attempt):
         return ""
@@ -79,10 +85,10 @@ def began(tried: str, attempt: int) -> str:
 def descend(parent_id: str, parent: Lineage, children: int) -> Lineage:
     """Return the lineage of each of the *children* that the task *parent_id* publishes together.
 
-    The budget is divided, not copied: all descendants together never exceed what the root was given.
+    The budget is divided, not copied: all descendants together never exceed the budget of the root.
 
     Raises:
-        HopLimit: the parent is already at the deepest allowed hop.
+        HopLimit: the parent already has the most hops allowed.
         BudgetExhausted: the parent may not cause that many descendants.
     """
     if parent.hops >= MAX_HOPS:

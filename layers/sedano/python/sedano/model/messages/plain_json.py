@@ -1,4 +1,5 @@
-"""Values on the wire: the arguments and results of tasks, written as ASCII JSON, or refused with their place.
+"""Values on the wire: writes the arguments and results of tasks as ASCII JSON, or raises an error with the path of the part that it cannot
+write.
 
 | Python | JSON |
 |---|---|
@@ -9,13 +10,13 @@
 | `enum.Enum` member | its value |
 | instance of a dataclass, of a pydantic model | object of its fields |
 
-Anything else is `Unserialisable`, and so are NaN, the infinities, half a surrogate pair, a value that contains itself, and a key that is
-not a string: `json.dumps` would silently turn ``{1: "a"}`` into ``{"1": "a"}``, so that the task sees another value than the caller passed.
-`sedano.model.tasks.annotations` restores the type of an annotation; without one, plain JSON is returned: a tuple as a list, a UUID as its
-text.
+Any other value raises `Unserialisable`, and so do NaN, the infinities, half a surrogate pair, a value that contains itself, and a key that
+is not a string: `json.dumps` would silently turn ``{1: "a"}`` into ``{"1": "a"}``, so that the task would receive a value that the caller
+did not pass. `sedano.model.tasks.annotations` restores the type of an annotation; without one, plain JSON is returned: a tuple as a list, a
+UUID as its text.
 
-CPython's C encoder writes; only text that gives reason to (an object, a surrogate, much nesting, a long number) or an
-error sends the slow and exact walk over the value, which knows the path.
+CPython's C encoder writes the value. The slow, exact walk over the value, which finds the path, runs only after an error or if the text
+contains an object, a surrogate, deep nesting or a long number.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
-from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined] # CPython's, not in typeshed
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined] # CPython only, not in typeshed
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,8 @@
-"""Stamps: a few names with texts that travel from a task to everything that it causes, such as a cost centre, a team, a release.
+"""Stamps: a few names with string values that a task passes to everything that it causes, such as a cost centre, a team, a release.
 
-Written as one text, `name=value,name=value` with percent-encoded values, the list form of W3C Baggage, and Celery's word for it. The text
-travels as it is in messages, plans and the history, where Spark reads it with `str_to_map`; only what looks into it takes it apart.
+They are written as one string, `name=value,name=value` with percent-encoded values: the list form of W3C Baggage. The term is Celery's.
+Messages, plans and the history carry this string unchanged, and Spark reads it there with `str_to_map`; it is parsed only where a stamp is
+needed.
 
 >>> write({"team": "core", "cost_centre": "a1"})
 'cost_centre=a1,team=core'
@@ -20,49 +21,49 @@ from sedano.errors import OptionError
 from sedano.model.messages.message import NOTHING
 
 LONGEST = 256
-"""The most characters of all stamps together, as they are written: every message of a canvas carries them."""
+"""The most characters of all stamps of a task in their written form: every message of a canvas carries them."""
 HEADERS = ("tenant", "task", "root_id", "parent_id", "source")
-"""The attributes of every command; no stamp may have one of these names."""
+"""The names of attributes that every task has; a stamp may not have one of these names."""
 is_name = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}").fullmatch
 _ONE = r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}=(?:[A-Za-z0-9_.~\-]|%[0-9A-Fa-f]{2})+"
 TENANT = "tenant"
 LONGEST_TOLD = 4_096
-"""The most characters that are read of the stamps of an event."""
+"""The most characters of an event's stamps that are read."""
 _is_told = re.compile(rf"(?=.{{1,{LONGEST_TOLD}}}\Z){_ONE}(?:,{_ONE})*").fullmatch
 _is_list = re.compile(rf"(?=.{{1,{LONGEST}}}\Z){_ONE}(?:,{_ONE})*").fullmatch
 
 
 def write(stamps: Mapping[str, str]) -> str:
-    """Return *stamps* as a message carries them, by name; the empty text without stamps.
+    """Return *stamps* in their written form, sorted by name; an empty string for no stamps.
 
     Raises:
-        OptionError: a name or a value is not valid, or they are more than 256 characters together.
+        OptionError: a name or a value is not valid, or the written form has more than 256 characters.
     """
     for name, value in stamps.items():
         _check(name, value)
     text = ",".join(f"{name}={quote(stamps[name], safe='', errors='strict')}" for name in sorted(stamps))
     if len(text) > LONGEST:
-        raise OptionError(f"stamps: {len(text)} characters as they are written; all stamps of a task together may have {LONGEST}")
+        raise OptionError(f"stamps: {len(text)} characters in written form; all stamps of a task together may have {LONGEST}")
     return text
 
 
 def read(text: str | None) -> Mapping[str, str]:
-    """Return the stamps that *text* lists (`is_written`), or none."""
+    """Return the stamps in *text* (which passes `is_written`); empty for None."""
     if not text:
         return NOTHING
     return {name: unquote(value, errors="strict") for name, _, value in (one.partition("=") for one in text.split(","))}
 
 
-def told(text: str | None, tenant: str | None) -> str | None:
-    """Return the stamps of a task as its events say them: *text*, and its *tenant* under that name, which no stamp may have."""
+def for_event(text: str | None, tenant: str | None) -> str | None:
+    """Return the stamps of a task for its events: *text*, and its *tenant* under the name `tenant`, which a stamp may not have."""
     if tenant is None:
         return text
     own = f"{TENANT}={quote(tenant, safe='', errors='replace')}"
     return f"{own},{text}" if text else own
 
 
-def said(stamps: object) -> Mapping[str, str]:
-    """Return the stamps and the tenant that an event says: a list (`told`), or Celery's object or its JSON; none for anything else."""
+def from_event(stamps: object) -> Mapping[str, str]:
+    """Return the stamps and the tenant of an event: a list (`for_event`), or Celery's object or its JSON; empty for anything else."""
     if isinstance(stamps, str) and stamps.startswith("{"):
         try:
             stamps = json.loads(stamps)
@@ -89,7 +90,7 @@ def joined(inherited: str | None, own: Mapping[str, str] | None) -> str | None:
     """Return the stamps of a task that inherits *inherited* and is given *own*, which win; None for no stamps.
 
     Raises:
-        OptionError: together they are more than 256 characters.
+        OptionError: together they have more than 256 characters.
     """
     if not own:
         return inherited

@@ -1,16 +1,14 @@
-"""Strict JSON: reads what strangers sent, or refuses it with a code of the closed list. Nothing else ever leaves
-`load`.
+"""Strict JSON: reads untrusted input, or refuses it with a code of the closed list. `load` raises no other error.
 
-`json.loads` accepts what a message must not hold: of two equal keys it keeps the last (so that a filter and a worker
-may read different messages), it reads ``NaN``, makes an infinity of ``1e400``, passes half a surrogate pair on, and recurses without a
-limit. Every one of those is refused here. Refused with ``malformed``: not JSON, not UTF-8, a byte order mark, duplicate keys, ``NaN`` and
-the infinities, lone surrogates; with ``too-deep``: more nested containers than allowed; with ``too-large``: more bytes, or an integer of
-more digits, than allowed.
+`json.loads` accepts input that is not safe in a message: it keeps the last of two equal keys (so that a filter and a worker may read
+different messages), reads ``NaN``, turns ``1e400`` into an infinity, accepts half a surrogate pair, and recurses without a limit. `load`
+refuses all of these. Refused with ``malformed``: not JSON, not UTF-8, a byte order mark, duplicate keys, ``NaN`` and the infinities, lone
+surrogates; with ``too-deep``: more nested containers than allowed; with ``too-large``: more bytes, or an integer of more digits, than
+allowed.
 
-How it stays cheap: CPython's C scanner does the reading. A hook sees each object's pairs and each float; whatever
-could only be found by looking at every character is looked for only where a C search over the text says that it may
-be there. Any body of 1 MiB is decided within 120 ms of CPU (`tests/unit/test_codec_cost.py` holds the nastiest
-bodies that we know).
+Why it is fast: CPython's C scanner reads the text. A hook checks the pairs of each object and each float; a check of every character runs
+only if a C search over the text finds a candidate. Any body of 1 MiB takes at most 120 ms of CPU (`tests/unit/test_codec_cost.py` has the
+slowest bodies that we know).
 """
 
 from __future__ import annotations
@@ -28,12 +26,12 @@ from sedano.errors import MessageRefused
 from sedano.model import refusals
 
 MAX_BYTES = 1_048_576
-"""The most bytes of a message; a queue may take fewer (`sedano.model.queues.QueueBounds`)."""
+"""The most bytes of a message; a queue may accept fewer (`sedano.model.queues.QueueBounds`)."""
 MAX_DEPTH = 64
 """The most containers inside one another in a message, its envelope included."""
 MAX_DIGITS = 4300
-"""The most digits of an integer: reading longer ones takes quadratic time. CPython's default, also where that is
-switched off.
+"""The most digits of an integer, because parsing takes quadratic time. This is CPython's default limit; it also applies if CPython's limit
+is disabled.
 """
 
 _LONG = 65_536
@@ -71,7 +69,7 @@ def scan_rest(text: str, start: int) -> Any:
     """Return the value at *start* of an object's *text*, up to the object's closing brace.
 
     Raises:
-        ValueError, StopIteration: the rest is not just one strict value and the brace, or only `load` can decide.
+        ValueError, StopIteration: the rest is not exactly one strict value and the brace, or it needs the full check of `load`.
     """
     if len(text) > MAX_DIGITS or not text.isascii() or "\\" in text:
         raise ValueError("not plain")
@@ -85,9 +83,7 @@ def scan_rest(text: str, start: int) -> Any:
 
 
 def shown(value: object, most: int = 60) -> str:
-    """Return *value* for a message to people: ASCII, at most *most* characters, nothing that a log or an attribute
-    could choke on.
-    """
+    """Return *value* for an error message: ASCII, at most *most* characters, safe in a log line and in an attribute."""
     if isinstance(value, int) and abs(value) >= 10**most:
         return f"an integer of more than {most} digits"
     text = ascii(value[: most + 1] if isinstance(value, str) else value)
@@ -95,7 +91,7 @@ def shown(value: object, most: int = 60) -> str:
 
 
 def holds_long_digits(text: str) -> bool:
-    """Return whether more than `MAX_DIGITS` digits follow one another: then one of them is at a checked position."""
+    """Return whether *text* may have more than `MAX_DIGITS` digits in a row: one of them would be at a checked position."""
     for place in range(MAX_DIGITS, len(text), MAX_DIGITS + 1):
         if text[place] in _DIGITS:
             before, after = text[place - MAX_DIGITS : place], text[place : place + MAX_DIGITS + 1]
@@ -105,7 +101,7 @@ def holds_long_digits(text: str) -> bool:
 
 
 def _text(body: str | bytes, most_bytes: int, where: str) -> str:
-    """Return *body* as text within its limit."""
+    """Return *body* as text; refuse it above *most_bytes*."""
     if len(body) > most_bytes:
         raise MessageRefused(refusals.TOO_LARGE, where, f"more than {most_bytes} bytes")
     try:
@@ -122,8 +118,8 @@ def _text(body: str | bytes, most_bytes: int, where: str) -> str:
 def _scan(text: str, where: str) -> tuple[Any, int]:
     """Return the value at the beginning of *text* and where it ends.
 
-    Cyclic garbage collection rests meanwhile where the text is long: nothing here can be garbage, and walking over
-    half a million new containers again and again would take three times as long as reading them.
+    For a long text, cyclic garbage collection is paused: nothing here can be garbage, and repeated passes over half a million new
+    containers would take three times as long as reading them.
     """
     if len(text) < _LONG:
         return _scan_now(text, where)
@@ -159,7 +155,7 @@ Scan = Callable[[str, int], tuple[Any, int]]
 
 
 class _Found(ValueError):
-    """A hook met what `load` refuses with *code*."""
+    """A hook found input that `load` refuses with *code*."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -187,7 +183,7 @@ def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
 def _float(text: str) -> float:
     number = float(text)
     if number - number:
-        raise _Found(refusals.MALFORMED, f"the number {shown(text)} is beyond a double")
+        raise _Found(refusals.MALFORMED, f"the number {shown(text)} does not fit in a double")
     return number
 
 
@@ -209,15 +205,15 @@ def _scanner(parse_int: Callable[[str], int], pairs: Callable[[list[tuple[str, A
 
 _SCAN = _scanner(int)
 _SCAN_ONE_KEY = _scanner(int, None)
-"""Looks for no repeated keys: for text with one colon, where there can be none."""
+"""Does not check for repeated keys: for text with one colon, which cannot have any."""
 _SCAN_COUNTING = _scanner(_counting_int)
 
 
 def _depth(text: str) -> int:
-    """Return how deep containers nest, at C speed; of text that is not JSON some number: the scanner decides about it.
+    """Return how deep containers nest, at C speed. For text that is not JSON the number has no meaning; the scanner refuses that text.
 
-    Escapes go first, then all but brackets and quotes, then pairs of quotes (which moves no bracket in or out of a
-    string), then strings that hold brackets. The deepest containers are empty by now and fall out in one go.
+    It removes the escapes first, then everything but brackets and quotes, then pairs of quotes (which moves no bracket in or out of a
+    string), then strings that contain brackets. The deepest containers are now empty and are removed in one step.
     """
     marks = text.encode("ascii", "replace")
     if b"\\" in marks:
@@ -230,7 +226,7 @@ def _depth(text: str) -> int:
 
 
 def _highest(marks: bytes) -> int:
-    """Return the highest level in *marks*: run by run where runs are long, else step by step."""
+    """Return the highest level in *marks*: run by run if runs are long, else step by step."""
     if len(marks) > 8 * marks.count(b"[]"):
         runs = [len(run) for run in _RUNS(marks)]
         return max(map(sub, accumulate(runs[::2]), chain((0,), accumulate(runs[1::2]))), default=0)

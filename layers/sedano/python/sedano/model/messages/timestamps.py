@@ -1,10 +1,8 @@
-"""Moments on the wire: RFC 3339 in UTC with microseconds (``2026-11-20T11:00:00.123456Z``), and seconds since the
-epoch in the code.
+"""Times: on the wire RFC 3339 in UTC with microseconds (``2026-11-20T11:00:00.123456Z``), in the code seconds since the epoch.
 
-Reads every RFC 3339 time with upper-case ``T`` and ``Z`` from 1970 to 9999, offsets included; digits beyond the
-microsecond are dropped and a leap second (``:60``) is refused. A moment that is a whole number of microseconds
-survives the round trip exactly until 2106 (a double has no more room for later ones). Both directions remember the
-seconds they met last: a batch has few different ones.
+Reads every RFC 3339 time with upper-case ``T`` and ``Z`` from 1970 to 9999, offsets included; digits beyond the microsecond are dropped and
+a leap second (``:60``) is refused. A time in whole microseconds survives the round trip exactly until 2106 (a double is not precise enough
+for later ones). Both directions cache the last seconds, because a batch has few different ones.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 LAST_SECOND = 253_402_300_799
-"""The last second that four digits of a year can say (since the epoch)."""
+"""The last second of the year 9999 (since the epoch)."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WANTED = "not a time such as 2026-11-20T11:00:00.123456Z (RFC 3339)"
@@ -28,10 +26,10 @@ def write(moment: float) -> str:
     """Return *moment* (epoch seconds) as RFC 3339 text.
 
     Raises:
-        ValueError: it lies before 1970 or beyond the year 9999.
+        ValueError: it is before 1970 or after the year 9999.
     """
     if not 0 <= moment < LAST_SECOND:
-        raise ValueError(f"{moment} does not lie between 1970 and 9999")
+        raise ValueError(f"{moment} is not between 1970 and 9999")
     second = int(moment)
     micros = round((moment - second) * 1e6)
     if micros == 1_000_000:
@@ -43,7 +41,7 @@ def read(text: str) -> float:
     """Return the epoch seconds of RFC 3339 *text*.
 
     Raises:
-        ValueError: it is not such a text, names a day that does not exist, or lies before 1970 or beyond the year 9999.
+        ValueError: it is not RFC 3339, names a day that does not exist, or is before 1970 or after the year 9999.
     """
     if len(text) == 27 and text[19] == "." and text[26] == "Z" and text.isascii() and text[20:26].isdigit():
         return moment(text[:19], text[20:26])
@@ -56,7 +54,7 @@ def read(text: str) -> float:
 
 
 def shown(moment: float) -> str:
-    """Return *moment* (epoch seconds) for a person: its second, in UTC."""
+    """Return *moment* (epoch seconds) as readable text in UTC, to the second."""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
@@ -76,5 +74,5 @@ def _second(text: str) -> int:
         raise ValueError(_WANTED)
     second = (datetime.fromisoformat(text) - _EPOCH) // timedelta(seconds=1)
     if not 0 <= second < LAST_SECOND:
-        raise ValueError("does not lie between 1970 and 9999")
+        raise ValueError("is not between 1970 and 9999")
     return second

@@ -1,11 +1,11 @@
-"""Trace context by W3C: the trace that a message belongs to, and the span of one execution of its task. Pure.
+"""W3C trace context: the trace of a message, and the span of one execution of its task. Pure.
 
-A message carries the `traceparent` and `tracestate` of its publisher. Each execution of a task is a span of its own, a child of the span
-that the message names; the body's publications name the execution's span as their parent. The id of a span is derived from the identity of
-the execution (task, attempt, fencing token), so it costs nothing until it is asked for, and a claim that is taken over has another one.
+A message carries the `traceparent` and `tracestate` of its publisher. Each execution of a task is a new span, a child of the span that the
+message names; the body's publications name the execution's span as their parent. The id of a span is derived from the identity of the
+execution (task, attempt, fencing token), so it costs nothing until it is needed, and a claim that is taken over has another span.
 
-A message without a trace parent, or with one that cannot be read, belongs to the trace that is derived from its root task: all tasks of
-one tree share a trace even where no client knows of tracing.
+A message without a trace parent, or with one that cannot be read, belongs to the trace that is derived from its root task: all tasks of one
+tree share a trace even if no client uses tracing.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Span(NamedTuple):
 
     @property
     def traceparent(self) -> str:
-        """The `traceparent` of what this execution causes."""
+        """The `traceparent` of the messages that this execution publishes."""
         return f"{VERSION}-{self.trace_id}-{self.span_id}-{self.flags}"
 
 
 def span(traceparent: str | None, root_id: str, execution: str) -> Span:
-    """Return the span of *execution*, a text that no other execution has, of a task whose message carries *traceparent*."""
+    """Return the span of *execution* (a string that is unique to it) of a task whose message carries *traceparent*."""
     own = uuid5(NAMESPACE, f"span/{execution}").hex[:16]
     if traceparent is None:
         return Span(trace_of(root_id), own, "", SAMPLED)
@@ -44,7 +44,7 @@ def span(traceparent: str | None, root_id: str, execution: str) -> Span:
 
 
 def trace_of(root_id: str) -> str:
-    """Return the id of the trace of a tree of tasks that no client gave one: the root's id where that is a UUID."""
+    """Return the trace id of a tree of tasks without a trace parent: the root's id if that is a UUID, else a hash of it."""
     try:
         found = UUID(root_id)
     except ValueError:

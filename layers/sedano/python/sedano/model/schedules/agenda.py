@@ -1,12 +1,13 @@
-"""An agenda: one of sixteen items that together hold the periodic tasks of a deployment, and how they change. Pure.
+"""An agenda: one of sixteen items that together contain the periodic tasks of a deployment; and its changes. Pure.
 
-A periodic task is a schedule, the call that each occurrence makes, and the decisions so far. All periodic tasks of an agenda change by
-one compare-and-swap, so a controller decides about all that is due in it with one write, and reads everything there is with one call.
-A schedule declared in code carries the digest of its declaration: a changed declaration replaces it, an unchanged one leaves alone what an
-operator changed at run time.
+A periodic task is a schedule, the call that each occurrence makes, and the decisions so far. All periodic tasks of an agenda change by one
+compare-and-swap, so a controller decides all its due occurrences with one write, and reads all agendas with one call. A schedule that is
+declared in code has the digest of its declaration: a changed declaration replaces it; an unchanged one keeps the changes that an operator
+made at run time.
 
-An agenda with moments to publish is held by the controller that wrote them down: the same write that decides them sets a date until which
-the others publish nothing of it (`claimed`). The moments of a dead controller are taken over after that date, by one more compare-and-swap.
+An agenda with pending moments is held by the controller that wrote these: the write that decides them also sets a time until which other
+controllers do not publish from the agenda (`claimed`). After that time, another controller takes over the moments of a dead one with one
+more compare-and-swap.
 """
 
 from __future__ import annotations
@@ -28,19 +29,20 @@ from sedano.model.schedules.timetable import read_timetable, written
 
 AGENDAS = 16
 MOST_BYTES = 350_000
-"""The longest text of one agenda: an item of DynamoDB holds 400 KB."""
+"""The most bytes of an agenda's text: an item of DynamoDB holds 400 KB."""
 MOST_MOMENTS = 10_000
-"""The most moments that are read as pending or running; a decision writes down a twentieth of it."""
+"""The most moments that are read as pending or running; a decision writes a twentieth of this number."""
 HOLD_S = 20
-"""How long (s) the controller that claimed an agenda publishes from it alone; after that another takes it over."""
+"""How long (s) only the controller that claimed an agenda publishes from it; after that, another controller takes it over."""
 MOST_CALL_BYTES = 16_000
-"""The longest arguments of one call; keep larger data in a store of the user's, and its key in the call."""
+"""The most bytes of one call's arguments; larger data belongs in a store of the user, and its key in the call."""
 
 
 class ScheduledCall(NamedTuple):
-    """The call of an occurrence: *task* on *queue* with *data* (arguments as JSON text), to begin within *expires* s of its moment.
+    """The call of an occurrence: *task* on *queue* with *data* (arguments as JSON text); it must begin within *expires* seconds of its
+    moment.
 
-    *moment* is the name of the parameter that is given the moment; the rest is as in `sedano.model.tasks.signature.Options`.
+    *moment* is the name of the parameter that receives the moment; the other fields are those of `sedano.model.tasks.signature.Options`.
     """
 
     task: str
@@ -75,12 +77,12 @@ class Agenda(NamedTuple):
 
     @property
     def is_pending(self) -> bool:
-        """Return whether some of its moments were written down and not crossed off yet."""
+        """Return whether some of its moments were decided and not published yet."""
         return any(one.state.pending for one in self.periodics.values())
 
 
 class AgendaChanged(NamedTuple):
-    """The answer to a change: *done* with the agenda as it is now, or refused with the one that is in the way."""
+    """The answer to a change: *done* with the new agenda, or refused with the current one."""
 
     done: bool
     agenda: Agenda
@@ -94,26 +96,29 @@ def agenda_of(name: str) -> int:
 def is_held(agenda: Agenda, now: float) -> bool:
     """Return whether another controller has claimed *agenda* and may still be publishing from it.
 
-    A date that lies further ahead than a claim lasts, clocks that differ included, was set by a wrong clock and is ignored.
+    A time that is further ahead than a claim lasts, plus the allowed difference of clocks, was set by a wrong clock and is ignored.
     """
     return agenda.is_pending and now < agenda.held <= now + 2 * HOLD_S
 
 
 def claimed(agenda: Agenda, now: float) -> Agenda:
-    """Return *agenda* as its writer claims it: with the date until which others leave what is pending to the writer."""
+    """Return *agenda* with the claim of its writer: the time until which other controllers leave the pending moments to the writer."""
     return agenda._replace(held=int(now) + HOLD_S) if agenda.is_pending else agenda
 
 
 def declaration(schedule: Schedule, call: ScheduledCall) -> Periodic:
-    """Return what code declares, with the digest by which a changed declaration is known; its state begins when it is first seen."""
+    """Return the periodic task that code declares, with the digest that identifies its declaration; its state begins when a controller
+    first sees it.
+    """
     bare = Periodic(schedule, call, State(0))
     return bare._replace(declared=hashlib.sha256(json.dumps(_plain(bare)).encode()).hexdigest()[:16])
 
 
 def reconciled(agenda: Agenda, declared: Mapping[str, Periodic], now: float) -> Agenda:
-    """Return *agenda* with all that code declares (of any agenda), and without what it does not declare any more.
+    """Return *agenda* with the periodic tasks that code declares (*declared* has those of all agendas), and without those that it no longer
+    declares.
 
-    A changed declaration is an edit; whether it is paused stays as its operator left it.
+    A changed declaration is an edit; it remains paused if an operator paused it.
     """
     mine = {name: one for name, one in declared.items() if agenda_of(name) == agenda.number}
     kept = {name: found for name, found in agenda.periodics.items() if not found.declared or name in mine}
@@ -125,7 +130,7 @@ def reconciled(agenda: Agenda, declared: Mapping[str, Periodic], now: float) -> 
 
 
 def begun(periodic: Periodic, now: float) -> Periodic:
-    """Return *periodic* as it begins: with the first moment after *now*."""
+    """Return *periodic* with the state of its beginning: its first moment is after *now*."""
     return periodic._replace(state=State(int(now)))
 
 
@@ -135,7 +140,7 @@ def changed(found: Periodic, schedule: Schedule, call: ScheduledCall, now: float
 
 
 def with_periodic(agenda: Agenda, name: str, periodic: Periodic | None) -> Agenda:
-    """Return *agenda* with *periodic* under *name*, or without one of that name."""
+    """Return *agenda* with *periodic* under *name*; None removes it."""
     rest = {other: found for other, found in agenda.periodics.items() if other != name}
     return agenda._replace(periodics=rest if periodic is None else {**rest, name: periodic})
 
@@ -149,7 +154,7 @@ def write_agenda(agenda: Agenda) -> str:
     """Return the periodic tasks of *agenda* as one JSON text.
 
     Raises:
-        TooLarge: they are more than an item holds.
+        TooLarge: the text is larger than an item may be.
     """
     text = json.dumps({name: _plain(found) for name, found in sorted(agenda.periodics.items())}, separators=(",", ":"))
     if len(text) > MOST_BYTES:
@@ -161,7 +166,7 @@ def read_agenda(number: int, text: str, nonce: str, held: int = 0) -> Agenda:
     """Return the agenda that `write_agenda` wrote.
 
     Raises:
-        MessageRefused: it is none; the field is named.
+        MessageRefused: *text* is not a valid agenda; the error names the field.
     """
     try:
         found = json.loads(text)
@@ -173,7 +178,7 @@ def read_agenda(number: int, text: str, nonce: str, held: int = 0) -> Agenda:
 
 
 def agenda_or_refusal(number: int, text: str, nonce: str, held: int = 0) -> Agenda | MessageRefused:
-    """Return the agenda that `write_agenda` wrote, or why it is none: one that cannot be read leaves the others to be worked on."""
+    """Return the agenda that `write_agenda` wrote, or the error: an agenda that cannot be read must not stop the work on the others."""
     try:
         return read_agenda(number, text, nonce, held)
     except MessageRefused as refused:
@@ -189,7 +194,7 @@ def _plain(periodic: Periodic) -> dict[str, object]:
     }  # fmt: skip
 
 
-_TEXT, _WHOLE, _FLAG, _MOMENT = "a text", "a whole number", "true or false", "a moment in whole epoch seconds"
+_TEXT, _WHOLE, _FLAG, _MOMENT = "a string", "a whole number", "true or false", "a moment in whole epoch seconds"
 _SECONDS, _MOMENTS = "a number of seconds above 0", f"a list of at most {MOST_MOMENTS} moments in whole epoch seconds"
 _DATA = "arguments as JSON in ASCII"
 _NAME, _QUEUE = "a name of 1 to 256 characters without spaces", "the name of a queue"
@@ -225,7 +230,7 @@ _KINDS = (("options", _OPTIONS), ("call", _CALL), ("state", _STATE))
 
 
 def _fields(where: str, found: object, kinds: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields that *found* has, each of the kind that *kinds* asks for, lists as tuples."""
+    """Return the fields of *found*, each checked for its kind in *kinds*, with lists as tuples."""
     if not isinstance(found, dict) or found.keys() != kinds.keys():
         raise _wrong(where, f"a mapping of {', '.join(kinds)}", found)
     for name, kind in kinds.items():

@@ -1,15 +1,15 @@
-"""A schedule: which task runs by which timetable; and which occurrences are due, decided so that each runs once. Pure.
+"""A schedule: a task with its timetable; and the decision on due occurrences, so that each runs once. Pure.
 
-Any number of controllers may look at a schedule at once, late, or twice. Its *state* changes by compare-and-swap alone, in two steps:
+Any number of controllers may evaluate a schedule at the same time, late, or twice. Its *state* changes only by compare-and-swap, in two
+steps:
 
-1. `decided` moves the cursor on and writes down which moments are to be published. A controller that loses the swap decides and publishes
-  nothing.
-2. The writer publishes them, under ids derived from schedule and moment, then crosses them off (`published`).
+1. `decided` advances the cursor and records the moments to publish. A controller that loses the swap does not decide or publish anything.
+2. The writer publishes them, under ids derived from schedule and moment, then removes them (`published`).
 
-A crash between the two leaves moments that another controller takes over by a swap of its own, as soon as the claim of the writer is over
-(`sedano.model.schedules.agenda.is_held`); a copy of a publication meets the claim of the first under its id. So no moment is lost and none
-runs twice. Missed moments are judged in step 1, once, so also by controllers whose clocks differ. Misfire grace and coalescing mean what
-APScheduler's users know.
+A crash between the two steps leaves moments that another controller takes over by another swap, after the claim of the writer has expired
+(`sedano.model.schedules.agenda.is_held`). A second publication has the same id, so the claim of the first refuses it. So every moment runs
+exactly once. Missed moments are decided once, in step 1, even if the clocks of controllers differ. Misfire grace and coalescing have the
+same meaning as in APScheduler.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from sedano.model.messages.lineage import NAMESPACE
 from sedano.model.schedules.timetable import YEAR_S, Timetable, between
 
 AHEAD_S = 90
-"""How far ahead a controller that looks every minute decides: the queue holds each message back to the second."""
+"""How far ahead (s) a controller with a round every minute decides: the queue delays each message to its second."""
 MOST_AT_ONCE = 500
-"""The most moments that one decision writes down; the next decision handles the rest."""
+"""The most moments that one decision records; the next decision handles the rest."""
 MOST_RUNNING = 100
-"""The most occurrences of one schedule that are remembered as not ended yet; so also the highest limit of them."""
+"""The most occurrences of one schedule that are recorded as not ended; this is also the highest `max_instances`."""
 
 
 class Schedule(NamedTuple):
-    """The task that *timetable* calls, under a *name* of its own.
+    """A schedule with a unique *name*; *timetable* has the moments of its task.
 
-    *jitter*: each occurrence is put off by up to so many seconds, always the same for one occurrence; *misfire_grace*: an occurrence that
-    could not be published for longer (seconds) is left out (None: never); *coalesce*: of several that are late only the last runs;
-    *paused*: moments meanwhile are left out; *max_instances*: an occurrence is left out if so many earlier ones still wait or run at its
-    moment (None: no limit).
+    *jitter*: the most seconds by which an occurrence is delayed; the delay of an occurrence is always the same. *misfire_grace*: an
+    occurrence that is late by more than this many seconds is skipped (None: never). *coalesce*: of several late occurrences only the last
+    runs. *paused*: moments during the pause are skipped. *max_instances*: an occurrence is skipped if this many earlier ones still wait or
+    run at its moment (None: no limit).
     """
 
     name: str
@@ -51,7 +51,7 @@ class Schedule(NamedTuple):
         """Return this schedule.
 
         Raises:
-            OptionError: an option cannot be honoured.
+            OptionError: an option is not valid.
         """
         name: object = self.name
         if not isinstance(name, str) or not 1 <= len(self.name) <= 256:
@@ -62,7 +62,7 @@ class Schedule(NamedTuple):
                 raise OptionError(f"{field}: {value!r} is not a whole number of seconds from 0 to {YEAR_S}")
         most = self.max_instances
         if most is not None and (type(most) is not int or not 1 <= most <= MOST_RUNNING):
-            raise OptionError(f"max_instances: {most!r} is not a whole number from 1 to {MOST_RUNNING}; leave it out for no limit")
+            raise OptionError(f"max_instances: {most!r} is not a whole number from 1 to {MOST_RUNNING}; omit it for no limit")
         for field, flag in (("coalesce", self.coalesce), ("paused", self.paused)):
             if type(flag) is not bool:
                 raise OptionError(f"{field}: {flag!r} is neither True nor False")
@@ -70,9 +70,10 @@ class Schedule(NamedTuple):
 
 
 class State(NamedTuple):
-    """The decisions: all moments until *cursor* (epoch s); *pending* are not crossed off yet, *missed* were left out.
+    """The decisions so far: all moments until *cursor* (epoch s) are decided; *pending* ones are not published yet; *missed* is the number
+    of skipped ones.
 
-    *running*: where instances are limited, the moments that were written down and are not known to have ended.
+    *running*: if instances are limited, the moments that were decided and are not known to have ended.
     """
 
     cursor: int
@@ -82,7 +83,7 @@ class State(NamedTuple):
 
 
 class Occurrence(NamedTuple):
-    """One publication: the id of its task, the moment that the timetable names, and when it may run (epoch s)."""
+    """One publication: the id of its task, its moment in the timetable, and the time from which it may run (epoch s)."""
 
     task_id: str
     scheduled: int
@@ -96,10 +97,11 @@ def occurrence(schedule: Schedule, scheduled: int) -> Occurrence:
 
 
 def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S) -> State:
-    """Return *state* with the moments until *ahead* seconds from *now* decided; unchanged while moments are pending, or without new ones.
+    """Return *state* with the moments until *ahead* seconds from *now* decided; it is unchanged if moments are pending, or if there are no
+    new ones.
 
-    The cursor never moves back, also when the clock does: a decided moment is not decided again, nor is one that an edit of the schedule
-    would now put before it.
+    The cursor never moves back, even if the clock does. So a decided moment is not decided again, and a moment before the cursor that an
+    edit of the schedule adds is not decided either.
     """
     until = int(now + ahead)
     if state.pending or until <= state.cursor:
@@ -110,7 +112,7 @@ def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S
             until = moments[-1]
             break
         moments.append(moment)
-    if not moments:  # what changes nothing costs no write: the same seconds are looked at again
+    if not moments:  # the state is unchanged, so no write is needed: the next round reads the same seconds again
         return state
     if schedule.paused:
         return state._replace(cursor=until, missed=state.missed + len(moments))
@@ -122,20 +124,20 @@ def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S
 
 
 def published(state: State) -> State:
-    """Return *state* with its pending moments crossed off."""
+    """Return *state* without its pending moments, which were published."""
     return state._replace(pending=())
 
 
 def ended(state: State, moments: Container[int]) -> State:
-    """Return *state* without the occurrences at *moments*, which have ended, among those that run."""
+    """Return *state* without the running occurrences at *moments*, which have ended."""
     return state._replace(running=tuple(moment for moment in state.running if moment not in moments))
 
 
 def edited(state: State, old: Schedule, new: Schedule, now: float) -> State:
-    """Return *state* for a schedule that was *old* and is *new* from *now* on.
+    """Return *state* for a schedule that changes from *old* to *new* at *now*.
 
-    The cursor stays, or moves to *now*: past moments do not run by another timetable. Moments before the cursor that only the new timetable
-    has are written down; `withdrawn` names those that only the old one had.
+    The cursor remains, or moves to *now*: past moments do not run by the new timetable. Moments before the cursor that only the new
+    timetable has become pending; `withdrawn` returns those that only the old timetable had.
     """
     if new.paused or (new.timetable == old.timetable and not old.paused):
         return state._replace(running=state.running if new.max_instances else ())
@@ -146,7 +148,9 @@ def edited(state: State, old: Schedule, new: Schedule, now: float) -> State:
 
 
 def withdrawn(state: State, old: Schedule, new: Schedule | None, now: float) -> list[Occurrence]:
-    """Return the occurrences that were published ahead for *old* and do not run when it is *new* from *now* on (None: removed)."""
+    """Return the occurrences that were published in advance for *old* and must not run, because the schedule is *new* from *now* on (None:
+    removed).
+    """
     kept = set(between(new.timetable, now, state.cursor)) if new is not None and not new.paused else set()
     ahead = () if old.paused else between(old.timetable, now, state.cursor)
     return [occurrence(old, moment) for moment in ahead if moment not in kept]

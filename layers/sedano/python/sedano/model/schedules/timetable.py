@@ -1,14 +1,12 @@
-"""The moments of a schedule: cron in a time zone, every so many seconds, at given moments. Pure: the moment to look from is an
-argument.
+"""The moments of a schedule: cron in a time zone, an interval in seconds, or given moments. Pure: the start of a search is an argument.
 
-All times are whole seconds since the epoch (UTC), so two controllers that ask for the same thing get the same numbers. The behaviour at
-clock changes is declared, not discovered:
+All times are whole seconds since the epoch (UTC), so two controllers compute the same numbers. The behaviour at clock changes is declared:
 
 - a **gap** (02:30 does not exist): ``next`` runs at the first moment after the gap, ``skip`` does not run;
 - a **fold** (02:30 occurs twice): ``first`` runs at the first of the two, ``both`` runs at each.
 
-Left out, both are what Debian's cron does: an expression whose minute or hour begins with a star runs by elapsed time (nothing of a gap,
-all of a fold), any other runs once a day in either case (``next``, ``first``). See docs/time.md.
+The defaults are the behaviour of Debian's cron: an expression whose minute or hour begins with a star runs by elapsed time (not in a gap,
+twice in a fold); any other expression runs once a day in both cases (``next``, ``first``). See docs/time.md.
 """
 
 from __future__ import annotations
@@ -31,13 +29,13 @@ Policy = TypeVar("Policy", OnGap, OnFold)
 YEAR_S = 366 * 86_400
 MOST_MOMENTS = 1_000
 END_S = 253_370_764_800
-"""The beginning of the year 9999, the end of every timetable: a calendar has no year 10 000 in any zone."""
+"""The beginning of the year 9999, the end of every timetable: no time zone of a calendar reaches the year 10 000."""
 _DAY = timedelta(days=1)
 _DAY_S = 86_400
 
 
 class Cron(NamedTuple):
-    """A cron *expression* on the wall clock of *tz*; *on_gap* and *on_fold* say what a change of the clocks does. Made by `cron`."""
+    """A cron *expression* on the wall clock of *tz*; *on_gap* and *on_fold* are the behaviour at clock changes. Created by `cron`."""
 
     expression: str
     tz: str = "UTC"
@@ -61,19 +59,19 @@ class Cron(NamedTuple):
 
 
 class Every(NamedTuple):
-    """Every *seconds* seconds (1 to a year), counted from *start* (epoch s), its first moment. Made by `every`."""
+    """Every *seconds* seconds (1 to a year), counted from *start* (epoch s), its first moment. Created by `every`."""
 
     seconds: int
     start: int = 0
 
     def following(self, after: float) -> Iterator[int]:
-        """Yield the moments later than *after* (epoch s), in order, up to the last one that a calendar shows."""
+        """Yield the moments later than *after* (epoch s), in order, up to the end of the calendar."""
         number = max(0, int((after - self.start) // self.seconds) + 1)
         yield from range(self.start + number * self.seconds, END_S, self.seconds)
 
 
 class At(NamedTuple):
-    """At these *moments* (epoch s), in order. Made by `at`."""
+    """At these *moments* (epoch s), in order. Created by `at`."""
 
     moments: tuple[int, ...]
 
@@ -91,11 +89,11 @@ def cron(expression: str, *, tz: str = "UTC", on_gap: OnGap | None = None, on_fo
     Args:
         expression: minute, hour, day-of-month, month, day-of-week; or ``@hourly``, ``@daily``, ``@weekly``, ``@monthly``, ``@yearly``.
         tz: a name of the IANA time zone database.
-        on_gap: what becomes of a time that the clocks leap over: ``next`` runs at the end of the gap, ``skip`` leaves it out.
-        on_fold: what becomes of a time that the clocks show twice: ``first`` runs once, ``both`` runs each time.
+        on_gap: the behaviour for a time that a clock change skips: ``next`` runs at the end of the gap, ``skip`` does not run.
+        on_fold: the behaviour for a time that occurs twice: ``first`` runs once, ``both`` runs each time.
 
     Raises:
-        OptionError: the expression cannot be read or has no moment, the zone is unknown, or a policy is none of these.
+        OptionError: the expression is not valid or never occurs, the time zone is unknown, or a policy is not one of these.
     """
     read_expression(expression)
     read_zone(tz)
@@ -106,11 +104,11 @@ def cron(expression: str, *, tz: str = "UTC", on_gap: OnGap | None = None, on_fo
 
 
 def every(seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0, start: datetime | None = None) -> Every:
-    """Return a timetable by elapsed time: every so many whole seconds (1 to a year), below a minute too.
+    """Return a timetable by elapsed time, with an interval of whole seconds from 1 s to a year.
 
     Args:
-        seconds: added to *minutes*, *hours* and *days* of 60, 3 600 and 86 400 seconds; a day of 86 400 s knows no change of clocks.
-        start: the first moment, with a time zone; by default the epoch, so that every process counts alike.
+        seconds: added to *minutes*, *hours* and *days* of 60, 3 600 and 86 400 seconds; a day always has 86 400 s, despite clock changes.
+        start: the first moment, with a time zone; by default the epoch, so that all processes compute the same moments.
 
     Raises:
         OptionError: the interval is not a whole number of seconds from 1 s to a year, or *start* has no time zone.
@@ -128,7 +126,7 @@ def at(*moments: datetime) -> At:
     """Return a timetable of given moments (datetimes with a time zone, at most a thousand); fractions of a second are rounded up.
 
     Raises:
-        OptionError: there are no moments, too many, or one has no time zone.
+        OptionError: there are no moments or too many, or one has no time zone.
     """
     if not 1 <= len(moments) <= MOST_MOMENTS:
         raise OptionError(f"at: {len(moments)} moments; give 1 to {MOST_MOMENTS}")
@@ -136,7 +134,7 @@ def at(*moments: datetime) -> At:
 
 
 def upcoming(timetable: Timetable, after: float, number: int) -> list[datetime]:
-    """Return the next *number* moments later than *after* (epoch s), in the timetable's own zone; fewer when it ends."""
+    """Return the next *number* moments later than *after* (epoch s), in the timetable's time zone; fewer if the timetable ends."""
     zone = read_zone(timetable.tz) if isinstance(timetable, Cron) else UTC
     return [datetime.fromtimestamp(moment, zone) for moment in islice(timetable.following(after), number)]
 
@@ -151,7 +149,7 @@ def between(timetable: Timetable, after: float, until: float) -> Iterator[int]:
 
 @lru_cache(maxsize=256)
 def read_expression(text: str) -> Expression:
-    """Return the cron expression, read once."""
+    """Return the parsed cron expression; the result is cached."""
     return read_cron(text)
 
 
@@ -160,7 +158,7 @@ def read_zone(name: str) -> ZoneInfo:
     """Return the time zone *name* of the IANA database.
 
     Raises:
-        OptionError: there is no zone of this name, or this machine has no time zone data.
+        OptionError: the time zone does not exist, or this machine has no time zone data.
     """
     try:
         return ZoneInfo(name)
@@ -175,13 +173,13 @@ def _moment(name: str, moment: object) -> int:
 
 
 def _showing(wall: datetime, zone: ZoneInfo) -> tuple[int, int]:
-    """Return the moments at which the clocks show *wall* by the rule before and after a change; equal without a change."""
+    """Return the moments of the wall time *wall* with the offsets before and after a clock change; they are equal without a change."""
     early, late = wall.replace(tzinfo=zone), wall.replace(tzinfo=zone, fold=1)
     return int(early.timestamp()), int(late.timestamp())
 
 
 def _moments_of(read: Expression, day: date, zone: ZoneInfo, gap: OnGap, fold: OnFold) -> Iterator[int]:
-    """Yield the moments of one day, in any order, some perhaps twice."""
+    """Yield the moments of one day, in any order, possibly with duplicates."""
     midnight = datetime.combine(day, time())
     begin, end = _showing(midnight, zone), _showing(midnight + _DAY, zone)
     if begin[0] == begin[1] and end == (begin[0] + 86_400, begin[0] + 86_400):  # clocks change at most once a day
@@ -199,7 +197,7 @@ def _moments_of(read: Expression, day: date, zone: ZoneInfo, gap: OnGap, fold: O
 
 
 def _end_of_gap(before: int, after: int, zone: ZoneInfo) -> int:
-    """Return the moment between *before* (excluded) and *after* (epoch s) at which the clocks leapt."""
+    """Return the moment of the clock change between *before* (excluded) and *after* (epoch s)."""
     offset = datetime.fromtimestamp(before, zone).utcoffset()
     while after - before > 1:
         middle = (before + after) // 2
@@ -211,10 +209,10 @@ def _end_of_gap(before: int, after: int, zone: ZoneInfo) -> int:
 
 
 def read_timetable(kind: str, values: Sequence[object]) -> Timetable:
-    """Return the timetable that `written` wrote as *kind* and *values*, checked anew.
+    """Return the timetable that `written` wrote as *kind* and *values*, after checking it.
 
     Raises:
-        OptionError: it is none; the message names the field.
+        OptionError: it is not a valid timetable; the message names the field.
     """
     try:
         if kind == "cron":
@@ -240,7 +238,7 @@ def _fields(values: Sequence[object], names: Sequence[str]) -> Sequence[object]:
 
 def _text(field: str, value: object) -> str:
     if not isinstance(value, str):
-        raise OptionError(f"{field}: {value!r} is not text")
+        raise OptionError(f"{field}: {value!r} is not a string")
     return value
 
 
@@ -255,7 +253,7 @@ def _calendar(field: str, value: object) -> datetime:
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        raise OptionError(f"{field}: {value!r} is not a moment of a calendar (epoch s)") from None
+        raise OptionError(f"{field}: {value!r} is not a time before the year 9999 (epoch s)") from None
 
 
 def _policy(field: str, value: object, known: Sequence[Policy]) -> Policy | None:
@@ -266,13 +264,15 @@ def _policy(field: str, value: object, known: Sequence[Policy]) -> Policy | None
 
 
 def written(timetable: Timetable) -> tuple[str, list[object]]:
-    """Return *timetable* as a kind and plain values, for `read_timetable`."""
+    """Return *timetable* as a kind and JSON values, for `read_timetable`."""
     values = timetable.moments if isinstance(timetable, At) else timetable
     return type(timetable).__name__.lower(), list(values)
 
 
 class ClockChange(NamedTuple):
-    """A *kind* of change at *at* (epoch s) that a schedule meets; *policy* is the behaviour, *chosen*: the code names it."""
+    """A clock change of this *kind* at *at* (epoch s) that affects a schedule; *policy* is the behaviour; *chosen*: it was declared, not
+    the default.
+    """
 
     kind: Literal["gap", "fold"]
     at: int
@@ -281,10 +281,10 @@ class ClockChange(NamedTuple):
 
 
 def clock_changes(timetable: Cron, after: float, until: float) -> Iterator[ClockChange]:
-    """Yield the changes of the clocks between *after* and *until* (epoch s) at which the policy of *timetable* decides what runs.
+    """Yield the clock changes between *after* and *until* (epoch s) at which the policy of *timetable* has an effect.
 
-    A schedule of fixed times meets a gap when its time does not exist on a day, and a fold when it occurs twice. No change surprises a
-    schedule that runs by elapsed time.
+    A gap affects a schedule of fixed times if its time does not exist on a day, and a fold if its time occurs twice. A clock change does
+    not affect a schedule that runs by elapsed time.
     """
     if read_expression(timetable.expression).wild:
         return
@@ -299,7 +299,7 @@ def clock_changes(timetable: Cron, after: float, until: float) -> Iterator[Clock
 
 
 def _offsets_change(zone: ZoneInfo, after: int, until: int) -> Iterator[int]:
-    """Yield the moments at which the clocks of *zone* change, in order; two within one day count as one."""
+    """Yield the moments of the clock changes of *zone*, in order; two changes within one day count as one."""
     for begin in range(after, until, _DAY_S):
         early, late = begin, min(begin + _DAY_S, until)
         if _offset(early, zone) == _offset(late, zone):

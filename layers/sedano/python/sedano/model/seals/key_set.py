@@ -1,17 +1,18 @@
-"""The keys of a stage: one that signs, and those that hold beside it while one follows another. Pure.
+"""The keys of a stage: the signing key, and other valid keys during a rotation. Pure.
 
     {"sign":"k2","keys":{"k1":"<64 hexadecimal digits>","k2":"<64 hexadecimal digits>"},
      "times":{"k1":[1780000000,1790000000],"k2":[1789999700,0]}}
 
-`times` are when a key was made and when it last signed (epoch s; 0: it was never, or still is, the one that signs, or this is unknown).
+`times` has the time at which a key was made, and the time at which it last signed (epoch s). The second is 0 if the key never was the
+signing key, still is it, or if the time is unknown.
 
-Rotation, so that nothing that was signed is refused in between (every process keeps the keys for up to `KEPT_S`):
+A rotation never refuses a valid signature (every process caches the keys for up to `KEPT_S`):
 
-    1. `added`     the new key holds, the old one signs     wait KEPT_S: every process knows the new key
-    2. `signing`   the new key signs, the old one holds     wait until nothing signed by the old one is under way: `OLD_S`
-    3. `without`   the old key is gone
+    1. `added`     the new key is valid, the old one signs  wait KEPT_S: every process has the new key
+    2. `signing`   the new key signs, the old one is valid  wait until no message signed by the old key is in flight: `OLD_S`
+    3. `without`   the old key is removed
 
-A key that is known to others is dropped at once: `without`, after `signing`. Its signatures count as absent from then on.
+A compromised key is removed at once: `without`, directly after `signing`. Its signatures then count as absent.
 """
 
 from __future__ import annotations
@@ -25,14 +26,16 @@ from typing import Any, NamedTuple
 from sedano.errors import ConfigurationError, OptionError
 
 KEPT_S = 300.0
-"""For so long a process does not ask for the keys again."""
+"""How long (s) a process caches the keys."""
 OLD_S = 14 * 86_400 + KEPT_S
-"""For so long a key holds after it last signed: a parked message lies 14 days in its queue, and a process may sign with it for `KEPT_S`."""
+"""How long (s) a key is valid after it last signed: a parked message stays in its queue for 14 days, and a process may sign with a cached
+key for `KEPT_S`.
+"""
 MOST_KEYS = 4
 FIRST = "k1"
 KEY_BYTES = 32
 LATEST = 2**36
-"""No time of a key is later (in the year 4147)."""
+"""The latest time of a key (in the year 4147)."""
 
 _is_kid = re.compile(r"[A-Za-z0-9_.-]{1,64}").fullmatch
 _is_secret = re.compile(r"[0-9a-f]{64}").fullmatch
@@ -41,21 +44,21 @@ _mentioned = re.compile(r'"k([1-9][0-9]{0,7})"').findall
 
 
 class Times(NamedTuple):
-    """When a key was *made*, and when it *last* signed (epoch s); see above for 0."""
+    """The times at which a key was *made* and *last* signed (epoch s); the module describes 0."""
 
     made: int = 0
     last: int = 0
 
 
 class KeySet(NamedTuple):
-    """The keys that hold, by their ids, the id of the one that signs, and the times of those whose times are known."""
+    """The valid keys by their ids, the id of the signing key (*sign*), and the known times of keys."""
 
     sign: str
     keys: Mapping[str, bytes]
     times: Mapping[str, Times] = MappingProxyType({})
 
     def __repr__(self) -> str:
-        """Return the ids alone: a key is in no log and no traceback."""
+        """Return only the ids, so that a key never appears in a log or a traceback."""
         return f"KeySet(sign={self.sign!r}, keys={[*self.keys]})"
 
 
@@ -65,12 +68,12 @@ def first(secret: str, now: float = 0.0) -> KeySet:
 
 
 def instead(text: str, secret: str, now: float) -> KeySet:
-    """Return new keys in place of any *text*, under an id that is not in it; *secret* is 64 hexadecimal digits."""
+    """Return new keys that replace *text*, with an id that *text* does not contain; *secret* is 64 hexadecimal digits."""
     return _one(f"k{max(map(int, _mentioned(text)), default=0) + 1}", secret, now)
 
 
 def written(keys: KeySet) -> str:
-    """Return *keys* as the text that is kept."""
+    """Return *keys* as text for the store."""
     text: dict[str, Any] = {"sign": keys.sign, "keys": {kid: key.hex() for kid, key in keys.keys.items()}}
     if keys.times:
         text["times"] = {kid: list(times) for kid, times in keys.times.items()}
@@ -78,10 +81,10 @@ def written(keys: KeySet) -> str:
 
 
 def read(text: str) -> KeySet:
-    """Return the keys that *text* holds.
+    """Return the keys in *text*.
 
     Raises:
-        ConfigurationError: it holds none; the message does not repeat what it holds.
+        ConfigurationError: *text* is not a valid set of keys; the message does not contain it.
     """
     try:
         found = json.loads(text)
@@ -91,23 +94,23 @@ def read(text: str) -> KeySet:
         raise _unreadable("it is not an object with sign and keys")
     keys = found["keys"]
     if not 1 <= len(keys) <= MOST_KEYS:
-        raise _unreadable(f"it has {len(keys)} keys; 1 to {MOST_KEYS} may hold at a time")
+        raise _unreadable(f"it has {len(keys)} keys; a stage has 1 to {MOST_KEYS}")
     for kid, secret in keys.items():
         _look_at(kid, secret)
     if type(found["sign"]) is not str or found["sign"] not in keys:
-        raise _unreadable("the key that signs is not among its keys")
+        raise _unreadable("the signing key is not among its keys")
     return KeySet(found["sign"], {kid: bytes.fromhex(secret) for kid, secret in keys.items()}, _times(found.get("times", {}), keys))
 
 
 def added(keys: KeySet, secret: str, now: float = 0.0) -> KeySet:
-    """Return *keys* with a new one, made at *now*, which does not sign yet; *secret* is 64 hexadecimal digits.
+    """Return *keys* with a new key, made at *now*, which does not sign yet; *secret* is 64 hexadecimal digits.
 
     Raises:
-        OptionError: four keys hold already.
+        OptionError: the stage already has four keys.
     """
     if len(keys.keys) >= MOST_KEYS:
         raise OptionError(
-            f"keys: {MOST_KEYS} hold already ({', '.join(keys.keys)}); drop one with `sedano keys revoke`, which `sedano keys list` shows"
+            f"keys: the stage already has {MOST_KEYS} ({', '.join(keys.keys)}); revoke one with `sedano keys revoke`"
         )
     numbers = [int(found[1]) for found in map(_counted, keys.keys) if found is not None]
     kid = f"k{max(numbers, default=0) + 1}"
@@ -115,7 +118,7 @@ def added(keys: KeySet, secret: str, now: float = 0.0) -> KeySet:
 
 
 def signing(keys: KeySet, kid: str, now: float = 0.0) -> KeySet:
-    """Return *keys* with *kid* as the one that signs from *now* on.
+    """Return *keys* with *kid* as the signing key from *now* on.
 
     Raises:
         OptionError: the key does not exist.
@@ -135,25 +138,27 @@ def without(keys: KeySet, kid: str) -> KeySet:
     """
     _known(keys, kid)
     if kid == keys.sign:
-        raise OptionError(f"{kid}: this key signs; let another one sign first: `sedano keys rotate`, with --at-once if others know {kid}")
+        raise OptionError(f"{kid}: this is the signing key; rotate first: `sedano keys rotate`, with --at-once if {kid} is compromised")
     left = {one: key for one, key in keys.keys.items() if one != kid}
     return keys._replace(keys=left, times={one: times for one, times in keys.times.items() if one != kid})
 
 
 def coming(keys: KeySet) -> str | None:
-    """Return the id of the key that was added last and has never signed: a rotation that has begun; None without one."""
+    """Return the id of the key that was added last and has never signed, which means that a rotation has begun; None if there is no such
+    key.
+    """
     fresh = [kid for kid, times in keys.times.items() if kid != keys.sign and times.made and not times.last]
     return max(fresh, key=lambda kid: keys.times[kid].made, default=None)
 
 
 def kept_until(keys: KeySet, kid: str) -> float | None:
-    """Return until when something that *kid* signed may be under way (epoch s); None: it signs, will sign, or this is unknown."""
+    """Return until when a message signed by *kid* may be in flight (epoch s); None if it signs, will sign, or the time is unknown."""
     last = keys.times.get(kid, Times()).last
     return last + OLD_S if last and kid != keys.sign else None
 
 
 def current(keys: KeySet, now: float) -> KeySet:
-    """Return *keys* without those whose time is over at *now*."""
+    """Return *keys* without those that are expired at *now*."""
     for kid in [*keys.keys]:
         until = kept_until(keys, kid)
         if until is not None and until <= now:
@@ -171,7 +176,7 @@ def _made(kid: str, now: float) -> dict[str, Times]:
 
 def _known(keys: KeySet, kid: str) -> None:
     if kid not in keys.keys:
-        raise OptionError(f"{kid[:64]}: no key of this stage; it has {', '.join(keys.keys)}")
+        raise OptionError(f"{kid[:64]}: not a key of this stage; it has {', '.join(keys.keys)}")
 
 
 def _look_at(kid: str, secret: Any) -> None:
@@ -184,7 +189,7 @@ def _look_at(kid: str, secret: Any) -> None:
 def _times(found: Any, keys: Mapping[str, Any]) -> dict[str, Times]:
     """Read the times of *keys*."""
     if type(found) is not dict or not found.keys() <= keys.keys():
-        raise _unreadable("its times are not those of its keys")
+        raise _unreadable("it has times of unknown keys")
     for times in found.values():
         if type(times) is not list or len(times) != 2 or not all(type(one) is int and 0 <= one <= LATEST for one in times):
             raise _unreadable("the times of a key are two whole numbers of seconds since 1970")
@@ -193,5 +198,5 @@ def _times(found: Any, keys: Mapping[str, Any]) -> dict[str, Times]:
 
 def _unreadable(why: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the stage's keys cannot be read: {why}; `sedano keys init --replace` writes new ones; what the old ones marked is foreign then"
+        f"the stage's keys cannot be read: {why}; `sedano keys init --replace` writes new ones; marks of the old keys are then refused"
     )

@@ -1,8 +1,8 @@
-"""How a webhook's sender signs: each scheme returns the reason for a refusal, by its headers, its body, the secrets and the time.
+"""The signature schemes of webhook senders. A scheme checks the headers and the body of a request against the secrets and the time.
 
-Most are HMAC-SHA256 (RFC 2104) over the body, some with its time and id before it: GitHub's and Shopify's bare form, Stripe's, Slack's, and
-the Standard Webhooks specification 1.0. GitLab and Telegram send the secret itself. Compared in constant time. Several secrets hold at
-once, so that one can follow another without a request being refused in between.
+Most are HMAC-SHA256 (RFC 2104) over the body, some with a time and an id before it: the plain form of GitHub and Shopify, Stripe's,
+Slack's, and the Standard Webhooks specification 1.0. GitLab and Telegram send the secret itself. Signatures are compared in constant time.
+Several secrets can be valid at once, so that a rotation does not refuse requests.
 """
 
 from __future__ import annotations
@@ -18,48 +18,48 @@ from sedano.errors import ConfigurationError, OptionError
 from sedano.model.sources.webhooks import Answer, WebhookRequest
 
 TOLERANCE_S = 300.0
-"""A request whose signed time is further away than this is an old one, replayed by an attacker who captured it (Standard Webhooks,
-Stripe)."""
+"""Seconds. A request whose signed time is further away than this is refused as a replay of a captured request (Standard Webhooks, Stripe).
+"""
 ABSENT: Final = "no-signature"
 MALFORMED: Final = "malformed-signature"
 LATE: Final = "time"
 WRONG: Final = "wrong-signature"
 REFUSALS: Final = frozenset({ABSENT, MALFORMED, LATE, WRONG})
-"""Why a request is not let in: each is a metric's dimension."""
+"""The reasons of a refusal; each is the dimension of a metric."""
 Headers = Mapping[str, str]
 _HEADER = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class Scheme(Protocol):
-    """How one kind of sender signs."""
+    """The signature scheme of one kind of sender."""
 
     @property
     def signs(self) -> bool:
-        """Whether there is a secret at all."""
+        """Whether the scheme has a secret."""
 
     @property
     def token_header(self) -> str:
-        """The header, in lower case, that holds the secret itself, so that nothing may keep it; empty when none does."""
+        """The header, in lower case, that contains the secret itself and must not be stored; empty if there is no such header."""
 
     def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
-        """Return why the request is not let in, one of `REFUSALS`; None when it is. *now* is epoch s.
+        """Return the reason of a refusal, one of `REFUSALS`; None if the request is accepted. *now* is epoch s.
 
         Raises:
-            ConfigurationError: a secret cannot be one of this scheme.
+            ConfigurationError: a secret is not valid for this scheme.
         """
 
     def delivery(self, request: WebhookRequest) -> str:
-        """Return the sender's own id of the delivery; empty when this kind of sender gives none."""
+        """Return the sender's id of the delivery; empty if this kind of sender has none."""
 
     def greeting(self, request: WebhookRequest) -> str | None:
         """Return the answer to a request that only verifies the address; None for any other request."""
 
     def told(self, answer: Answer) -> Answer:
-        """Return *answer*, by which a request that was let in is taken, as this kind of sender wants it."""
+        """Return *answer*, the response to an accepted request, in the form that this kind of sender expects."""
 
 
 class _Silent:
-    """A sender that gives no id, never greets, and takes any answer of 200 to 299 for a yes."""
+    """A sender without ids and without address verification, which accepts any status from 200 to 299."""
 
     __slots__ = ()
     signs = True
@@ -82,7 +82,9 @@ class _Hmac(NamedTuple):
 
 
 class HmacSha256(_Silent, _Hmac):
-    """The signature of the body alone, in one header. It binds no time: who catches a request can send it again, and is known by the id."""
+    """The signature of the body alone, in one header. It does not contain a time: an attacker who captured a request can send it again, and
+    only its id shows the copy.
+    """
 
     __slots__ = ()
 
@@ -98,7 +100,7 @@ class HmacSha256(_Silent, _Hmac):
 
 
 class SecretToken(NamedTuple("_Token", [("token_header", str)]), _Silent):
-    """The secret itself, in one header. It binds nothing: who catches one request can send any other."""
+    """The secret itself, in one header. It does not depend on the request: an attacker who captured one request can send any other."""
 
     __slots__ = ()
 
@@ -127,7 +129,7 @@ class Stripe(_Silent, NamedTuple("_Stripe", [("tolerance", float)])):
         return _late(times[0], now, self.tolerance) or _compared(found, [_hex(_bytes(secret), said) for secret in secrets])
 
     def delivery(self, request: WebhookRequest) -> str:
-        """Return the event's id: a second delivery of it may differ in the count of pending deliveries."""
+        """Return the event's id; the body cannot serve, because a second delivery may differ in the number of pending deliveries."""
         return request.field("id")
 
 
@@ -151,11 +153,11 @@ class Slack(_Silent, NamedTuple("_Slack", [("tolerance", float)])):
         return request.field("event_id")
 
     def greeting(self, request: WebhookRequest) -> str | None:
-        """Return the challenge that Slack sends when an address is entered."""
+        """Return the challenge that Slack sends when a user enters the address."""
         return request.field("challenge") or None if request.field("type") == "url_verification" else None
 
     def told(self, answer: Answer) -> Answer:
-        """Return 200 with an empty text: Slack accepts it for a command, and would show a text to the user who gave the command."""
+        """Return 200 with an empty text: Slack accepts this for a command, and would show any text to the user of the command."""
         return Answer(200, "") if answer.status < 300 else answer
 
 
@@ -172,84 +174,94 @@ class StandardWebhooks(_Silent, NamedTuple("_Standard", [("tolerance", float)]))
         found = [text for version, _, text in (one.partition(",") for one in given.split()) if version == "v1"]
         if not found:
             return MALFORMED
-        said = _bytes(which) + b"." + _bytes(time) + b"." + body
-        return _late(time, now, self.tolerance) or _compared(found, [_base64(_key(secret), said) for secret in secrets])
+        wanted = [standard_signature(which, time, body, secret) for secret in secrets]
+        return _late(time, now, self.tolerance) or _compared(found, wanted)
 
     def delivery(self, request: WebhookRequest) -> str:
-        """Return the message's id, which is signed with it."""
+        """Return the message's id, which is part of the signature."""
         return request.header("webhook-id")
 
 
+def standard_signature(which: str, time: str, body: bytes, secret: str) -> bytes:
+    """Return the signature, in base64, of the message *which* with *body*, sent at *time* (epoch s), by the Standard Webhooks specification
+    1.0.
+
+    Raises:
+        ConfigurationError: *secret* is not `whsec_` and base64.
+    """
+    return _base64(_key(secret), _bytes(which) + b"." + _bytes(time) + b"." + body)
+
+
 class Unsigned(_Silent, NamedTuple("_Unsigned", [])):
-    """Anybody is let in who knows the address."""
+    """Every request to the address is accepted."""
 
     __slots__ = ()
     signs = False
 
     def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
-        """Let everybody in."""
+        """Accept every request."""
         return None
 
 
 def hmac_sha256(*, header: str, prefix: str = "", encoding: Literal["hex", "base64"] = "hex") -> Scheme:
-    """Return the scheme of senders that sign the body alone: ``hmac_sha256(header="X-Hub-Signature-256", prefix="sha256=")`` is GitHub's,
-    ``hmac_sha256(header="X-Shopify-Hmac-Sha256", encoding="base64")`` Shopify's.
+    """Return the scheme of senders that sign only the body: ``hmac_sha256(header="X-Hub-Signature-256", prefix="sha256=")`` for GitHub,
+    ``hmac_sha256(header="X-Shopify-Hmac-Sha256", encoding="base64")`` for Shopify.
 
     Args:
         header: the header that holds the signature.
         prefix: the text before it.
-        encoding: how it is written: ``"hex"`` or ``"base64"``.
+        encoding: the encoding of the signature, ``"hex"`` or ``"base64"``.
 
     Raises:
-        OptionError: the encoding is unknown, the header has no such name, or the prefix is not text.
+        OptionError: the encoding is unknown, the header is not a valid name, or the prefix is not a string.
     """
     if encoding not in ("hex", "base64"):
-        raise OptionError(f"encoding: {encoding!r} is none; give 'hex' or 'base64'")
+        raise OptionError(f"encoding: {encoding!r} is not valid; give 'hex' or 'base64'")
     if not is_header(header):
-        raise OptionError(f"header: {header!r} is not a header's name; name the one that holds the signature, such as X-Hub-Signature-256")
+        raise OptionError(f"header: {header!r} is not a valid name; give the header with the signature, such as X-Hub-Signature-256")
     if not isinstance(prefix, str):
-        raise OptionError(f"prefix: {prefix!r} is not text; give the text before the signature, such as 'sha256='")
+        raise OptionError(f"prefix: {prefix!r} is not a string; give the text before the signature, such as 'sha256='")
     return HmacSha256(header.lower(), prefix, encoding)
 
 
 def secret_token(*, header: str) -> Scheme:
-    """Return the scheme of senders that send the secret itself: ``secret_token(header="X-Gitlab-Token")`` is GitLab's secret token,
-    ``secret_token(header="X-Telegram-Bot-Api-Secret-Token")`` Telegram's. The header is kept nowhere, and no task sees it.
+    """Return the scheme of senders that send the secret itself: ``secret_token(header="X-Gitlab-Token")`` for GitLab,
+    ``secret_token(header="X-Telegram-Bot-Api-Secret-Token")`` for Telegram. The header is not stored, and tasks do not see it.
 
     Args:
-        header: the header whose whole text is the secret.
+        header: the header whose value is the secret.
 
     Raises:
-        OptionError: there is no header of this name.
+        OptionError: the header is not a valid name.
     """
     if not is_header(header):
-        raise OptionError(f"header: {header!r} is not a header's name; name the one that holds the secret, such as X-Gitlab-Token")
+        raise OptionError(f"header: {header!r} is not a valid name; give the header with the secret, such as X-Gitlab-Token")
     return SecretToken(header.lower())
 
 
 def stripe(*, tolerance: float = TOLERANCE_S) -> Scheme:
-    """Return Stripe's scheme; *tolerance*: how many seconds a signed time may be away."""
+    """Return Stripe's scheme; *tolerance*: the most seconds between the signed time and now."""
     return Stripe(_positive(tolerance))
 
 
 def slack(*, tolerance: float = TOLERANCE_S) -> Scheme:
-    """Return Slack's scheme; *tolerance*: how many seconds a signed time may be away."""
+    """Return Slack's scheme; *tolerance*: the most seconds between the signed time and now."""
     return Slack(_positive(tolerance))
 
 
 def standard_webhooks(*, tolerance: float = TOLERANCE_S) -> Scheme:
-    """Return the scheme of the Standard Webhooks specification; *tolerance*: how many seconds a signed time may be away."""
+    """Return the scheme of the Standard Webhooks specification; *tolerance*: the most seconds between the signed time and now."""
     return StandardWebhooks(_positive(tolerance))
 
 
 def unsigned() -> Scheme:
-    """Return the scheme that lets anybody in who knows the address: for tests, and for what a proxy of yours has looked at already."""
+    """Return the scheme that accepts every request to the address: for tests, and for requests that your own proxy has already checked."""
     return Unsigned()
 
 
 def _positive(tolerance: object) -> float:
     if not isinstance(tolerance, int | float) or not 0 < tolerance <= 86_400:
-        raise OptionError(f"tolerance: {tolerance!r} cannot be honoured; give seconds above 0, at most 86400")
+        raise OptionError(f"tolerance: {tolerance!r} is not valid; give seconds above 0, at most 86400")
     return float(tolerance)
 
 
@@ -265,13 +277,13 @@ def _late(time: str, now: float, tolerance: float) -> str | None:
 
 
 def _compared(given: Sequence[str], expected: Sequence[bytes]) -> str | None:
-    """Return None when one of the signatures *given* is an *expected* one; each is compared with each, in constant time."""
+    """Return None if one of the signatures *given* is *expected*; all pairs are compared, in constant time."""
     equal = [hmac.compare_digest(_bytes(one), right) for one in given for right in expected]
     return None if any(equal) else WRONG
 
 
 def _bytes(text: str) -> bytes:
-    """Return *text* as UTF-8, even with half a character in it: a foreign text is refused and never raises."""
+    """Return *text* as UTF-8, even if it contains half a surrogate pair: untrusted text must not raise an error."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -288,8 +300,8 @@ def _digest(secret: bytes, said: bytes) -> bytes:
 
 
 def _filled(secret: bytes) -> bytes:
-    if not secret:  # an HMAC takes an empty key, and then anybody can sign
-        raise ConfigurationError("a secret is empty, with which anybody could sign: put the one there that the sender has")
+    if not secret:  # HMAC accepts an empty key, with which anyone can sign
+        raise ConfigurationError("a secret is empty, so anyone could sign: store the secret of the sender")
     return secret
 
 
@@ -297,4 +309,4 @@ def _key(secret: str) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except (binascii.Error, ValueError):
-        raise ConfigurationError("a secret of Standard Webhooks is whsec_ and base64, and the one that is kept for it is not") from None
+        raise ConfigurationError("a secret of Standard Webhooks is whsec_ and base64, but the stored one is not") from None

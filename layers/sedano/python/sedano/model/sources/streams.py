@@ -1,7 +1,8 @@
-"""Records of streams: as Lambda hands them over, and as tasks get them. Pure.
+"""Records of streams: the form that Lambda delivers, and the form that tasks receive. Pure.
 
-A record comes from a DynamoDB table's stream, where it holds one item before and after its change, or from a Kinesis stream, where it holds
-the data of its producer. Tasks get plain JSON: a table's own types become the nearest ones that JSON has, and nothing is rounded.
+A record from the stream of a DynamoDB table has one item before and after its change; a record from a Kinesis stream has the data of its
+producer; a message of a queue is read by its format (`sedano.model.sources.queue_messages`). Tasks receive plain JSON: the types of a table
+become the nearest JSON types, and numbers are not rounded.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal, TypedDict, TypeVar, cast
 
@@ -17,32 +18,32 @@ from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.timestamps import LAST_SECOND
+from sedano.model.sources.queue_messages import MESSAGE, Message, read_messages
 
 QUEUE = "stream:"
-"""How the place that a parked record came from begins; the stream's name follows."""
+"""The prefix of the origin of a parked record, before the name of the stream."""
 Operation = Literal["INSERT", "MODIFY", "REMOVE"]
 OPERATIONS: Final = ("INSERT", "MODIFY", "REMOVE")
+SQS = "aws:sqs"
+"""The event source of a message of a queue."""
 TIME_TO_LIVE = "dynamodb.amazonaws.com"
-"""The record's name of the service that removes expired items."""
+"""The name, in a record, of the service that removes expired items."""
 _LARGEST = 126
-"""The digits before the point of the largest number that a table holds."""
+"""The most digits before the decimal point of a number in a table."""
 T = TypeVar("T")
 
 
 class TableChange(TypedDict):
     """One change of an item, from the table's stream.
 
-    stream: the name of the stream in `@app.stream`.
-    id: of the record; the same when it is repeated.
-    at: about when it happened (epoch s, whole); where the record does not say, when it was read.
-    operation: ``INSERT``, ``MODIFY`` or ``REMOVE``.
-    keys: the item's partition key, and its sort key if it has one, by name.
-    new: the item after the change; None when it was removed, or the stream's view type leaves it out.
-    old: the item before the change; None when it was not there, or the stream's view type leaves it out.
-    expired: it was removed because its time to live was over.
+    stream: the name of the stream in `@app.stream`. id: the id of the record; a repeated record has the same id. at: the approximate time
+    of the change (whole epoch s); if the record has no time, the time at which it was read. operation: ``INSERT``, ``MODIFY`` or
+    ``REMOVE``. keys: the item's partition key, and its sort key if it has one, by name. new: the item after the change; None if it was
+    removed, or if the stream's view type does not include it. old: the item before the change; None if it did not exist, or if the stream's
+    view type does not include it. expired: whether the item was removed because its time to live ended.
 
-    Attributes are JSON: a number is an int when it is whole, a float when that is the very number, else its text; a set is a sorted list;
-    binary data is base64 text.
+    Attributes are JSON: a whole number is an int; another number is a float if a float represents it exactly, else a string; a set is a
+    sorted list; binary data is a base64 string.
     """
 
     stream: str
@@ -58,12 +59,10 @@ class TableChange(TypedDict):
 class StreamRecord(TypedDict):
     """One record of a Kinesis stream.
 
-    stream: the name of the stream in `@app.stream`.
-    id: of the record, its shard and sequence number; the same when it is repeated.
-    at: about when it arrived (epoch s).
-    partition_key: the key of its producer; records of one key are in order.
-    data: the producer's data, as text; None when it is not UTF-8.
-    data_base64: the producer's data, as base64 text, when it is not UTF-8; else None.
+    stream: the name of the stream in `@app.stream`. id: the shard and the sequence number of the record; a repeated record has the same id.
+    at: the approximate time of its arrival (epoch s). partition_key: the partition key that the producer chose; records with the same key
+    are in order. data: the producer's data as text; None if it is not UTF-8. data_base64: the producer's data as a base64 string if it is
+    not UTF-8; else None.
     """
 
     stream: str
@@ -78,14 +77,31 @@ EXAMPLES: tuple[TableChange, StreamRecord] = (
     TableChange(stream="orders", id="1", at=0, operation="INSERT", keys={"pk": "1"}, new={"pk": "1"}, old=None, expired=False),
     StreamRecord(stream="clicks", id="1", at=0.0, partition_key="1", data="{}", data_base64=None),
 )
-"""A record of each kind, with which a task is tried when it is declared."""
+"""A record of each kind; the parameters of a task are checked with these at its declaration."""
+
+
+Record = TableChange | StreamRecord | Message
+
+
+def read_all(stream: str, record: Mapping[str, Any], now: float, form: str = MESSAGE) -> Sequence[Record]:
+    """Return what *record*, as Lambda delivered it, contains, in the form for tasks: one record, or the messages by the format *form*.
+
+    Raises:
+        MessageRefused: *record* cannot be read.
+    """
+    return read_messages(stream, record, form, now) if is_of_queue(record) else [read(stream, record, now)]
+
+
+def is_of_queue(record: Mapping[str, Any]) -> bool:
+    """Return whether *record* is a message of a queue."""
+    return record.get("eventSource") == SQS
 
 
 def read(stream: str, record: Mapping[str, Any], now: float) -> TableChange | StreamRecord:
-    """Return the tasks' form of *record*, which Lambda handed over; *now* (epoch s) replaces a missing moment.
+    """Return *record*, as Lambda delivered it, in the form for tasks; *now* (epoch s) replaces a missing time.
 
     Raises:
-        MessageRefused: it is not a record of a stream, or has an unknown type.
+        MessageRefused: *record* is not a record of a stream, or has an unknown type.
     """
     if "dynamodb" in record:
         return _change(stream, record, now)
@@ -95,7 +111,10 @@ def read(stream: str, record: Mapping[str, Any], now: float) -> TableChange | St
 
 
 def sequence(record: Mapping[str, Any]) -> str:
-    """Return the sequence number by which Lambda knows *record*; empty when it has none, which means the whole batch to Lambda."""
+    """Return the sequence number, or the message id, by which Lambda identifies *record*; empty if it has none, which Lambda treats as the
+    whole batch."""
+    if is_of_queue(record):
+        return str(record.get("messageId", ""))
     for part, name in (("dynamodb", "SequenceNumber"), ("kinesis", "sequenceNumber")):
         found = record.get(part)
         if isinstance(found, dict) and isinstance(found.get(name), str):
@@ -104,23 +123,24 @@ def sequence(record: Mapping[str, Any]) -> str:
 
 
 def call_id(stream: str, task: str, record_id: str) -> str:
-    """Return the id of the call of *task* (its name) with the record *record_id* of *stream*, however often that is delivered.
+    """Return the id of the call of *task* (its name) with the record *record_id* of *stream*; it is the same for every delivery.
 
-    *record_id* is what the record says as `id`: a table's `eventID`, or the shard and sequence number of Kinesis with a colon between.
+    *record_id* is the `id` of the record for tasks: a table's `eventID`; the shard and sequence number of Kinesis with a colon between; the
+    `id` of a message.
     """
     return derived_id(f"stream/{stream}/{task}", record_id)
 
 
 def written(record: Mapping[str, Any]) -> str:
-    """Return *record* as JSON text: how it is parked."""
+    """Return *record* as JSON text, the form in which it is parked."""
     return json.dumps(record, separators=(",", ":"))
 
 
 def read_back(text: str) -> Mapping[str, Any]:
-    """Return the record that *text* holds.
+    """Return the record in *text*.
 
     Raises:
-        MessageRefused: it holds none.
+        MessageRefused: *text* is not a record.
     """
     try:
         found = json.loads(text)
@@ -171,7 +191,7 @@ def _field(of: Mapping[str, Any], name: str, kind: type[T]) -> T:
 def _id(record: Mapping[str, Any]) -> str:
     found = _field(record, "eventID", str)
     if not found:
-        raise MessageRefused(refusals.STREAM, "eventID", "is empty; a repeated record is recognised by it")
+        raise MessageRefused(refusals.STREAM, "eventID", "is empty, but a repeated record is recognised by it")
     return found
 
 
@@ -188,7 +208,7 @@ def _item(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def _value(typed: Any, path: str) -> Any:
-    """Return what *typed*, an attribute as DynamoDB writes it (`{"N": "5"}`), is in JSON."""
+    """Return the JSON value of *typed*, an attribute in the form of DynamoDB (`{"N": "5"}`)."""
     if not isinstance(typed, dict) or len(typed) != 1:
         raise _wrong(path, "value with its one type", typed)
     ((kind, found),) = typed.items()
@@ -222,11 +242,12 @@ def _decimal(found: Any, path: str) -> Decimal:
 
 
 def _base64(found: Any, path: str) -> str:
+    text = _text(found, path)
     try:
-        base64.b64decode(_text(found, path), validate=True)
+        base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise MessageRefused(refusals.STREAM, path, "is not base64") from None
-    return str(found)
+    return text
 
 
 def _flag(found: Any, path: str) -> bool:
@@ -270,8 +291,8 @@ def _all(found: Any, path: str) -> list[Any]:
 
 
 def _wrong(path: str, wanted: str, found: object) -> MessageRefused:
-    """Return the refusal of the value at *path*; it shows no values, because it is logged."""
-    return MessageRefused(refusals.STREAM, path, f"is of type {type(found).__name__}, and not a {wanted}")
+    """Return the error for the value at *path*. It does not contain the value, because it is logged."""
+    return MessageRefused(refusals.STREAM, path, f"is of type {type(found).__name__}, not a {wanted}")
 
 
 _TYPES: Mapping[str, Callable[[Any, str], Any]] = {

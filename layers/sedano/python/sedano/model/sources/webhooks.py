@@ -1,7 +1,7 @@
-"""A webhook's request and its answer as values, and the request as text: how it is parked, and read back to be taken once more.
+"""A webhook's request and its answer as values, and the request as text, in which form it is parked and read back for redelivery.
 
 Header names are in lower case, because HTTP ignores their case. Credentials, for this or another service (`authorization`, cookies,
-tokens), are never part of a request: neither a task nor a parked message shall hold it.
+tokens), are never part of a request, so that tasks and parked messages do not contain them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sedano.model.messages.message import NOTHING
 from sedano.model.messages.timestamps import LAST_SECOND
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-"""The longest body that is taken. Lambda takes 6 MB of an invocation, in which a body may be base64, a third longer."""
+"""The most bytes of a body. Lambda accepts 6 MB per invocation, in which a body may be in base64, which is a third longer."""
 NAME = r"[a-z][a-z0-9_-]{0,39}"
-"""The valid names of webhooks and streams: the first end an address, and both name their parked messages."""
+"""The valid names of webhooks and streams: the name of a webhook ends its address, and both names are in parked messages."""
 QUEUE = "webhook:"
-"""How the place that a parked request came from begins; the webhook's name follows."""
+"""The prefix of the origin of a parked request, before the name of the webhook."""
 FORM = "application/x-www-form-urlencoded"
-"""The content type that GitHub sends, unless its webhook settings say otherwise."""
+"""The content type that GitHub sends by default."""
 _SECRET = frozenset({
     "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key", "x-gitlab-token",
     "x-telegram-bot-api-secret-token",
@@ -34,7 +34,9 @@ _SECRET = frozenset({
 
 
 class WebhookRequest(NamedTuple):
-    """A request to the webhook *webhook*: *headers* by name in lower case, the *body* as received, *at* (epoch s) it was received."""
+    """A request to the webhook *webhook*: *headers* by name in lower case, the *body* as received, and the time *at* which it was received
+    (epoch s).
+    """
 
     webhook: str
     headers: Mapping[str, str]
@@ -42,27 +44,27 @@ class WebhookRequest(NamedTuple):
     at: float
 
     def header(self, name: str) -> str:
-        """Return the header *name*, in whatever case; empty when it is not there."""
+        """Return the header *name*, in upper or lower case; empty if it is missing."""
         return self.headers.get(name.lower(), "")
 
     @property
     def text(self) -> str:
-        """The body as UTF-8; raises `UnicodeDecodeError` when it is none."""
+        """The body as text; raises `UnicodeDecodeError` if it is not UTF-8."""
         return self.body.decode("utf-8")
 
     def json(self) -> Any:
-        """Return the body read as JSON; raise `ValueError` when it is none, or nested too deeply."""
+        """Return the body parsed as JSON; raise `ValueError` if it is not JSON, or is nested too deeply."""
         try:
             return json.loads(self.text)
         except RecursionError:
-            raise ValueError("the body is JSON that is nested too deeply to be read") from None
+            raise ValueError("the JSON of the body is nested too deeply") from None
         except json.JSONDecodeError as wrong:
             if self.header("content-type").partition(";")[0].strip().lower() != FORM:
                 raise
-            raise ValueError(f"the body is not JSON but {FORM}: let its sender send application/json ({wrong})") from wrong
+            raise ValueError(f"the body is not JSON but {FORM}: configure its sender to send application/json ({wrong})") from wrong
 
     def field(self, name: str) -> str:
-        """Return the text or number *name* of a body that is a JSON object; empty when it has none."""
+        """Return the string or number *name* of a body that is a JSON object; empty if it has no such field."""
         try:
             found = self.json()
         except ValueError:
@@ -94,9 +96,9 @@ def kept(headers: Mapping[str, str], token_header: str = "") -> dict[str, str]:
 
 
 def delivery_id(webhook: str, delivery: str, body: bytes) -> str:
-    """Return the id of what was sent to *webhook*: by the sender's own id of the *delivery*, else by the *body*.
+    """Return the id of a delivery to *webhook*: from the sender's id of the *delivery*, or else from the *body*.
 
-    The same for every copy, so that what follows from a second one is known downstream. The two kinds never meet.
+    All copies have the same id, so that later steps recognise the follow-ups of a copy. Ids of the two kinds never collide.
     """
     which = f"id/{delivery}" if delivery else f"body/{hashlib.sha256(body).hexdigest()}"
     return derived_id(f"webhook/{webhook}", which)
@@ -109,19 +111,19 @@ def written(request: WebhookRequest) -> str:
 
 
 def read_back(text: str) -> WebhookRequest:
-    """Return the request that *text* holds.
+    """Return the request in *text*.
 
     Raises:
-        MessageRefused: it holds none.
+        MessageRefused: *text* is not a request.
     """
     try:
         found = json.loads(text)
         headers, at = found["headers"], found["at"]
         request = WebhookRequest(str(found["webhook"]), headers, base64.b64decode(found["body"], validate=True), float(at))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError, binascii.Error) as wrong:
-        raise MessageRefused(refusals.SCHEMA, "body", f"not a webhook's request: {type(wrong).__name__}: {wrong}") from None
+        raise MessageRefused(refusals.SCHEMA, "body", f"not a webhook's request: {type(wrong).__name__}") from None
     if not 0 <= request.at <= LAST_SECOND:
         raise MessageRefused(refusals.SCHEMA, "at", "not a webhook's request: the time of its receipt must be in epoch seconds")
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
-        raise MessageRefused(refusals.SCHEMA, "headers", "not a webhook's request: headers are texts by name")
+        raise MessageRefused(refusals.SCHEMA, "headers", "not a webhook's request: headers must be an object of strings")
     return request

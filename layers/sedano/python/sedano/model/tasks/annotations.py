@@ -1,23 +1,23 @@
 """The JSON values that an annotation accepts, and the Python values that it restores.
 
-A task sees the values that its annotations name, and so does the caller of `.get()`: a message is JSON, so a ``datetime`` travels as text,
-a tuple as an array and a dataclass as an object, and each is restored to what the annotation says (`sedano.model.messages.plain_json`
-writes them).
+A task receives values of the types in its annotations, and so does the caller of `.get()`. A message is JSON, so a ``datetime`` travels as
+a string, a tuple as an array and a dataclass as an object (written by `sedano.model.messages.plain_json`), and each is restored to the type
+of the annotation.
 
 | annotation | restored from |
 |---|---|
 | ``None``, ``bool``, ``int``, ``float``, ``str`` and their subclasses, ``Literal`` | itself |
-| ``datetime``, ``date``, ``UUID``, ``Decimal`` | text |
+| ``datetime``, ``date``, ``UUID``, ``Decimal`` | a string |
 | ``Enum`` | the member's value |
 | ``list[T]``, ``tuple[T, ...]``, ``tuple[A, B]``, ``Sequence[T]`` | an array, item by item |
 | ``dict[str, T]``, ``Mapping[str, T]`` | an object, value by value |
 | a dataclass, a ``TypedDict``, a pydantic model | an object, field by field |
 | a ``NamedTuple`` | an array, field by field |
-| a union | the first of its members that fits; text stays text where ``str`` is one |
+| a union | the first of its members that fits; a string remains a string if ``str`` is a member |
 | ``Any``, ``object``, no annotation, type variables, protocols | anything, as plain JSON |
 
-Any other class has no JSON form, so a value of it can neither be sent nor restored: `Kind.refusal` says so, and declaring a task with such
-a parameter or result raises. Bare ``list`` and ``dict`` are not looked into.
+Any other class has no JSON form, so its values can be neither sent nor restored: `Kind.refusal` has the reason, and the declaration of a
+task with such a parameter or result raises an error. The items of a bare ``list`` or ``dict`` are not checked.
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ class Wrong(ValueError):
 
 
 class Kind(NamedTuple):
-    """The values that one annotation accepts: those of these exact *types* as they are, others through *readers*; *unchecked* takes all.
+    """The values that one annotation accepts: values of exactly these *types* unchanged, and others through *readers*; *unchecked* accepts
+    all.
 
-    *refusal*: why no value of it can travel; empty when one can.
+    *refusal*: why values of this kind cannot be sent; empty if they can.
     """
 
     label: str
@@ -65,7 +66,7 @@ class Kind(NamedTuple):
     refusal: str = ""
 
     def read(self, value: Any) -> Any:
-        """Return *value* as the body shall see it; raise `Wrong` when it does not fit."""
+        """Return *value* in the form for the body; raise `Wrong` if it does not fit."""
         if self.unchecked or type(value) in self.types:
             return value
         why = ""
@@ -87,7 +88,9 @@ class Kind(NamedTuple):
         return True
 
     def restored(self, value: Any) -> Any:
-        """Return *value* as the annotation says, or as it is where it does not fit: a result was recorded whatever its annotation says."""
+        """Return *value* converted to the annotation, or unchanged if it does not fit: a result is recorded even if it does not fit its
+        annotation.
+        """
         try:
             return self.read(value)
         except Wrong:
@@ -99,12 +102,12 @@ Known = dict[Any, "Kind | None"]
 
 
 def kind_of(annotation: Any) -> Kind:
-    """Return what *annotation* accepts."""
+    """Return the kind of *annotation*."""
     return _kind(annotation, {})
 
 
 def hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of *function* by parameter, ``return`` among them; empty where a name in them cannot be resolved."""
+    """Return the annotations of *function* by parameter, including ``return``; empty if a name in them cannot be resolved."""
     try:
         return typing.get_type_hints(function)
     except (NameError, TypeError, AttributeError):
@@ -154,7 +157,7 @@ def _generic(annotation: Any, origin: type, arguments: tuple[Any, ...], known: K
         return Kind(label, readers=(_array(list, item),), refusal=item.refusal)
     if origin in _OBJECTS:
         key, value = (_kind(a, known) for a in arguments)
-        refusal = value.refusal or ("" if key.unchecked or str in key.types or key.readers else "the keys of a JSON object are text")
+        refusal = value.refusal or ("" if key.unchecked or str in key.types or key.readers else "the keys of a JSON object are strings")
         if value.unchecked and not key.readers:
             return Kind(label, frozenset({dict}), refusal=refusal)
         return Kind(label, readers=(_object(key, value),), refusal=refusal)
@@ -170,14 +173,14 @@ def _tuple(label: str, arguments: tuple[Any, ...], known: Known) -> Kind:
     def read(value: Any) -> Any:
         _needs(list | tuple, value)
         if len(value) != len(items):
-            raise Wrong(f"{len(items)} items are expected, {len(value)} were given")
+            raise Wrong(f"expected {len(items)} items, got {len(value)}")
         return tuple(_at(f"item {n}", kind, one) for n, (kind, one) in enumerate(zip(items, value, strict=True)))
 
     return Kind(label, readers=(read,), refusal=next((i.refusal for i in items if i.refusal), ""))
 
 
 def _class(found: type, known: Known) -> Kind:
-    """Return what a class accepts; one that holds itself refers to its own kind, which is looked up when a value is read."""
+    """Return the kind of a class. A recursive class refers to its own kind, which is looked up when a value is read."""
     if found in known:
         return Kind(found.__name__, readers=(lambda value: _made(known, found).read(value),))
     known[found] = None
@@ -203,7 +206,7 @@ def _made_for(found: type, known: Known) -> Kind:
 
 
 def _scalar(found: Any) -> Kind:
-    """Return what a class accepts whose values are one text, one number, or read from JSON by the class itself."""
+    """Return the kind of a class whose values are a string or a number, or are read from JSON by the class itself."""
     label, reader = found.__name__, None
     if found in _TEXT:
         reader = _text(_TEXT[found])
@@ -231,7 +234,7 @@ def _named(found: Any, known: Known) -> Kind:
     def read(value: Any) -> Any:
         _needs(list | tuple, value)
         if not len(wanted) - len(found._field_defaults) <= len(value) <= len(wanted):
-            raise Wrong(f"{len(wanted)} items are expected, {len(value)} were given")
+            raise Wrong(f"expected {len(wanted)} items, got {len(value)}")
         return found(*(_at(name, wanted[name], one) for name, one in zip(wanted, value, strict=False)))
 
     return Kind(found.__name__, frozenset({found}), (read,), refusal=_first(wanted))
@@ -246,7 +249,7 @@ def _dataclass(found: Any, known: Known) -> Kind:
 
 
 def _fields_of(make: Any, wanted: Mapping[str, Kind], needed: frozenset[str], derived: frozenset[str] = frozenset()) -> Read:
-    """Return what reads an object with the fields that are *wanted*; *needed* may not be missing, *derived* ones are left out."""
+    """Return the reader of an object with the fields *wanted*; fields in *needed* are required, and *derived* ones are ignored."""
 
     def read(value: Any) -> Any:
         _needs(dict, value)

@@ -1,7 +1,7 @@
 """The parameters of a task: the check of arguments, and their conversion.
 
-A message can come from anyone, so arguments are checked against the task's annotations before the body sees them, and a wrong one is named
-(``data.args[0]``). `sedano.model.tasks.annotations` says which values each annotation accepts and restores.
+A message is untrusted input, so arguments are checked against the task's annotations before the body runs, and the error names the wrong
+argument (``data.args[0]``). `sedano.model.tasks.annotations` describes the values that each annotation accepts and restores.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Parameters:
     __slots__ = ("_exact", "_fast", "_kinds", "_names", "_of", "_rest_args", "_rest_kwargs", "returns", "signature")
 
     def __init__(self, function: Callable[..., Any], skip: int = 0, of: str = "") -> None:
-        """Compile *function*'s parameters, without the first *skip* (a bound ``self``); errors name their owner (*of*)."""
+        """Compile the parameters of *function*, without the first *skip* (a bound ``self``); errors name the task *of*."""
         signature = inspect.signature(function)
         self._of = of or getattr(function, "__qualname__", type(function).__qualname__)
         found = list(signature.parameters.values())[skip:]
@@ -40,18 +40,20 @@ class Parameters:
 
     @property
     def refusal(self) -> str:
-        """Why no call of the function can be sent, or its result not be recorded, by its annotations; empty when both can."""
+        """Why, by its annotations, a call of the function cannot be sent or its result cannot be recorded; empty if both can."""
         refused = ((name, kind.refusal) for name, kind in self._kinds.items() if kind.refusal)
         return next((f"parameter {name}: {why}" for name, why in refused), "")
 
     def room(self, args: int, kwargs: Mapping[str, Any]) -> int:
-        """Return how many more positional arguments there is room for beside so many *args* and *kwargs*; a `*rest` takes any number."""
+        """Return how many more positional arguments the function accepts with this number of *args* and these *kwargs*; a `*rest` accepts
+        any number.
+        """
         if self._rest_args is not None:
             return 1_000
         return max(0, sum(name not in kwargs for name in self._names) - args)
 
     def takes(self, handed: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Check that *args* and *kwargs* will fit when so many values, still unknown, have been put before them.
+        """Check that *args* and *kwargs* fit after *handed* values, which are still unknown.
 
         Raises:
             ArgumentError: one is missing, too many, unknown or of the wrong type; the field names it.
@@ -60,14 +62,14 @@ class Parameters:
         self._read_all(args, kwargs, handed)
 
     def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the arguments as the body shall see them.
+        """Return the arguments in the form for the body.
 
         Raises:
             ArgumentError: one is missing, too many, unknown or of the wrong type; the field names it.
         """
         fast = self._fast
         if fast is not None and not kwargs and len(args) == len(fast):
-            if tuple(map(type, args)) == self._exact:  # one type for each parameter, and these are they
+            if tuple(map(type, args)) == self._exact:  # each argument has the only type of its parameter
                 return args, kwargs
             for types_of, value in zip(fast, args, strict=True):
                 if types_of is not None and type(value) not in types_of:

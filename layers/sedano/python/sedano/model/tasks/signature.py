@@ -1,6 +1,6 @@
-"""A signature: which task, with what, under which options; a value that can be passed, changed by copying, and published.
+"""A signature: a task with its arguments and options, as a value that can be passed, changed by copying, and published.
 
-The word and the methods are Celery's. `Options` is closed and checked: an option that cannot be honoured raises (`OptionError`).
+The term and the methods are those of Celery. `Options` is closed and checked: an option that cannot be honoured raises `OptionError`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ OnDuplicate = Literal["return", "wait", "drop", "raise"]
 DELIVERIES: tuple[Delivery, ...] = ("claimed", "record_once", "at_least_once")
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("return", "wait", "drop", "raise")
 MOST_SECONDS = 250_000_000_000.0
-"""A moment further away than this has no date."""
+"""Seconds. A time further away than this cannot be written as a date."""
 MAX_DELAY_S = 366 * 86_400.0
-"""The longest countdown: a year. A timer keeps a message that a queue cannot delay for long enough (more than 900 s)."""
+"""The longest countdown (s): a year. A timer keeps a message if its delay is longer than a queue allows (900 s)."""
 LONGEST_LIMIT_S = 9_999_999.0
 """The longest time limit that a message can carry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How one publication differs from the task's own settings.
+    """The options of one publication, which override those of the task.
 
-    *countdown*: seconds until it may run; *eta*: the moment from which it may run; *expires*: seconds after publication, or the moment,
-    from which it must not start any more (moments are datetimes with a time zone); *dedup_key* makes publications of the same key one
-    task; *on_duplicate* says what a second publication does (``return`` the same result, ``wait`` for it, ``drop`` it before it is
-    published, ``raise`` `DuplicateTask`); *serial_key*: within which key its FIFO queue keeps order, if not by the task's own; *tenant* is
-    who it is for (fairness, cost); *stamps* are texts by name that travel to every task that this one causes; those of a task that
-    publishes are inherited. *traceparent* and *tracestate* (W3C Trace Context) name the caller's span; by default that of the running task.
+    *countdown*: the seconds until it may run. *eta*: the time from which it may run. *expires*: the seconds after publication, or the time,
+    after which it must not start (times are datetimes with a time zone). *dedup_key*: publications with the same key are one task.
+    *on_duplicate*: the behaviour of a second publication (``return`` the same result, ``wait`` for it, ``drop`` the second before it is
+    published, ``raise`` `DuplicateTask`). *serial_key*: the key within which its FIFO queue keeps the order, in place of the task's key.
+    *tenant*: the tenant of the task (for fairness and cost). *stamps*: strings by name that are passed to every task that this one causes;
+    a publication in a task inherits the stamps of that task. *traceparent* and *tracestate* (W3C Trace Context) name the caller's span; by
+    default that of the running task.
     """
 
     queue: str | None = None
@@ -58,35 +59,35 @@ class Options:
     serial_key: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse options that contradict each other, naming them."""
+        """Raise `OptionError` for options that contradict each other."""
         self._check_types()
         self._check_times()
         if self.on_duplicate is not None and self.on_duplicate not in ON_DUPLICATE:
             raise OptionError(f"on_duplicate: {self.on_duplicate!r} is not one of {', '.join(ON_DUPLICATE)}")
         if self.dedup_key is not None and self.task_id is not None:
-            raise OptionError("dedup_key, task_id: give one of the two, the key decides the id")
+            raise OptionError("dedup_key, task_id: give only one of them; the key determines the id")
         if self.budget is not None and self.budget < 0:
             raise OptionError(f"budget: {self.budget} is negative")
         if self.stamps:
             stamps.write(self.stamps)
 
     def _check_types(self) -> None:
-        """Refuse what is of the wrong type; texts that become attributes of the message are read strictly when it is written."""
+        """Raise `OptionError` for a wrong type; strings that become attributes of the message are checked when the message is written."""
         for name, kinds, wanted in _KINDS:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
                 raise OptionError(f"{name}: expected {wanted}, got {type(value).__name__}")
         for name in ("queue", "task_id", "tenant", "serial_key"):
             if getattr(self, name) == "":
-                raise OptionError(f"{name}: is empty; leave it out or give one")
+                raise OptionError(f"{name}: is empty; omit it or give a value")
 
     def _check_times(self) -> None:
         if self.countdown is not None and self.eta is not None:
-            raise OptionError("countdown, eta: give one of the two")
+            raise OptionError("countdown, eta: give only one of them")
         if self.countdown is not None and not self.countdown >= 0:
-            raise OptionError(f"countdown: {self.countdown} lies in the past")
+            raise OptionError(f"countdown: {self.countdown} is in the past")
         if isinstance(self.expires, int | float) and not abs(self.expires) < MOST_SECONDS:
-            raise OptionError(f"expires: {shown(self.expires)} is not a moment; give seconds from now, at most {MOST_SECONDS:.0f}")
+            raise OptionError(f"expires: {shown(self.expires)} is not a valid time; give seconds from now, at most {MOST_SECONDS:.0f}")
         for name in ("time_limit", "soft_time_limit"):
             seconds = getattr(self, name)
             if seconds is not None and not 1e-6 <= seconds <= LONGEST_LIMIT_S:
@@ -98,19 +99,19 @@ class Options:
 
 _SECONDS = (int, float)
 _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
-    ("queue", (str,), "the name of a queue"), ("task_id", (str,), "a text"), ("dedup_key", (str,), "a text"), ("tenant", (str,), "a text"),
-    ("time_limit", _SECONDS, "a number of seconds"), ("soft_time_limit", _SECONDS, "a number of seconds"),
+    ("queue", (str,), "the name of a queue"), ("task_id", (str,), "a string"), ("dedup_key", (str,), "a string"),
+    ("tenant", (str,), "a string"), ("time_limit", _SECONDS, "a number of seconds"), ("soft_time_limit", _SECONDS, "a number of seconds"),
     ("countdown", _SECONDS, "a number of seconds"), ("eta", (datetime,), "a datetime with a time zone"),
     ("expires", (*_SECONDS, datetime), "a number of seconds, or a datetime with a time zone"),
     ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
-    ("stamps", (Mapping,), "a mapping of names to texts"), ("serial_key", (str,), "a text"),
+    ("stamps", (Mapping,), "a mapping of names to strings"), ("serial_key", (str,), "a string"),
 )  # fmt: skip
 NO_OPTIONS = Options()
 OPTION_NAMES = tuple(f.name for f in fields(Options))
 
 
 class Signature(NamedTuple):
-    """A call of *task* by name, as data; *immutable* ignores results handed on by a canvas (Celery's `si`)."""
+    """A call of *task* by name, as data; an *immutable* one ignores the results that a canvas passes on (Celery's `si`)."""
 
     task: str
     args: tuple[Any, ...] = ()
@@ -119,7 +120,7 @@ class Signature(NamedTuple):
     immutable: bool = False
 
     def set(self, **options: Any) -> Signature:
-        """Return a copy with these options changed; *stamps* are added to its own.
+        """Return a copy with these options changed; *stamps* are added to those of the signature.
 
         Raises:
             OptionError: an option is unknown or contradicts another.
@@ -127,7 +128,7 @@ class Signature(NamedTuple):
         return self._replace(options=changed(self.options, options))
 
     def clone(self, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Signature:
-        """Return a copy with *args* put before its own and *kwargs* over its own; an immutable one stays as it is."""
+        """Return a copy with *args* before its arguments, and with *kwargs*, which override its own; an immutable one is unchanged."""
         if self.immutable:
             return self
         first, named = given(args, kwargs)
@@ -135,10 +136,10 @@ class Signature(NamedTuple):
 
 
 def given(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
-    """Return the arguments of a call that were passed as data, as Celery's users do: a list or a tuple, and a mapping.
+    """Return the arguments of a call that were passed as data, as in Celery: a list or a tuple, and a mapping.
 
     Raises:
-        ArgumentError: they are something else, for example the one argument itself.
+        ArgumentError: they have another type, for example because the only argument was passed without a list.
     """
     if not isinstance(args, list | tuple):
         raise ArgumentError("args", f"expected a list or a tuple of arguments, got {type(args).__name__}")
@@ -159,10 +160,10 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
 
 
 def time_limits_of(options: Options, usual: TimeLimits | None) -> TimeLimits | None:
-    """Return the time limits that *options* give one call of a task with these *usual* ones; None: they give none.
+    """Return the time limits that *options* set for one call of a task with the *usual* limits; None if they do not set any.
 
     Raises:
-        OptionError: the soft limit is not below the hard one, which would end the body first.
+        OptionError: the soft limit is not below the hard one, so the hard limit would end the body first.
     """
     if options.time_limit is None and options.soft_time_limit is None:
         return None
@@ -174,17 +175,17 @@ def time_limits_of(options: Options, usual: TimeLimits | None) -> TimeLimits | N
 
 
 def delay_of(options: Options, now: float, most: float = MAX_DELAY_S) -> int:
-    """Return the whole seconds for which the message is to be held back; 0 for a moment that has passed, as Celery has it.
+    """Return the whole seconds by which to delay the message; 0 for a time in the past, as in Celery.
 
     Raises:
-        OptionError: the time lies more than *most* seconds away.
+        OptionError: the time is more than *most* seconds away.
     """
     if options.countdown is None and options.eta is None:
         return 0
     name = "countdown" if options.countdown is not None else "eta"
     seconds = options.countdown if options.countdown is not None else (options.eta.timestamp() - now if options.eta else 0.0)
     if seconds > most:
-        raise OptionError(f"{name}: {seconds:.0f} s is beyond the {most:.0f} s ({most / 86_400:.0f} days) for which a task can wait here")
+        raise OptionError(f"{name}: {seconds:.0f} s is longer than a task can wait here, {most:.0f} s ({most / 86_400:.0f} days)")
     return max(0, -int(-seconds // 1))
 
 
@@ -197,6 +198,6 @@ def expiry_of(options: Options, default: float | None, now: float) -> float | No
 
 
 def call_text(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return arguments as in a call, each as JSON: ``7, order="x"``."""
+    """Return the arguments as they appear in a call, each as JSON: ``7, order="x"``."""
     named = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in kwargs.items())
     return ", ".join((*(json.dumps(value, ensure_ascii=False) for value in args), *named))

@@ -1,1 +1,1 @@
-"""Workflows: their definition, its validation, the rule of the next step, and their drawing. Pure."""
+"""Workflows: their definition, its validation, the rule for the next steps, and their pictures. Pure."""

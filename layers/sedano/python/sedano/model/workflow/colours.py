@@ -1,4 +1,4 @@
-"""The colours of the states of steps, for light and dark grounds; the same in every picture."""
+"""The colours of the states of steps, for light and dark backgrounds; the same in every picture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Colour(NamedTuple):
-    """A box's ground and line, and its ground where the page is dark."""
+    """The background and the border of a box, and its background on a dark page."""
 
     fill: str
     line: str

@@ -1,4 +1,4 @@
-"""Conditions: a result compared with a value. A closed list of comparisons; no text is ever run."""
+"""Conditions: a result compared with a value, by a closed list of comparisons; text is never executed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _TEXT = re.compile(r"(?P<negated>not\s+)?(?P<left>\$\S+)(?:\s+(?P<operator>==|!=
 
 
 def condition(given: Any) -> Condition:
-    """Return the condition that a file says: `"$price.total > 100"`, `"not $stock"`, or the table that `definition.plain` writes.
+    """Return the condition in the form of files, `"$price.total > 100"` or `"not $stock"`, or in the form of `definition.plain`, a table.
 
     Raises:
-        ValueError: it is not a condition; the text says what would be one.
+        ValueError: it is not a condition; the message says what to write.
     """
     if isinstance(given, Mapping):
         return _of_table(given)
@@ -33,13 +33,13 @@ def condition(given: Any) -> Condition:
         raise ValueError(f'{given!r} is not a condition; write "$step", "not $step" or "$step.part > 100" with one of {known}')
     left = reference(found["left"])
     if left is None:
-        raise ValueError(f"{given!r} compares no result; the left side is a reference such as $step.part")
+        raise ValueError(f"{given!r} does not compare a result; the left side must be a reference such as $step.part")
     right = _literal(found["right"]) if found["operator"] else None
     return Condition(left, found["operator"] or "", right, found["negated"] is not None)
 
 
 def holds(asked: Condition, value: Any) -> bool:
-    """Return whether *asked* holds for *value*, the value of its reference.
+    """Return whether *asked* is true for *value*, the value of its reference.
 
     Raises:
         ValueError: the two cannot be compared.
@@ -52,8 +52,8 @@ def holds(asked: Condition, value: Any) -> bool:
     return answer is not asked.negated
 
 
-def said(asked: Condition) -> str:
-    """Return *asked* as a file says it."""
+def condition_text(asked: Condition) -> str:
+    """Return *asked* in the form of files."""
     text = f"{asked.left} {asked.operator} {json.dumps(asked.right, ensure_ascii=False)}" if asked.operator else str(asked.left)
     return f"not {text}" if asked.negated else text
 
@@ -70,4 +70,4 @@ def _literal(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a value; write a number, true, false, null, a list, or a text in double quotes") from None
+        raise ValueError(f"{text!r} is not a value; write a number, true, false, null, a list, or a string in double quotes") from None

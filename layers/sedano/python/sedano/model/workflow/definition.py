@@ -1,9 +1,10 @@
-"""A workflow as a value: named steps, their inputs from others, their conditions, and their compensations.
+"""A workflow as a value: named steps, their inputs from other steps, their conditions, and their compensations.
 
-A definition is immutable and plain data. Its canonical text names it (`digest`), so a flow run that began with one keeps it, whatever its
-author writes next. Nothing in it is code: a condition compares a result with a value, and a predicate of any size is a step of its own.
+A definition is immutable, plain data. It is identified by its canonical text (`digest`), so a flow run keeps its definition even if the
+author changes the workflow later. It does not contain code: a condition only compares a result with a value, and a more complex predicate
+is a separate step.
 
-Compensation is the saga of Garcia-Molina and Salem (1987): steps that ended well are undone in reverse order when a later one fails.
+Compensation is the saga of Garcia-Molina and Salem (1987): if a later step fails, the successful steps are undone in reverse order.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sedano.model.retry import NEVER, Retry
 
 OnFailure = Literal["compensate", "wait"]
 ITEM = "item"
-"""The name by which the step of a `map` speaks of the one item that it is called with."""
+"""The name by which a step with a `map` refers to the item of a call."""
 FORMAT = 1
 _REF = re.compile(r"\$([A-Za-z_]\w*)((?:\.[\w-]+)*)(\??)")
 Part = str | int
@@ -27,9 +28,9 @@ Part = str | int
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A reference of a step to an input or to another step's result: `$name.part.0`.
+    """A reference in a step to an input or to the result of another step: `$name.part.0`.
 
-    *maybe* (`$name?`): nothing (None) when that step was skipped; otherwise a step that takes from a skipped step is skipped as well.
+    *maybe* (`$name?`): its value is None if that step was skipped. Without it, a step that uses a skipped step is skipped as well.
     """
 
     name: str
@@ -37,13 +38,13 @@ class Ref:
     maybe: bool = False
 
     def __str__(self) -> str:
-        """Return it as files write it."""
+        """Return it in the form of files."""
         return "".join([f"${self.name}", *(f".{part}" for part in self.path), "?" if self.maybe else ""])
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Compare a result with a value (*operator* of `OPERATORS`), or only ask whether it is true (no operator); *negated*: the opposite."""
+    """Compares a result with a value (*operator* of `OPERATORS`), or tests whether it is true (no operator); *negated*: the opposite."""
 
     left: Ref
     operator: str = ""
@@ -53,7 +54,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class TaskCall:
-    """A task by name with its arguments, which hold `Ref`s where a value is not known yet."""
+    """A task by name with its arguments, which contain a `Ref` for each value that is not known yet."""
 
     task: str
     args: tuple[Any, ...] = ()
@@ -62,10 +63,10 @@ class TaskCall:
 
 @dataclass(frozen=True, slots=True)
 class StepSpec:
-    """One step. *retry* begins it again, as a task of its own, after its task has failed for good.
+    """One step. *retry* starts it again, as a new task, after its task has finally failed.
 
-    *time_limit* is in seconds from its publication. *each* names the list whose items it is called with, one call an item.
-    *compensation* undoes it once it has ended well.
+    *time_limit* is in seconds from its publication. *each* refers to a list: the step is called once for each item. *compensation* undoes
+    it after it succeeded.
     """
 
     name: str
@@ -78,7 +79,7 @@ class StepSpec:
     compensation: TaskCall | None = None
 
     def takes(self) -> Iterator[Ref]:
-        """Yield what it takes from inputs and other steps before it can begin."""
+        """Yield the references to inputs and other steps whose values it needs before it can begin."""
         yield from refs((self.call.args, self.call.kwargs))
         yield from (condition.left for condition in self.when)
         if self.each is not None:
@@ -87,7 +88,7 @@ class StepSpec:
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
-    """An argument of the whole workflow: its type in words, and its *default* when it has one (*optional*)."""
+    """An argument of the whole workflow: its type in words, and its *default* if it is *optional*."""
 
     type: str = "any"
     optional: bool = False
@@ -96,7 +97,7 @@ class InputSpec:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A whole workflow. *steps* are in the order in which they were written; *doc* says what it is for."""
+    """A whole workflow. *steps* are in the order of the file; *doc* describes its purpose."""
 
     name: str
     version: str = "1"
@@ -136,22 +137,22 @@ def refs(value: Any) -> Iterator[Ref]:
 
 
 def reference(text: str) -> Ref | None:
-    """Return the reference that *text* is, or None when it is none (it does not begin with one dollar sign).
+    """Return the reference in *text*, or None for a text that does not begin with exactly one dollar sign.
 
     Raises:
-        ValueError: it begins like one and is none.
+        ValueError: *text* begins like a reference but is not a valid one.
     """
     if not text.startswith("$") or text.startswith("$$"):
         return None
     found = _REF.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is not a reference; write $name or $name.part, and $$ for a text that begins with a dollar sign")
+        raise ValueError(f"{text!r} is not a reference; write $name or $name.part, and $$ for a string that begins with a dollar sign")
     parts = tuple(int(p) if p.isdecimal() else p for p in found[2].split(".")[1:])
     return Ref(found[1], parts, bool(found[3]))
 
 
 def written(value: Any) -> Any:
-    """Return *value* with its references as texts, and texts that could be taken for one escaped."""
+    """Return *value* with its references as strings; strings that look like references are escaped."""
     if isinstance(value, Ref):
         return str(value)
     if isinstance(value, str):
@@ -164,7 +165,7 @@ def written(value: Any) -> Any:
 
 
 def plain(definition: Definition) -> dict[str, Any]:
-    """Return *definition* as the data that a file would hold; `reading.read` reads it back."""
+    """Return *definition* as the data of a file; `definition_reader.read` reads it back."""
     inputs = {n: {"type": i.type, **({"default": written(i.default)} if i.optional else {})} for n, i in definition.inputs.items()}
     return {
         "format": FORMAT, "workflow": definition.name, "version": definition.version, "on_failure": definition.on_failure,
@@ -173,12 +174,12 @@ def plain(definition: Definition) -> dict[str, Any]:
 
 
 def encode(definition: Definition) -> bytes:
-    """Return *definition* as the one text that it has: JSON with sorted keys."""
+    """Return the canonical text of *definition*: JSON with sorted keys."""
     return json.dumps(plain(definition), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def digest(definition: Definition) -> str:
-    """Return the name of *definition* that no other has: the SHA-256 of its text, in hex."""
+    """Return the unique identifier of *definition*: the SHA-256 of its text, in hex."""
     return sha256(encode(definition)).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Reading a definition from plain data, as files and classes give it; every fault is found in one go.
+"""Reads a definition from plain data, the form of files and classes, and reports all faults at once.
 
 The place of each fault is a path into the data (`("step", 2, "when")`); a reader of files turns it into a line.
 """
@@ -37,7 +37,7 @@ _RETRY = tuple(f.name for f in fields(Retry))
 
 
 class Problem(NamedTuple):
-    """A fault, its place in the data, and its step (empty: in no step)."""
+    """A fault, its place in the data, and its step (empty: outside of the steps)."""
 
     path: Path
     step: str
@@ -45,10 +45,10 @@ class Problem(NamedTuple):
 
 
 class Reading:
-    """Collects what is wrong while a definition is read."""
+    """Collects the faults while a definition is read."""
 
     def __init__(self) -> None:
-        """Begin with nothing wrong."""
+        """Start without faults."""
         self.problems: list[Problem] = []
 
     def wrong(self, path: Path, step: str, text: str) -> None:
@@ -56,21 +56,21 @@ class Reading:
         self.problems.append(Problem(path, step, text))
 
     def known(self, data: Mapping[str, Any], names: Sequence[str], path: Path, step: str) -> None:
-        """Note each key of *data* that has no meaning."""
+        """Note each unknown key of *data*."""
         for name in data:
             if name not in names:
-                self.wrong((*path, name), step, f"{name!r} has no meaning here; known are {', '.join(n for n in names if n != 'format')}")
+                self.wrong((*path, name), step, f"unknown key {name!r}; known are {', '.join(n for n in names if n != 'format')}")
 
 
 def read(data: Any) -> tuple[Definition, list[Problem]]:
-    """Return the definition that *data* holds, as far as it can be read, and everything that is wrong with it."""
+    """Return the definition in *data*, as far as it can be read, and all its faults."""
     reading = Reading()
     if not isinstance(data, Mapping):
         reading.wrong((), "", f"expected keys and values, got {type(data).__name__}")
         data = {}
     reading.known(data, _TOP, (), "")
     if data.get("format", FORMAT) != FORMAT:
-        reading.wrong(("format",), "", f"format {data['format']!r} is not {FORMAT}, the one that this version reads")
+        reading.wrong(("format",), "", f"format {data['format']!r} is not supported; this version of sedano reads {FORMAT}")
     name = data.get("workflow")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         reading.wrong(("workflow",), "", f"workflow: {name!r} is not a name; give letters, digits and underscores")
@@ -96,7 +96,7 @@ def _inputs(data: Any, reading: Reading) -> dict[str, InputSpec]:
 def _input(name: str, given: Any, reading: Reading) -> InputSpec:
     path = ("inputs", name)
     if not NAME.fullmatch(name) or name == ITEM:
-        reading.wrong(path, "", f"input {name!r}: no name for an input; {_name_for()}")
+        reading.wrong(path, "", f"input {name!r} is not a name for an input; {_name_for()}")
     table: Mapping[str, Any] = given if isinstance(given, Mapping) else {"type": given}
     reading.known(table, ("type", "default"), path, "")
     words, optional = table.get("type", "any"), "default" in table
@@ -112,7 +112,7 @@ def _input(name: str, given: Any, reading: Reading) -> InputSpec:
 
 
 def _name_for() -> str:
-    return f"give letters, digits and underscores; {ITEM!r} is what a step with a map calls the one of its call"
+    return f"give letters, digits and underscores; {ITEM!r} is reserved for the item of a map"
 
 
 def _steps(data: Any, reading: Reading) -> tuple[StepSpec, ...]:
@@ -155,7 +155,7 @@ def _call(data: Mapping[str, Any], reading: Reading, path: Path, step: str) -> T
     args: Any = data.get("args", ())
     kwargs: Any = data.get("kwargs", {})
     if not isinstance(task, str) or not task:
-        reading.wrong((*path, "task"), step, "task: the name of a task is needed")
+        reading.wrong((*path, "task"), step, "task: it is missing; write the name of a task")
         task = ""
     if isinstance(args, Mapping):
         kwargs, args = {**args, **(kwargs if isinstance(kwargs, Mapping) else {})}, ()
@@ -173,7 +173,7 @@ def _value(given: Any, reading: Reading, path: Path, step: str) -> Any:
         return [_value(inner, reading, (*path, number), step) for number, inner in enumerate(given)]
     if not isinstance(given, str):
         if given is not None and not isinstance(given, int | float):
-            reading.wrong(path, step, f"a {type(given).__name__} cannot travel as JSON; write it as a text")
+            reading.wrong(path, step, f"a {type(given).__name__} cannot be written as JSON; write it as a string")
         return given
     try:
         return reference(given) or (given[1:] if given.startswith("$$") else given)

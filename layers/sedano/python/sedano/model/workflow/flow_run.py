@@ -1,7 +1,7 @@
-"""One run of a workflow: its own item besides its tasks' records, and the ids of all of them.
+"""One run of a workflow: its item, which exists in addition to its tasks' records, and the ids of all of these.
 
-The item holds what cannot be derived: which definition and inputs it began with, and what its operator asked (pause, cancel, retry).
-Everything else, which step ended how, follows from the records of tasks under derived ids (`progress`).
+The item contains what cannot be derived: the definition and inputs with which the run began, and the operator's requests (pause, cancel,
+retry). The states of the steps are derived from the records of tasks under derived ids (`progress`).
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from sedano.model.messages.message import NOTHING, BlobRef
 RUNNING, PAUSED, FAILING, CANCELLING = "RUNNING", "PAUSED", "FAILING", "CANCELLING"
 SUCCEEDED, FAILED, CANCELLED = "SUCCEEDED", "FAILED", "CANCELLED"
 WINDING_UP = frozenset({FAILING, CANCELLING})
-"""No step begins any more; running steps may end, then the successful ones are compensated."""
+"""No further step begins; running steps may end, then the successful ones are compensated."""
 ENDED = frozenset({SUCCEEDED, FAILED, CANCELLED})
 STATES = (RUNNING, PAUSED, FAILING, CANCELLING, SUCCEEDED, FAILED, CANCELLED)
 BY_HAND = -1
-"""In place of the number of a compensation: the step was undone by hand."""
+"""Replaces the number of a compensation: the step was undone by hand."""
 LONGEST_RUN_S = RECORD_LIFETIME_S - 86_400
-"""A run may last this long: its tasks' records do not live longer, and a step without a record would look as if it had never run."""
+"""The most seconds of a run: its tasks' records do not live longer, and a step without a record would count as one that never ran."""
 
 
 class FlowRun(NamedTuple):
-    """One run as it is kept. *inputs* is JSON text, or lies in *inputs_ref*; *definition* lies in the blob store under its digest.
+    """The stored form of one run. *inputs* is JSON text; large inputs are a blob, *inputs_ref*. *definition* is in the blob store under its
+    digest.
 
-    *rounds*: the number of the begin with which each step's present round starts; a retry of the run starts another. *whole*: the number
-    of the begin since which the calls of a `map` count; a compensation undoes those before. *given_up*: why a step or a compensation could
-    not even be published, by task id. *undoing*: the number of each step's compensation in its present round, if it is not the first
-    (0). *uncompensated*: once the run has ended, why each step that ought to be undone was not, by name. *cause*: what began the winding
-    up. *revision* rises with every write; *nonce* is the last writer's.
-    *patrol* is the number of the command that looks after the run now and then; one with another number ends. Times are epoch seconds.
+    *rounds*: the number of the start with which the current round of each step begins; a retry of the run begins another round. *whole*:
+    the number of the start since which the calls of a `map` count; a compensation undoes earlier ones. *given_up*: the reasons for which
+    steps or compensations could not be published, by task id. *undoing*: the number of each step's compensation in its current round, if it
+    is not the first (0). *uncompensated*: after the run ended, the reasons for which steps were not undone, by name. *cause*: the cause of
+    the failure or cancellation. *revision* increases with every write; *nonce* is that of the last write. *patrol* is the number of the
+    command that checks the run periodically; a command with another number ends. Times are epoch seconds.
     """
 
     run_id: str
@@ -62,26 +63,26 @@ class FlowRun(NamedTuple):
     patrol: int = 0
 
     def step_id(self, step: str, attempt: int) -> str:
-        """Return the task id of begin number *attempt* (from 0, over all rounds) of *step*."""
+        """Return the task id of start number *attempt* (from 0, over all rounds) of *step*."""
         return derived_id(self.run_id, f"step/{attempt}/{step}")
 
     def compensation_id(self, step: str, number: int | None = None) -> str:
-        """Return the task id of the compensation of *step* in its present round; *number*: of an earlier one than the present."""
+        """Return the task id of the compensation of *step* in its current round; *number*: that of an earlier compensation."""
         begun = self.undoing.get(step, 0) if number is None else number
         again = f".{begun}" if begun else ""
         return derived_id(self.run_id, f"compensate/{self.rounds.get(step, 0)}{again}/{step}")
 
 
 class FlowChanged(NamedTuple):
-    """The answer to a write: *done* with the run as it is now, or refused with the one in the way (None: it does not exist)."""
+    """The answer to a write: *done* with the new run, or refused with the current one (None: it does not exist)."""
 
     done: bool
     run: FlowRun | None
 
 
 def call_id(task_id: str, position: int) -> str:
-    """Return the task id of call number *position* (from 0) of a `map` whose whole is the task *task_id*.
+    """Return the task id of call number *position* (from 0) of a `map`; *task_id* is the task of the whole map.
 
-    They are the members of the group that is step 0 of the chain which *task_id* ends (`sedano.model.canvas.continuation`).
+    The calls are the members of the group that is step 0 of the chain that *task_id* ends (`sedano.model.canvas.continuation`).
     """
     return derived_id(derived_id(task_id, "step/0"), position)

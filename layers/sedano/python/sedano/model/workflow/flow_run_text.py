@@ -1,4 +1,4 @@
-"""A run of a workflow as one JSON text, and back: what a store keeps beside the columns that it compares."""
+"""A run of a workflow as one JSON text, and back. A store keeps this text beside the columns that it compares."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def write(run: FlowRun) -> str:
 
 
 def read(text: str) -> FlowRun:
-    """Return the run that `write` put into *text*."""
+    """Return the run in a *text* of `write`."""
     fields = json.loads(text)
     return FlowRun(**fields | {name: BlobRef(*fields[name]) for name in _REFS if fields[name] is not None})

@@ -1,8 +1,8 @@
-"""The places of the steps of a workflow in its picture: layers from top to bottom, few crossings, short and straight edges.
+"""The positions of the steps of a workflow in its picture: layers from top to bottom, few crossings, short and straight edges.
 
-The method of Sugiyama, Tagawa and Toda (1981): a step is one layer below the lowest that it needs; an edge that passes layers gets a
-bend in each; layers are ordered by the mean of their neighbours' places, down and up again, and the order with the fewest crossings is
-kept. Places along a layer are the nearest to the neighbours' means that keep the distance (isotonic regression by pooling adjacent
+The method of Sugiyama, Tagawa and Toda (1981): a step is one layer below the lowest step that it needs; an edge that passes layers gets a
+bend in each; layers are ordered by the mean of their neighbours' positions, downwards and upwards, and the order with the fewest crossings
+is used. The positions in a layer are those nearest to the neighbours' means that keep the distance (isotonic regression by pooling adjacent
 violators).
 """
 
@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 SWEEPS = 12
 GAP = 36.0
-"""Between neighbours in a layer."""
+"""The distance between neighbours in a layer."""
 BEND = 14.0
-"""The width that a passing edge takes."""
+"""The width of an edge that passes a layer."""
 Name = str | tuple[str, str, int]
-"""A step, or the bend of the edge between two steps in a layer."""
+"""A step, or the bend in a layer of the edge between two steps."""
 Places = dict[Name, float]
 
 
 class Layout(NamedTuple):
-    """The steps of each layer with their centres, and for each edge the centres of its bends, a layer each."""
+    """The steps of each layer with their centres, and for each edge the centres of its bends, one for each layer."""
 
     layers: tuple[tuple[str, ...], ...]
     centres: Mapping[str, float]
@@ -31,7 +31,7 @@ class Layout(NamedTuple):
 
 
 def layout(needs: Mapping[str, Sequence[str]], widths: Mapping[str, float]) -> Layout:
-    """Return the place of each step; *needs* names the steps that each waits for, *widths* the width of its box."""
+    """Return the position of each step; *needs* has the steps that each step waits for, *widths* the width of its box."""
     depth = _depths(needs)
     layers: list[list[Name]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     above: dict[Name, list[Name]] = {}
@@ -86,7 +86,7 @@ def _ordered(layers: list[list[Name]], above: Mapping[Name, list[Name]], below: 
 
 
 def _beside(at: Mapping[Name, int], near: Mapping[Name, list[Name]]) -> Places:
-    """Return the mean place of the neighbours that each has in *near*; its own place where it has none."""
+    """Return the mean position of each one's neighbours in *near*; its own position if it has none."""
     return {name: _mean([at[n] for n in near.get(name, ())], place) for name, place in at.items()}
 
 
@@ -115,7 +115,7 @@ def _placed(
 
 
 def _apart(layer: Sequence[Name], wanted: Mapping[Name, float], widths: Mapping[str, float]) -> Places:
-    """Return the places nearest to those that are *wanted* in which the neighbours of *layer* keep their distance."""
+    """Return the positions nearest to the *wanted* ones that keep the distance between neighbours of *layer*."""
     offsets, offset = [], 0.0
     for number, name in enumerate(layer):
         if number:

@@ -1,4 +1,4 @@
-"""A workflow in Mermaid's language, which GitHub and many wikis draw: steps as boxes, their states as colours."""
+"""A workflow in the language of Mermaid, which GitHub and many wikis render: steps as boxes, their states as colours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sedano.model.workflow.svg import NO_CALLS, Calls, lines, only_after
 
 
 def mermaid(definition: Definition, states: Mapping[str, str], calls: Calls = NO_CALLS) -> str:
-    """Return the flowchart of *definition*; for a run *states* holds the states of steps by name, *calls* how far each `map` is."""
+    """Return the flowchart of *definition*; for a run, *states* has the states of steps by name, and *calls* the progress of each `map`."""
     ids = {s.name: f"s{number}" for number, s in enumerate(definition.steps)}
     written = ["flowchart TD"]
     for step in definition.steps:
@@ -28,5 +28,5 @@ def mermaid(definition: Definition, states: Mapping[str, str], calls: Calls = NO
 
 
 def _text(text: str) -> str:
-    """Return *text* as Mermaid takes it in a label: characters that could end the label, or be taken for markup, by their number."""
+    """Return *text* escaped for a Mermaid label: characters that could end the label, or be parsed as markup, are written as numbers."""
     return "".join(c if c.isalnum() or c in " _.,-:$?!=/×↩" else f"#{ord(c)};" for c in text)

@@ -1,19 +1,18 @@
-"""The rule of what a flow run does next. Pure. The same records always give the same answer.
+"""The rule for the next actions of a flow run. Pure. The same records always give the same result.
 
-A step begins once every step that it needs has ended. The worker that records an end publishes a command that asks this rule afterwards;
-records are read strongly consistent, so of several steps that end together the last one's question sees them all. It may be that two
-questions both see them all: then a step is published twice under one id, and its claim absorbs the second.
+A step begins after every step that it needs has ended. The worker that records an end then publishes a command that evaluates this rule.
+Records are read with strong consistency, so if several steps end together, the last evaluation sees all ends. If two evaluations see all
+ends, a step is published twice under one id, and its claim refuses the second message.
 
-Winding up, after a failure or a cancellation, in an order that no schedule can break:
+After a failure or a cancellation, the run is wound up in an order that is safe under every schedule:
 
-1. A step that has not begun is revoked, under the id that it would have: a question that was asked before, and answers now, publishes in
-  vain.
-2. Running steps end (after a cancellation they are asked to). From then on the set of steps that ended well is final.
-3. Those with a compensation are compensated one after the other, the latest end first by the logical clock of their records, and each
-   before all that it needed.
-4. The run ends. A compensation that fails does not keep the others from running; what it left undone is written down with the run's end.
+1. A step that has not begun is revoked under its future id, so that a message of an earlier, delayed evaluation does not run.
+2. Running steps end (after a cancellation, on request). From then on, the set of successful steps is final.
+3. Those with a compensation are compensated in sequence, the latest end first by the logical clock of their records, and each before the
+   steps that it needed.
+4. The run ends. A failed compensation does not prevent the others; its step is recorded with the end of the run as not compensated.
 
-A run that left something undone is not begun again before that is undone: its effects would be had twice.
+A run with steps that were not compensated is not started again before these are undone, because their effects would occur twice.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from sedano.model.workflow.progress import SUCCEEDED as STEP_SUCCEEDED
 
 
 class Publish(NamedTuple):
-    """Begin a step under this id; *attempt* is the number of the begin."""
+    """Start a step under this id; *attempt* is the number of the start."""
 
     step: StepSpec
     task_id: str
@@ -48,20 +47,20 @@ class Compensate(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Revoke these tasks; *terminate*: ask those that run to end as well."""
+    """Revoke these tasks; *terminate*: also ask running ones to end."""
 
     task_ids: tuple[str, ...]
     terminate: bool
 
 
 class WindUp(NamedTuple):
-    """A step has failed for good: no other may begin."""
+    """A step has finally failed, so no other step may begin."""
 
     cause: str
 
 
 class End(NamedTuple):
-    """Write down that the run has ended; *uncompensated*: why each step that ought to be undone was not, by name."""
+    """Record that the run has ended; *uncompensated*: the reasons for which steps were not undone, by name."""
 
     state: str
     uncompensated: Mapping[str, str] = NOTHING
@@ -71,10 +70,10 @@ Action = Publish | Compensate | Stop | WindUp | End
 
 
 def advance(progress: FlowProgress, trigger: str | None) -> Sequence[Action]:
-    """Return what to do now.
+    """Return the next actions.
 
-    *trigger* is the step whose end asks: only what waits for it is looked at, so that a wide workflow does not publish each of its steps
-    once for each of the others. None looks at everything, as a beginning, a resumption and a repair do.
+    *trigger* is the step that ended: only the steps that wait for it are evaluated, so that a wide workflow does not publish each of its
+    steps once for each of the others. None evaluates all steps: at the beginning, a resumption and a repair.
     """
     run = progress.run
     if run.state in ENDED:
@@ -98,10 +97,10 @@ def advance(progress: FlowProgress, trigger: str | None) -> Sequence[Action]:
 
 
 def retried(progress: FlowProgress) -> FlowRun:
-    """Return a run that has ended, begun again: what ended well and was not compensated stays, and nothing else does.
+    """Return an ended run in the state for another start: only steps that succeeded and were not compensated keep their results.
 
-    A step that needs one which runs again runs again as well: its arguments may be others. Of a `map` that was not compensated, only the
-    calls that did not end well are made again. Where something was left undone, the run goes on with undoing it, and with nothing else.
+    If a step runs again, the steps that need it also run again, because their arguments may differ. Of a `map` that was not compensated,
+    only the calls that did not succeed are made again. If steps were left uncompensated, the run only continues their compensation.
     """
     left = uncompensated(progress)
     if left:
@@ -128,20 +127,20 @@ def _begun_again(progress: FlowProgress) -> FlowRun:
 
 
 def undone_by_hand(run: FlowRun, names: Iterable[str]) -> FlowRun:
-    """Return *run* with the steps *names*, which it left undone, as steps that were undone by hand."""
+    """Return *run* with its uncompensated steps *names* marked as undone by hand."""
     return run._replace(undoing={**run.undoing, **dict.fromkeys(names, BY_HAND)})
 
 
 def uncompensated(progress: FlowProgress) -> dict[str, str]:
-    """Return why each step whose compensation has ended, and not well, is left undone, by name, the latest end first."""
+    """Return the reasons for which compensations failed, by step, the latest end first."""
     found = {step.name: progress.compensation(step.name) for step in to_compensate(progress)}
     return {name: status.detail or "it did not end well" for name, status in found.items() if status.state == FAILED}
 
 
 def to_compensate(progress: FlowProgress) -> list[StepSpec]:
-    """Return the steps that ended well and have a compensation, the latest end first, and each before all that it needed.
+    """Return the successful steps with a compensation, the latest end first, and each before the steps that it needed.
 
-    Clocks alone do not say the second: what asks reads records whose clocks may be ahead of its own.
+    Clocks alone do not ensure the second order: a step may be published by a process whose clock is behind the records that it read.
     """
     needs = progress.definition.needs()
     left = {step.name: (clock, step) for step in progress.definition.steps if (clock := _ended_at(progress, step)) is not None}
@@ -154,7 +153,7 @@ def to_compensate(progress: FlowProgress) -> list[StepSpec]:
 
 
 def _needed_by(names: Iterable[str], needs: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return every step that one of these needs, directly or through others."""
+    """Return every step that one of *names* needs, directly or through others."""
     found, ahead = set[str](), list(names)
     while ahead:
         fresh = [name for name in needs[ahead.pop()] if name not in found]
@@ -172,7 +171,7 @@ def _compensated(progress: FlowProgress, step: StepSpec) -> bool:
 
 
 def _candidates(progress: FlowProgress, trigger: str) -> list[str]:
-    """Return the step whose end asks, and those that wait for it, directly or by way of steps that are skipped."""
+    """Return the step that ended, and those that wait for it, directly or through skipped steps."""
     needs = progress.definition.needs()
     found, ahead = [trigger], [trigger]
     while ahead:
@@ -206,7 +205,7 @@ def _wind_up(progress: FlowProgress) -> Sequence[Action]:
 
 
 def _unsettled(progress: FlowProgress, step: StepSpec, asked: int) -> Iterator[str]:
-    """Yield the ids of *step* that may still begin, or run and are not asked to end yet."""
+    """Yield the ids of *step* that may still begin, or that run and were not asked to end yet."""
     return _open(progress, _ids(progress, step, progress.status(step.name)), asked)
 
 
@@ -223,7 +222,7 @@ def _runs(progress: FlowProgress, step: StepSpec) -> bool:
 
 
 def _ids(progress: FlowProgress, step: StepSpec, status: Status) -> list[str]:
-    """Return the ids of the tasks that *step* has now: none when it never began, all calls' as well when it is a `map`."""
+    """Return the ids of the current tasks of *step*: empty if it never began, with those of all calls if it is a `map`."""
     calls = list(progress.calls(step).values()) if step.each is not None else []
     return [*calls, status.task_id] if status.state in OPEN else calls
 
@@ -233,7 +232,7 @@ def _is_running(record: TaskRecord | None) -> bool:
 
 
 def _ended_at(progress: FlowProgress, step: StepSpec) -> int | None:
-    """Return the clock at which *step* ended well, or the last of its items did; None when there is nothing to compensate."""
+    """Return the clock at which *step*, or the last of its items, succeeded; None if there is nothing to compensate."""
     if step.compensation is None:
         return None
     status = progress.status(step.name)

@@ -1,8 +1,8 @@
-"""How far a flow run is: the state of each step, derived from the records of its tasks and from nothing else.
+"""The progress of a flow run: the state of each step, derived only from the records of its tasks.
 
-A step without a record is WAITING for others, READY (it may have been published), or SKIPPED because its condition does not hold or
-because it takes a value from a step that was skipped; in a run that has ended it is NOT_RUN instead of WAITING or READY. All of that
-follows from results, which never change; so every process derives the same at any time, and no state is lost with a process.
+A step without a record is WAITING for others, READY (it may have been published), or SKIPPED because its condition does not hold or because
+it takes a value from a step that was skipped; in a run that has ended it is NOT_RUN instead of WAITING or READY. All of this is derived
+from results, which never change; so every process derives the same state at any time, and a crash of a process loses nothing.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ SUCCEEDED, FAILED, SKIPPED, CANCELLED, NOT_RUN = "SUCCEEDED", "FAILED", "SKIPPED
 COMPENSATING, COMPENSATED, COMPENSATION_FAILED = "COMPENSATING", "COMPENSATED", "COMPENSATION_FAILED"
 DONE = frozenset({SUCCEEDED, SKIPPED})
 OPEN = frozenset({READY, RUNNING, RETRYING})
-"""It may run, now or later, whatever else happens."""
+"""It may run, now or later, independently of other steps."""
 
 
 class Skipped(Exception):
-    """A value is asked of a step that was skipped."""
+    """A value was requested from a skipped step."""
 
 
 class Status(NamedTuple):
-    """A step's state; the id and number of its latest begin; that task's record, if it exists; a remark about it."""
+    """A step's state; the task id and the number of its latest start; that task's record, if it exists; and a detail in words."""
 
     state: str
     task_id: str
@@ -41,13 +41,13 @@ class Status(NamedTuple):
 
 
 class FlowProgress:
-    """Derives states. *value* reads the value of a record that succeeded; each is read once."""
+    """Derives the states of steps. *value* reads the value of a successful record, once for each record."""
 
     def __init__(
         self, definition: Definition, run: FlowRun, inputs: Mapping[str, Any], records: Mapping[str, TaskRecord],
         value: Callable[[TaskRecord], Any],
     ) -> None:  # fmt: skip
-        """Derive from *records*, by task id."""
+        """Derive the states from *records*, by task id."""
         self.definition, self.run, self.inputs, self.records = definition, run, inputs, records
         self._value, self._values = value, dict[str, Any]()
         self._steps = {s.name: s for s in definition.steps}
@@ -58,7 +58,7 @@ class FlowProgress:
         """Return the state of the step *name*."""
         if name not in self._known:
             ahead = [name]
-            while ahead:  # not recursive: a chain may be as long as a workflow
+            while ahead:  # not recursive: a chain may contain all steps of a workflow
                 missing = [n for n in self._needs[ahead[-1]] if n not in self._known]
                 if missing:
                     ahead += missing
@@ -82,15 +82,15 @@ class FlowProgress:
         if record is None or record.state == states.PENDING:
             return Status(READY, task_id)
         if record.state in states.TERMINAL:
-            return Status(SUCCEEDED if record.state == states.SUCCESS else FAILED, task_id, 0, record, told(record))
+            return Status(SUCCEEDED if record.state == states.SUCCESS else FAILED, task_id, 0, record, reason_text(record))
         return Status(RUNNING if record.state == states.RUNNING else RETRYING, task_id, 0, record)
 
     def resolve(self, value: Any, item: Any = None) -> Any:
-        """Return *value* with the values of its references; *item* is the `map`'s.
+        """Return *value* with the values of its references; *item* is the item of a `map`.
 
         Raises:
-            Skipped: a reference asks a step that was skipped.
-            ValueError: a part that a reference names is not there.
+            Skipped: a reference needs the value of a skipped step.
+            ValueError: a part in a reference does not exist.
         """
         if isinstance(value, Ref):
             return self._resolve(value, item)
@@ -101,16 +101,18 @@ class FlowProgress:
         return value
 
     def knowing(self, name: str, value: Any) -> FlowProgress:
-        """Return the same progress with *value* as what `$name` is: a `map` is compensated call by call, each with its own result."""
+        """Return the same progress with *value* as the value of `$name`: the calls of a `map` are compensated one by one, each with its own
+        result.
+        """
         other = copy(self)
         other.inputs = {**self.inputs, name: value}
         return other
 
     def items(self, step: StepSpec) -> Sequence[Any]:
-        """Return the items that a step with a `map` is called with; raise `ValueError` when there is no list of them."""
+        """Return the items of a step with a `map`; raise `ValueError` if the value is not a list."""
         found = self.resolve(step.each)
         if not isinstance(found, list):
-            raise ValueError(f"map: {step.each} is of type {type(found).__name__}, not a list")  # noqa: TRY004 - a fault of data
+            raise ValueError(f"map: {step.each} is of type {type(found).__name__}, not a list")  # noqa: TRY004 - an error in the data
         return found
 
     def arguments(self, call: TaskCall, item: Any = None) -> tuple[list[Any], dict[str, Any]]:
@@ -118,12 +120,12 @@ class FlowProgress:
         return self.resolve(call.args, item), self.resolve(call.kwargs, item)
 
     def calls(self, step: StepSpec) -> dict[int, str]:
-        """Return the ids of the calls of a `map` that its present begin makes, by item: all but those that ended well in an earlier one."""
+        """Return the ids of the calls of a `map` in its current start, by item: all except those that succeeded in an earlier start."""
         status = self.status(step.name)
         return self._calls(step, self.succeeded(step, status.attempt), status.task_id)
 
     def succeeded(self, step: StepSpec, before: int | None = None) -> dict[int, TaskRecord]:
-        """Return the records of the calls of a `map` that ended well, by item; only those of begins *before* this number, when given."""
+        """Return the records of the successful calls of a `map`, by item; with *before*, only those of starts with a lower number."""
         until = self.status(step.name).attempt + 1 if before is None else before
         found: dict[int, TaskRecord] = {}
         for attempt in range(self.run.whole.get(step.name, 0), until):
@@ -133,20 +135,21 @@ class FlowProgress:
         return found
 
     def counted(self, step: StepSpec) -> tuple[int, int, int]:
-        """Return of a `map` how many calls ended well, how many ended otherwise, and how many there are."""
+        """Return for a `map` the number of calls that succeeded, that ended otherwise, and the total."""
         ended = [self.records[i] for i in self.calls(step).values() if i in self.records]
         failed = sum(record.state in states.TERMINAL and record.state != states.SUCCESS for record in ended)
         return len(self.succeeded(step)), failed, self._size(step)
 
     def may_have_called(self, step: StepSpec) -> list[str]:
-        """Return every id under which a `map` may have made a call that counts, so that their records can be read."""
+        """Return all ids under which a `map` may have made a call that counts, so that their records can be read."""
         wholes = range(self.run.whole.get(step.name, 0), self.status(step.name).attempt + 1)
         return [call_id(self.run.step_id(step.name, attempt), n) for attempt in wholes for n in range(self._size(step))]
 
     def to_undo(self, step: StepSpec, begin: int | None = None) -> dict[int, TaskRecord]:
         """Return the records of the calls of a `map` that its compensation undoes, by item.
 
-        They are those that succeeded and that no earlier begin of it undid. *begin*: the number of the begin; by default the present one.
+        They are those that succeeded and that no earlier start of the compensation undid. *begin*: the number of the start; by default the
+        current one.
         """
         left = self.succeeded(step)
         for number in range(self.run.undoing.get(step.name, 0) if begin is None else begin):
@@ -157,13 +160,13 @@ class FlowProgress:
         return left
 
     def undid(self, step: StepSpec) -> list[str]:
-        """Return the ids of the calls that earlier begins of the compensation of a `map` made, or may still make."""
+        """Return the ids of the calls that earlier starts of the compensation of a `map` made, or may still make."""
         begins = range(self.run.undoing.get(step.name, 0))
         wholes = [(self.run.compensation_id(step.name, n), len(self.to_undo(step, n))) for n in begins]
         return [call_id(whole, position) for whole, size in wholes for position in range(size)]
 
     def may_have_undone(self, step: StepSpec) -> list[str]:
-        """Return every id that `undid` may return, so that their records can be read."""
+        """Return all ids that `undid` may return, so that their records can be read."""
         wholes = [self.run.compensation_id(step.name, number) for number in range(self.run.undoing.get(step.name, 0))]
         return [call_id(whole, position) for whole in wholes for position in range(self._size(step))]
 
@@ -172,7 +175,7 @@ class FlowProgress:
         return {n: call_id(task_id, position) for position, n in enumerate(left)}
 
     def _size(self, step: StepSpec) -> int:
-        """Return the number of items of a `map`, 0 as long as it is not known what they are."""
+        """Return the number of items of a `map`; 0 while they are unknown."""
         before = [self.status(name).state for name in self._needs[step.name]]
         if step.each is None or self.status(step.name).state == SKIPPED or not all(state in DONE for state in before):
             return 0
@@ -182,7 +185,7 @@ class FlowProgress:
             return 0
 
     def value_of(self, record: TaskRecord) -> Any:
-        """Return the value of a *record* that succeeded."""
+        """Return the value of a successful *record*."""
         if record.task_id not in self._values:
             self._values[record.task_id] = self._value(record)
         return self._values[record.task_id]
@@ -207,7 +210,7 @@ class FlowProgress:
         if record.state == states.SUCCESS:
             return Status(SUCCEEDED, task_id, attempt, record)
         stopped = record.state == states.REVOKED and not record.message_id and self.run.state in STOPPED
-        return Status(CANCELLED if stopped else FAILED, task_id, attempt, record, told(record))
+        return Status(CANCELLED if stopped else FAILED, task_id, attempt, record, reason_text(record))
 
     def _unbegun(self, step: StepSpec, task_id: str, attempt: int) -> Status:
         before = [self._known[n] for n in self._needs[step.name]]
@@ -240,11 +243,11 @@ class FlowProgress:
 
 STOPPED = WINDING_UP | {FAILED, CANCELLED}
 STOPPABLE = frozenset(state for state, row in states.ROWS.items() if row.dependents == states.REVOKED)
-"""How a task ends that ran out of the time that its step has."""
+"""The states in which a task may end after the time limit of its step."""
 
 
-def told(record: TaskRecord) -> str:
-    """Return in a line why a task did not end well."""
+def reason_text(record: TaskRecord) -> str:
+    """Return in one line why a task did not succeed."""
     if record.error is not None:
         return f"{record.error.type_name}: {record.error.message[:300]}"
     return "revoked" if record.state == states.REVOKED else ""
@@ -261,5 +264,5 @@ def _at(value: Any, ref: Ref) -> Any:
         try:
             value = value[part]
         except (KeyError, IndexError, TypeError):
-            raise ValueError(f"{ref}: there is no {part!r} in a {type(value).__name__}") from None
+            raise ValueError(f"{ref}: {type(value).__name__} has no part {part!r}") from None
     return value

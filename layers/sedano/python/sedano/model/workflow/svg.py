@@ -1,4 +1,4 @@
-"""A workflow as a self-contained SVG picture: no script, no font, no address; light and dark."""
+"""A workflow as a self-contained SVG picture, without scripts, fonts and external addresses, for light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from sedano.model.workflow.colours import COLOURS
-from sedano.model.workflow.conditions import said
+from sedano.model.workflow.conditions import condition_text
 from sedano.model.workflow.definition import Definition, StepSpec
 from sedano.model.workflow.layout import Layout, layout
 
@@ -17,7 +17,7 @@ COLUMNS, COLUMN, ROW = 4, 150.0, 22.0
 LONGEST = 44
 BAR = 5.0
 Calls = Mapping[str, tuple[int, int, int]]
-"""Of a `map`, by the step's name: how many calls ended well, how many ended otherwise, and how many there are."""
+"""For each `map`, by the step's name: the number of calls that succeeded, that ended otherwise, and the total."""
 NO_CALLS: Calls = MappingProxyType({})
 _STYLE = """
 text{font:400 12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#5b6475}
@@ -37,7 +37,7 @@ _GROUND = '<rect class="g" width="100%" height="100%"/>'
 
 
 def lines(step: StepSpec, calls: Calls = NO_CALLS) -> list[str]:
-    """Return what a step's box says: its name, its task, and what else there is to know; of a `map` that has begun how far it is."""
+    """Return the lines in a step's box: its name, its task, its conditions and options, and the progress of a `map` that has begun."""
     name = f"{step.name} × each" if step.each is not None else step.name
     told = [name, step.call.task]
     if step.each is not None:
@@ -45,27 +45,27 @@ def lines(step: StepSpec, calls: Calls = NO_CALLS) -> list[str]:
     if step.name in calls:
         done, failed, size = calls[step.name]
         told.append(f"{done} of {size} done" + (f", {failed} failed" if failed else ""))
-    told += [f"when {said(condition)}" for condition in step.when]
+    told += [f"when {condition_text(condition)}" for condition in step.when]
     if step.compensation is not None:
         told.append(f"↩ {step.compensation.task}")
     return [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in told]
 
 
 def only_after(step: StepSpec) -> set[str]:
-    """Return the steps that *step* only follows: it takes nothing from them."""
+    """Return the steps that *step* only follows, without using their values."""
     return set(step.after) - {ref.name for ref in step.takes()}
 
 
 def svg(definition: Definition, states: Mapping[str, str], note: str = "", calls: Calls = NO_CALLS) -> str:
-    """Return the picture of *definition*; *note* is said beside the title.
+    """Return the picture of *definition*; *note* follows the title.
 
-    For a run *states* holds the states of steps by name, and *calls* how far each `map` is.
+    For a run, *states* has the states of steps by name, and *calls* the progress of each `map`.
     """
     return _Picture(definition, states, note, calls).text()
 
 
 class _Picture:
-    """One picture while it is drawn: the text, the size and the place of each box."""
+    """One picture while it is drawn: the text, the size and the position of each box."""
 
     def __init__(self, definition: Definition, states: Mapping[str, str], note: str, calls: Calls) -> None:
         self.definition, self.states, self.calls = definition, states, calls
@@ -101,7 +101,7 @@ class _Picture:
                 yield f'<path class="{kind}" marker-end="url(#h)" d="{self._path(source, name)}"/>'
 
     def _path(self, source: str, name: str) -> str:
-        """Return the way of one edge: from the foot of a box, straight past the layers between, to the head of another."""
+        """Return the path of one edge: from the bottom of a box, straight through the layers between, to the top of another."""
         first, last = self.depth[source], self.depth[name]
         points = [(self.found.centres[source], self.tops[first] + self.heights[source])]
         for layer, place in enumerate(self.found.bends[source, name], first + 1):
@@ -138,7 +138,7 @@ class _Picture:
         return "".join(["<g>", hint, *(behind if step.each is not None else []), box, *rows, *bar, "</g>"])
 
     def _bar(self, left: float, top: float, width: float, calls: tuple[int, int, int]) -> Iterator[str]:
-        """Yield how far a `map` is as a bar: what ended well from the left, what failed beside it."""
+        """Yield the progress of a `map` as a bar: the successful calls from the left, the failed ones beside them."""
         done, failed, size = calls
         for kind, begin, count in (("p", 0, size), ("p SUCCEEDED", 0, done), ("p FAILED", done, failed)):
             if size and count:
@@ -160,7 +160,7 @@ def _colours() -> str:
 
 
 def _breadth(line: str, bold: bool) -> float:
-    """Return about how broad *line* is, in the font of a name (*bold*) or of the text below it."""
+    """Return the approximate width of *line*, in the font of a name (*bold*) or of the text below it."""
     return sum(13.0 if ord(c) > 0x2E7F else 8.2 if bold else 6.6 for c in line)
 
 

@@ -1,8 +1,8 @@
-"""Can this workflow run? Everything that can be known before is checked, and all faults are reported at once.
+"""Validates a workflow before it runs: checks everything that can be known in advance, and reports all faults at once.
 
-Names: each step once, each reference to something that is there and has ended by then, each task known. Calls: each argument has its
-parameter, each parameter its argument. Types: what one step returns fits what the next one takes (`kinds`). Order: no step waits for
-itself.
+Names: step names are unique, each reference is to an input or to a step that ends before, each task is known. Calls: each argument has a
+parameter, and each parameter an argument. Types: the result of a step fits the parameter that receives it (`value_types`). Order: no step
+waits for itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_NAMED = 8
 class Known(NamedTuple):
     """The known properties of a task: its function; whether its record (*records*) and its result (*keeps*) can be read after it ended.
 
-    *unfit*: why it cannot be a step, in words; empty when it can.
+    *unfit*: why it cannot be a step, in words; empty if it can.
     """
 
     function: Callable[..., Any]
@@ -36,7 +36,7 @@ class Known(NamedTuple):
 
 
 def check(definition: Definition, tasks: Mapping[str, Known]) -> list[Problem]:
-    """Return everything that keeps *definition* from running in an app with these *tasks*."""
+    """Return the faults that prevent *definition* from running in an app with these *tasks*."""
     return list(_Checking(definition, tasks).problems())
 
 
@@ -69,7 +69,7 @@ class _Checking:
                 itself = "itself" if name == step.name else f"the unknown step {name!r}"
                 yield Problem((*path, "after"), step.name, f"it follows {itself}")
         if step.each is not None and not any(ref.name == ITEM for ref in refs((step.call.args, step.call.kwargs))):
-            yield Problem((*path, "map"), step.name, f"map: no argument takes the ${ITEM}")
+            yield Problem((*path, "map"), step.name, f"map: no argument uses ${ITEM}")
         yield from self._call(step.call, step, path)
         yield from self._parts(step, path)
         if step.compensation is not None:
@@ -80,9 +80,9 @@ class _Checking:
             if ref.name == ITEM and item:
                 continue
             if ref.name == ITEM:
-                yield f"{ref}: only an argument of a step with a map has an item"
+                yield f"{ref}: only the arguments of a step with a map can use it"
             elif ref.name not in visible:
-                yield f"{ref} names no step before it and no input; known are {_some(sorted(visible))}"
+                yield f"{ref} is not an input or an earlier step; known are {_some(sorted(visible))}"
 
     def _compensation(self, call: TaskCall, step: StepSpec, path: Path) -> Iterator[Problem]:
         visible = {step.name} | _before(self.definition, step.name) | set(self.definition.inputs)
@@ -121,7 +121,9 @@ class _Checking:
         return f"parameter {name} takes {kinds.shown(wanted)}, but {value} is {kinds.shown(given)}"
 
     def _parts(self, step: StepSpec, path: Path) -> Iterator[Problem]:
-        """Yield references to parts that cannot be there, maps over what is not a list, and uses of results that are not kept."""
+        """Yield faults of references to parts that cannot exist, of maps over a value that is not a list, and of uses of results that are
+        not kept.
+        """
         for ref in step.takes():
             where = (*path, "map") if ref == step.each else (*path, "when") if ref in [c.left for c in step.when] else (*path, "args")
             try:
@@ -137,7 +139,7 @@ class _Checking:
                 yield Problem(where, step.name, f"{ref}: task {source.call.task} keeps no result (ignore_result)")
 
     def _given(self, ref: Ref, step: StepSpec) -> Any:
-        """Return the annotation of the value of *ref*; raise `KeyError` when that is not known, `NoSuchPart` when it cannot be."""
+        """Return the annotation of the value of *ref*; raise `KeyError` if it is unknown, `NoSuchPart` if the part cannot exist."""
         if ref.name == ITEM and step.each is not None:
             return kinds.part(kinds.item(self._given(step.each, step)), ref.path)
         if ref.name in self.definition.inputs:
@@ -167,7 +169,7 @@ def _turns(circle: list[str]) -> list[list[str]]:
 
 
 def _before(definition: Definition, name: str) -> set[str]:
-    """Return every step that has ended, or was skipped, when *name* begins."""
+    """Return every step that has ended, or was skipped, before *name* begins."""
     needs, found, ahead = definition.needs(), set[str](), [name]
     while ahead:
         fresh = [n for n in needs.get(ahead.pop(), ()) if n not in found]
@@ -177,7 +179,7 @@ def _before(definition: Definition, name: str) -> set[str]:
 
 
 def _misfits(call: TaskCall, function: Callable[..., Any]) -> Iterator[str]:
-    """Yield how the arguments of *call* do not fit the parameters of *function*, all of it and not the first only."""
+    """Yield all mismatches between the arguments of *call* and the parameters of *function*."""
     found = list(inspect.signature(function).parameters.values())
     by_place = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = {p.kind for p in found}
@@ -197,7 +199,7 @@ def _misfits(call: TaskCall, function: Callable[..., Any]) -> Iterator[str]:
 
 
 def _bound(call: TaskCall, function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each parameter that *call* gives a value, with the value."""
+    """Yield each parameter for which *call* has a value, with the value."""
     found = inspect.signature(function).parameters.values()
     by_place = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     yield from zip(by_place, call.args, strict=False)

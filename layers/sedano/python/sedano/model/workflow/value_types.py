@@ -1,7 +1,8 @@
-"""Types of values on their way between steps: does what one step returns fit what the next one takes?
+"""The types of values that travel between steps: checks whether the result of one step fits the parameter of the next.
 
-A result travels as JSON, so what counts is what arrives: a UUID is a text on the way, a tuple a list. Only a certain mismatch is reported;
-an annotation that says nothing (`Any`, a class of the user's) fits everything. `int | None` does not fit `int`: it may be nothing.
+A result travels as JSON, so the received JSON type counts: a UUID arrives as a string, a tuple as a list. Only a certain mismatch is
+reported; an annotation without information (`Any`, a class of the user) fits everything. `int | None` does not fit `int`, because the value
+may be None.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ def from_words(text: str) -> Any:
     """Return the annotation that *text* names: `int`, `list[str]`, `float | None`.
 
     Raises:
-        ValueError: it names none.
+        ValueError: *text* does not name a type.
     """
     alternatives = [word.strip() for word in _split(text)]
     found = [_from_word(word) for word in alternatives]
-    return found[0] if len(found) == 1 else typing.Union[tuple(found)]  # noqa: UP007 - made of values, not written
+    return found[0] if len(found) == 1 else typing.Union[tuple(found)]  # noqa: UP007 - the union is computed
 
 
 def in_words(annotation: Any) -> str:
@@ -55,7 +56,7 @@ def in_words(annotation: Any) -> str:
 
 
 def returned(function: Callable[..., Any]) -> Any:
-    """Return what *function* is annotated to return; `Any` when it says nothing that is known here."""
+    """Return the return annotation of *function*; `Any` if it has none or an unknown one."""
     try:
         return typing.get_type_hints(function).get("return", Any)
     except (NameError, TypeError, AttributeError):
@@ -63,7 +64,7 @@ def returned(function: Callable[..., Any]) -> Any:
 
 
 def taken(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of *function*'s parameters, `Any` without an annotation."""
+    """Return the annotations of *function*'s parameters; `Any` for a parameter without an annotation."""
     try:
         hints = typing.get_type_hints(function)
     except (NameError, TypeError, AttributeError):
@@ -72,7 +73,7 @@ def taken(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def fits(given: Any, wanted: Any) -> bool:
-    """Return whether every value of *given* may arrive where *wanted* is declared."""
+    """Return whether a value of the type *given* may be passed to a parameter of the type *wanted*."""
     return all(any(_fits(one, other) for other in _alternatives(wanted)) for one in _alternatives(given))
 
 
@@ -80,7 +81,7 @@ def part(annotation: Any, path: Sequence[Part]) -> Any:
     """Return the annotation of the value at *path* in a value of *annotation*.
 
     Raises:
-        NoSuchPart: no value can be there.
+        NoSuchPart: a value of *annotation* cannot have this part.
     """
     for step in path:
         found = [_part(one, step) for one in _alternatives(annotation) if one is not NONE]
@@ -89,13 +90,13 @@ def part(annotation: Any, path: Sequence[Part]) -> Any:
 
 
 def item(annotation: Any) -> Any:
-    """Return the annotation of the items of a list; raise `NoSuchPart` for what is not a list."""
+    """Return the annotation of the items of a list; raise `NoSuchPart` if it is not a list."""
     found = [_item(one) for one in _alternatives(annotation)]
     return found[0] if len(found) == 1 else Any
 
 
 def shown(annotation: Any) -> str:
-    """Return *annotation* as people write it."""
+    """Return *annotation* in the form of source code."""
     if typing.get_origin(annotation) is not None:
         return str(annotation).replace("typing.", "")
     return getattr(annotation, "__name__", str(annotation)).replace("NoneType", "None")
@@ -135,7 +136,7 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def _kind(annotation: Any) -> Any:
-    """Return the JSON type that *annotation* travels as; None when that is not known."""
+    """Return the JSON type of values of *annotation*; None if it is unknown."""
     plain = typing.get_origin(annotation) or annotation
     if plain in _LISTS:
         return list
@@ -162,7 +163,7 @@ def _fits(given: Any, wanted: Any) -> bool:
 def _item(annotation: Any) -> Any:
     kind = _kind(annotation)
     if kind not in (list, None):
-        raise NoSuchPart(f"a list is needed, not {shown(annotation)}")
+        raise NoSuchPart(f"expected a list, not {shown(annotation)}")
     arguments = [a for a in typing.get_args(annotation) if a is not ...]
     return arguments[0] if kind is list and len(arguments) == 1 else Any
 

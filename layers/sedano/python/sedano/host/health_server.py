@@ -1,7 +1,7 @@
-"""Where Kubernetes, ECS or a load balancer ask how a process of workers is: plain HTTP, `GET /live` and `GET /ready`.
+"""Answers health probes of Kubernetes, ECS or a load balancer for a process of workers: plain HTTP, `GET /live` and `GET /ready`.
 
-200 means yes, 503 means no; the body says why in a line of text. The answers hold no names of tasks and no data. The door listens on this
-machine alone unless an address is given, since everything that reaches it may ask.
+200 means yes, 503 means no; the body gives the reason in one line of text. The answers contain no task names and no data. The server
+listens only on this machine unless an address is given, because it answers every caller that reaches it.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from sedano.model.beats import ProbeAnswer
 
 LOOPBACK = "127.0.0.1"
 TIMEOUT_S = 5.0
-"""How long a caller may take to ask."""
+"""How long a caller may take to send its request, in seconds."""
 MOST_PORT = 65_535
 
 
-class DoorAddress(NamedTuple):
-    """Where a door listens."""
+class ServerAddress(NamedTuple):
+    """The address on which a server of probes listens."""
 
     host: str
     port: int
 
 
-def address(text: str) -> DoorAddress:
-    """Return the address that *text* names: `8080` (this machine alone), `0.0.0.0:8080` or `[::]:8080`.
+def address(text: str) -> ServerAddress:
+    """Return the address that *text* names: `8080` (only this machine), `0.0.0.0:8080` or `[::]:8080`.
 
     Raises:
-        UsageError: it names none.
+        UsageError: it is not an address.
     """
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > MOST_PORT:
         raise UsageError(f"--health: {text!r} is not a port; write 8080, or 0.0.0.0:8080 for probes from other machines")
-    return DoorAddress(host.strip("[]") or LOOPBACK, int(port))
+    return ServerAddress(host.strip("[]") or LOOPBACK, int(port))
 
 
-class HealthDoor:
-    """Answers probes, on threads of its own, by what *look* returns."""
+class HealthServer:
+    """Answers probes, on threads of its own, with the answer of *look*."""
 
-    def __init__(self, where: DoorAddress, look: Callable[[], ProbeAnswer]) -> None:
-        """Listen at once; *port* 0 takes a free one.
+    def __init__(self, where: ServerAddress, look: Callable[[], ProbeAnswer]) -> None:
+        """Listen at once; *port* 0 selects a free one.
 
         Raises:
             UsageError: the address is taken, or not one of this machine.
@@ -58,7 +58,7 @@ class HealthDoor:
         self._thread.start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -67,13 +67,13 @@ class HealthDoor:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, where: DoorAddress, look: Callable[[], ProbeAnswer]) -> None:
+    def __init__(self, where: ServerAddress, look: Callable[[], ProbeAnswer]) -> None:
         self.address_family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
         self.look = look
         super().__init__(where, _Answer)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Leave a caller that hung up alone."""
+        """Ignore a caller that closed its connection."""
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -98,4 +98,4 @@ class _Answer(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - the name that http.server calls
 
     def log_message(self, *_: Any) -> None:
-        """Log nothing: a probe a second would fill the log."""
+        """Log nothing: one probe a second would fill the log."""

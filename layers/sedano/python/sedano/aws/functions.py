@@ -1,4 +1,6 @@
-"""Boxed tasks by Lambda: each call is one `Invoke` that waits for the answer. It is made once: the retry policy decides about another."""
+"""Boxed tasks in Lambda functions: each call is one `Invoke` that waits for the response. It is never repeated here; the task's retry
+policy decides about another attempt.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ class LambdaFunctions:
     """The functions of one deployment.
 
     Args:
-        client_for: returns a Lambda client of botocore that makes one try, and waits for so many seconds for its answer.
+        client_for: returns a botocore Lambda client that makes one attempt and waits at most so many seconds for the response.
         names: the name or the ARN of each function, by the name that the app gives it.
     """
 
@@ -30,7 +32,7 @@ class LambdaFunctions:
         self._lock = threading.Lock()
 
     def call(self, function: str, payload: bytes, seconds: float) -> Called:
-        """Call *function* once with *payload* and return what it gave, waiting for at most *seconds*."""
+        """Call *function* once with *payload* and return its answer; wait at most *seconds*."""
         name = self._names.get(function)
         if name is None:
             raise BoxMissing(f"function {function!r}: SEDANO_FUNCTIONS does not name it; deploy with the setting functions={function}=ARN")
@@ -54,7 +56,7 @@ class LambdaFunctions:
 def _meaning(found: Exception, function: str, name: str) -> Exception:
     """Return the error of a refused call: a function that does not exist, or that the worker may not call, is a missing box."""
     if isinstance(found, NotAllowed):
-        return BoxMissing(f"function {function!r}: the worker may not call {name}: {found.action} is missing; name it in functions=")
+        return BoxMissing(f"function {function!r}: the worker may not call {name}: {found.action} is missing; list it in functions=")
     if isinstance(found, ConfigurationError):
         return BoxMissing(f"function {function!r}: {name} cannot be called: {found}")
     return found

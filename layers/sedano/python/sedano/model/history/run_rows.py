@@ -1,4 +1,4 @@
-"""Packed worker events: the events of one invocation are sent as one message and become event lines later, off the hot path.
+"""Run rows: the packed events of one invocation, sent as one message; they become event lines later, off the hot path.
 
 A run is one row of a packed record; `unpack` (the recorder calls it) turns the row into the event lines that Celery's monitors know:
 task-sent, task-received, task-started and the end. The worker writes `task-sent` from the publisher's data in the message, so publishing
@@ -34,8 +34,7 @@ _write = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class Host(NamedTuple):
-    """The source of the rows: the function's host name with its environment, its process id, and its MB of memory where Lambda bills
-    them."""
+    """The source of the rows: the function's host name with its environment, its process id, and its memory in MB if Lambda bills it."""
 
     hostname: str
     pid: int

@@ -1,6 +1,6 @@
-"""Where the receivers of a process leave messages, and its lanes take them: bounded, and emptied at once when the process stops.
+"""The bounded buffer between the receivers and the lanes of a process, which is emptied at once when the process stops.
 
-A lane takes a *unit*: one message, or, of a queue that keeps order, the messages of one key that were received together.
+A lane takes a *unit*: one message, or, from a queue that keeps order, the messages of one key that were received together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sedano.ports import Delivery
 
 Unit = Sequence[Delivery]
 WAKE_S = 5.0
-"""How often a loop that waits here shows that it lives."""
+"""The interval at which a waiting loop shows that it is alive, in seconds."""
 
 
 def _nothing() -> None:
@@ -34,7 +34,7 @@ def units(deliveries: Iterable[Delivery]) -> list[Unit]:
     return list(found.values())
 
 
-class WaitingRoom:
+class MessageBuffer:
     """The messages of one process that wait for a lane, for *concurrency* lanes and queues that return *at_once* messages at most."""
 
     def __init__(self, concurrency: int, at_once: int) -> None:
@@ -49,7 +49,7 @@ class WaitingRoom:
         self._filled, self._freed = threading.Condition(lock), threading.Condition(lock)
 
     def ask(self, beat: Callable[[], None] = _nothing, queue: str = "") -> int:
-        """Wait until a body of *queue* could begin, and return for how many messages to ask; 0: the process stops. *beat* is called while
+        """Wait until a body of *queue* could begin, and return how many messages to request; 0: the process stops. *beat* is called while
         it waits.
         """
         with self._freed:
@@ -66,8 +66,8 @@ class WaitingRoom:
         return 0
 
     def arrived(self, asked: int, deliveries: Sequence[Delivery], queue: str = "") -> Sequence[Delivery]:
-        """Take the answer of *queue* to a request for *asked* messages; return those that must go back, because the process stops, or the
-        queue may have fewer bodies than when they were asked for.
+        """Take the messages that *queue* returned for a request of *asked* messages; return those that must go back, because the process
+        stops or because the queue may now have fewer bodies than at the time of the request.
         """
         with self._filled:
             self._asked -= asked
@@ -85,8 +85,8 @@ class WaitingRoom:
         return tuple(back)
 
     def resize(self, concurrency: int, at_once: int, most: Mapping[str, int] | None = None) -> None:
-        """Receive for so many lanes from now on, *at_once* messages at most; lanes that wait look again whether they stay. *most*: bodies
-        at once of some queues, by the queue's key; None leaves that as it is.
+        """Receive for *concurrency* lanes from now on, at most *at_once* messages a request; waiting lanes check again whether they stay.
+        *most*: the limits of bodies at once of some queues, by the queue's key; None leaves them unchanged.
         """
         with self._filled:
             self._concurrency, self._at_once, self._most = concurrency, at_once, self._most if most is None else most
@@ -114,7 +114,7 @@ class WaitingRoom:
             return [delivery for unit in self._waiting for delivery in unit]
 
     def close(self) -> list[Delivery]:
-        """Let no more in, and return the messages that wait: they must go back."""
+        """Accept no more messages, and return the messages that wait: they must go back."""
         with self._filled:
             self._is_open = False
             left = [delivery for unit in self._waiting for delivery in unit]

@@ -1,0 +1,1 @@
+"""Sinks on AWS: services, and webhooks."""

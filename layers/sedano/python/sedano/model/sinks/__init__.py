@@ -1,0 +1,1 @@
+"""Sinks: the stores and services outside of a deployment that receive its documents."""
