@@ -224,14 +224,14 @@ def test_a_full_disk_is_said_and_what_was_confirmed_is_there(path: Path) -> None
 
 def test_a_process_without_file_descriptors_is_told_to_try_later(path: Path) -> None:
     Store(path).rows("SELECT 1")
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def starved() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, most))
         store = Store(path)
         with pytest.raises(Unavailable, match=r"Too many open files|unable to open database file"):
             store.rows("SELECT 1")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (usual, most))
         put(store, "later")
 
     require_well(forked(starved))
