@@ -23,6 +23,8 @@ from sedano.ports import Outgoing
 
 NOW = 1_800_000_000.0
 MESSAGES = [Addressed("commands:default", Outgoing("line\nbreak é", 30, "north")), Addressed("events", Outgoing("{}"))]
+OPENED: list[Spool] = []
+"""The spools of the running test, which it closes: SQLite's connections are freed by the garbage collector alone."""
 NAMES = ("SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "AWS_LAMBDA_FUNCTION_NAME")
 
 
@@ -35,13 +37,16 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     for name in NAMES:
         os.environ.pop(name, None)
     os.environ.update(before)
+    while OPENED:
+        OPENED.pop().close()
 
 
 def of(app: str = "shop") -> Spool:
     """The spool of an app."""
     found = spool_folder.place(app)
     assert found is not None
-    return Spool(found)
+    OPENED.append(Spool(found))
+    return OPENED[-1]
 
 
 def taken(one: Spool, now: float = NOW) -> list[Addressed]:

@@ -3,6 +3,8 @@
 import json
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,10 @@ MESSAGE = Addressed("commands:default", Outgoing("{}"))
 
 
 @pytest.fixture
-def one(tmp_path: Path) -> Spool:
+def one(tmp_path: Path) -> Iterator[Spool]:
     """A spool in a folder of its own."""
-    return Spool(tmp_path / "spool" / "shop" / "stage")
+    with closing(Spool(tmp_path / "spool" / "shop" / "stage")) as made:
+        yield made
 
 
 @pytest.fixture
@@ -60,6 +63,13 @@ def test_only_directories_of_ones_own_with_something_in_them_are_listed(home: Pa
     (tmp_path / "theirs" / "unreadable-1.db").write_text("")
     (home / "shop" / "link").symlink_to(tmp_path / "theirs")
     assert [found.place.name for found in spool.every()] == ["a", "b"]
+
+
+def test_a_list_of_spools_leaves_no_open_file(home: Path) -> None:
+    with closing(Spool(home / "shop" / "stage")) as made:
+        made.keep([MESSAGE], NOW)
+    assert [found.waiting for found in spool.every()] == [1]
+    assert not [name for name in map(os.path.realpath, Path("/proc/self/fd").iterdir()) if name.startswith(str(home))]
 
 
 def test_a_spool_without_messages_is_described_with_what_was_set_aside(one: Spool) -> None:

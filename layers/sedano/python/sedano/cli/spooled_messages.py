@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, note_here, refusal
@@ -10,7 +11,7 @@ from sedano.cli.exits import Exit
 from sedano.cli.printer import say
 from sedano.cli.tables import Cell, Instant, document, listing
 from sedano.engine.publisher import spool_folder
-from sedano.engine.publisher.spool import Found, Spool, every
+from sedano.engine.publisher.spool import Found, Spool, about, every
 from sedano.errors import ConfigurationError, SpoolError
 
 
@@ -32,12 +33,12 @@ def send(app: Sedano, consent: Consent) -> Exit:
     place = spool_folder.place(app.name)
     if place is None:
         raise ConfigurationError("this host has no spool: it is a Lambda function, or SEDANO_SPOOL is off")
-    before = Spool(place).waiting()
+    before = about(place).waiting
     refused = refusal("spool", [f"send {before} messages that wait on this machine for {app.name}"], consent) if before else None
     if refused is not None:
         return refused
     app.outlet.send_stored()
-    left = Spool(place).waiting()
+    left = about(place).waiting
     consent.done(f"{before - left} sent, {left} left", sent=before - left, left=left)
     if before:
         note(app, "spool send", str(place), consent, before - left)
@@ -63,7 +64,8 @@ def drop(spool: str, count: int, consent: Consent) -> Exit:
     refused = refusal("spool", [plan], consent, f"delete the messages of {spool}?")
     if refused is not None:
         return refused
-    dropped = Spool(one.place).drop(count)
+    with closing(Spool(one.place)) as found:
+        dropped = found.drop(count)
     consent.done(f"{dropped} dropped", spool=spool, dropped=dropped)
     note_here("spool drop", f"{spool}, {dropped} messages", consent)
     return Exit.DONE

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import TypeGuard
 
 
-def is_number(value: object, least: float, most: float) -> bool:
+def is_number(value: object, least: float, most: float) -> TypeGuard[float]:
     """Return whether *value* is a number from *least* to *most*."""
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most and isfinite(value)
 

@@ -25,7 +25,7 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -79,7 +79,13 @@ class Found(NamedTuple):
 def every() -> list[Found]:
     """Return the spools of this user, also those of deleted deployments; an unreadable spool counts no messages."""
     folders = sorted(folder for folder in home().glob("*/*") if folder.is_dir() and not folder.is_symlink())
-    return [Spool(folder).about() for folder in folders if any(folder.iterdir())]
+    return [about(folder) for folder in folders if any(folder.iterdir())]
+
+
+def about(folder: Path) -> Found:
+    """Return the facts about the spool in *folder*, and leave no open file."""
+    with closing(Spool(folder)) as spool:
+        return spool.about()
 
 
 class Spool:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sedano.errors import MessageRefused
 from sedano.model.messages.strict_json import load
+from sedano.model.number_ranges import is_number
 
 LAMBDA, PROCESS, FARGATE, DEV = "lambda", "process", "fargate", "dev"
 """The kinds of hosts. PROCESS is a process of `sedano worker`; on Fargate and in `sedano dev` its kind has another name."""
@@ -105,7 +106,7 @@ def _count(value: object) -> int | None:
 
 
 def _seconds(value: object) -> float | None:
-    return float(value) if type(value) in (int, float) and 0 <= value <= MOST_SECONDS else None  # type: ignore[operator, arg-type]
+    return float(value) if is_number(value, 0, MOST_SECONDS) else None
 
 
 def _texts(value: object) -> tuple[str, ...] | None:

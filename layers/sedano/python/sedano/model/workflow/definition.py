@@ -9,13 +9,13 @@ Compensation is the saga of Garcia-Molina and Salem (1987): if a later step fail
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
 
+from sedano.model.canonical_json import canonical_json
 from sedano.model.retry import NEVER, Retry
 
 OnFailure = Literal["compensate", "wait"]
@@ -175,7 +175,7 @@ def plain(definition: Definition) -> dict[str, Any]:
 
 def encode(definition: Definition) -> bytes:
     """Return the canonical text of *definition*: JSON with sorted keys."""
-    return json.dumps(plain(definition), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return canonical_json(plain(definition)).encode()
 
 
 def digest(definition: Definition) -> str:
