@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from examples.census.changes import Change
 from examples.census.tasks import count_imports, flag_long_functions, measure, summarise
+from examples.local_run.changes import Change
 from sedano.model import states
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import LAUNCH

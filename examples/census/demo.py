@@ -12,33 +12,29 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 
 from examples.census import tasks
 from examples.census.facts import Facts, facts
 from examples.census.flow import SchedulerError
 from examples.census.history import HistoryError
 from examples.census.processes import Processes
-from examples.census.progress import Progress
 from examples.census.report import page
-from examples.census.run import Around, Census
+from examples.census.run import Census, Environment
 from examples.census.services import Services
 from examples.census.sources import SourceFile, SourcesError, choose, site_packages
 from examples.census.words import account
+from examples.local_run.command import FAILED, ROOT, copied, on_stage, run_command
+from examples.local_run.progress import Progress
 from sedano import SedanoError, cli
 from sedano.local import LocalStageError, local_stage
 
-ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "demo"
 APP = "examples.census.tasks:app"
-INTERRUPTED = 130
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -54,35 +50,27 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 def main(given: Sequence[str] | None = None) -> int:
     """Run the demo; return 0 if all checks pass."""
     options, progress = arguments(given), Progress(sys.stderr)
-    signal.signal(signal.SIGTERM, _terminated)
-    try:
-        files = choose(options.sources, options.files)
-        told = _run(files, options, progress)
-    except (SourcesError, LocalStageError, HistoryError, SchedulerError, SedanoError) as error:
-        progress.phase(f"the demo cannot run: {error}")
-        return 1
-    except KeyboardInterrupt:
-        progress.phase("interrupted; everything that was started is stopped")
-        return INTERRUPTED
-    return 1 if told.complaints else 0
+    errors = (SourcesError, LocalStageError, HistoryError, SchedulerError, SedanoError)
+    return run_command(lambda: _status(options, progress), progress, errors)
+
+
+def _status(options: argparse.Namespace, progress: Progress) -> int:
+    files = choose(options.sources, options.files)
+    return FAILED if _run(files, options, progress).complaints else 0
 
 
 def _run(files: Sequence[SourceFile], options: argparse.Namespace, progress: Progress) -> Facts:
     build = options.build.resolve()
     shutil.rmtree(build, ignore_errors=True)
-    code = _application(build / "code")
+    code = copied(tasks, build / "code")
     progress.phase("synthesising the stacks and creating them on a local AWS endpoint")
     with (
         local_stage(app=APP, code=code, directory=build / "stage", served_by=f"{tasks.FLAGS}=process") as stage,
         Services() as services,
         Processes(APP, code, stage.environment, build / "processes.log") as processes,
     ):
-        os.environ.update({**stage.environment, "SEDANO_SPOOL": str(build / "spool")})
-        try:
-            material = Census(Around(stage, services, processes), files, build, progress).material(options.sources)
-        finally:
-            tasks.app.close()
-            tasks.app.attach(None)
+        with on_stage(tasks.app, {**stage.environment, "SEDANO_SPOOL": str(build / "spool")}):
+            material = Census(Environment(stage, services, processes), files, build, progress).material(options.sources)
         told = facts(material, progress.seconds)
         print(account(told, *_write(told, build)), flush=True)
         if options.keep:
@@ -91,24 +79,11 @@ def _run(files: Sequence[SourceFile], options: argparse.Namespace, progress: Pro
     return told
 
 
-def _application(code: Path) -> Path:
-    """Copy the application to the folder of its layer: only its own module, under the name that this process also uses."""
-    source = Path(tasks.__file__)
-    place = code / source.relative_to(ROOT)
-    place.parent.mkdir(parents=True)
-    shutil.copyfile(source, place)
-    return code
-
-
 def _write(told: Facts, build: Path) -> tuple[Path, Path]:
     summary, report = build / "summary.json", build / "report.html"
     summary.write_text(json.dumps(asdict(told.summary), indent=2) + "\n")
     report.write_text(page(told), encoding="utf-8")
     return summary, report
-
-
-def _terminated(number: int, _: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

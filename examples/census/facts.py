@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from examples.census.bill import Item, Used, bill
-from examples.census.changes import process_of
-from examples.census.chaos import Done
 from examples.census.checks import Evidence, Expected, Findings, complaints, findings
 from examples.census.flow_checks import FlowEvidence, FlowFindings, flow_complaints, flow_findings
 from examples.census.history import Line
 from examples.census.sources import LARGE, SourceFile
+from examples.local_run.changes import process_of
+from examples.local_run.chaos import Done
 
 DUPLICATE, STOLEN, REFUSED = "message-duplicate", "claim-stolen", "claim-refused"
 

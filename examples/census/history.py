@@ -1,8 +1,7 @@
-"""The event history of the run: downloaded from its bucket to a folder, read here, and evaluated by the Spark job in its own process."""
+"""What the event history of the run says: read here, and evaluated by the Spark job in its own process."""
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -11,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from examples.local_run.command import ROOT
+
 TOOLCHAIN = ROOT / "requirements" / "toolchain.py"
 ENDS = frozenset({"task-succeeded", "task-failed", "task-revoked"})
 Line = Mapping[str, Any]
@@ -19,19 +19,6 @@ Line = Mapping[str, Any]
 
 class HistoryError(Exception):
     """The history cannot be evaluated; the message has the job's output."""
-
-
-def download(s3: Any, bucket: str, directory: Path) -> list[dict[str, Any]]:
-    """Copy every object of *bucket* into *directory* and return the event lines."""
-    lines: list[dict[str, Any]] = []
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-        for entry in page.get("Contents", ()):
-            data = s3.get_object(Bucket=bucket, Key=entry["Key"])["Body"].read()
-            place = directory / entry["Key"]
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
-            lines += map(json.loads, gzip.decompress(data).splitlines())
-    return lines
 
 
 def ends_told(lines: Iterable[Line]) -> dict[str, frozenset[int]]:

@@ -9,19 +9,24 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from examples.census.tasks import FLAGS
+from examples.local_run.chaos import LOOK_S, Kill
 from sedano.host.supervised import VARIABLE
 
 COUNT, LANES = 2, 4
 VISIBILITY_S = 10
 """The seconds after which the tasks of a killed process run in another one."""
 DRAIN_S, ENDED_S = 5, 10.0
+ARRIVED_S, BETWEEN_KILLS_S = 0.2, 3.0
+"""Seconds until the requests of stopped processes have arrived, and between two kills."""
 OPTIONS = (
     "-Q", FLAGS, "-c", str(LANES), "--visibility", str(VISIBILITY_S), "--drain", str(DRAIN_S), "--log", "json",
 )  # fmt: skip
@@ -95,3 +100,29 @@ class Processes:
             )  # fmt: skip
         os.close(theirs)
         self._processes[running.pid] = Process(running, news)
+
+
+class ProcessKiller:
+    """Kills *most* of *processes* while they hold claims; each is replaced by a new one. *at_work* returns the ids of those that hold
+    claims at a moment (epoch s).
+    """
+
+    def __init__(self, processes: Processes, at_work: Callable[[float], Collection[int]], most: int) -> None:
+        """Kill nothing yet."""
+        self.kills: list[Kill] = []
+        self._processes, self._at_work, self._most = processes, at_work, most
+
+    def work(self, stop: Event) -> None:
+        """Kill until enough are killed, or until *stop* is set.
+
+        All are stopped first, so that none finishes its tasks between the read of its claims and its end.
+        """
+        while len(self.kills) < self._most and not stop.wait(LOOK_S):
+            with self._processes.stopped():
+                stop.wait(ARRIVED_S)
+                busy = sorted(self._processes.pids.intersection(self._at_work(time.time())))
+                if busy:
+                    self.kills.append(Kill(time.time(), busy[0], True))
+                    self._processes.replace(busy[0])
+            if busy:
+                stop.wait(BETWEEN_KILLS_S)

@@ -5,23 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from examples.census import tasks
-from examples.census.changes import ChangeLog, Holders, switch_on
-from examples.census.chaos import Chaos, Done, Plan, Sight
 from examples.census.checks import Evidence, Expected, Totals, expected_ids
 from examples.census.facts import Material
 from examples.census.flow import ROUNDS_AT_ONCE, STORES, Flow
 from examples.census.flow_checks import FlowEvidence, Ticking, due, ticks_of, withdrawn_of
-from examples.census.history import Line, download, ends_told, spark
-from examples.census.processes import Processes
-from examples.census.progress import Progress
+from examples.census.history import Line, ends_told, spark
+from examples.census.processes import Processes, ProcessKiller
 from examples.census.services import Services
 from examples.census.sources import SourceFile
-from examples.census.watching import Look, depths, scan, settled, watch
+from examples.local_run.changes import ChangeLog, Holders, switch_on
+from examples.local_run.chaos import Chaos, Done, Plan
+from examples.local_run.clients import Clients
+from examples.local_run.history import download
+from examples.local_run.progress import Progress
+from examples.local_run.watching import Look, depths, scan, settled, watch
 from sedano import AsyncResult, SedanoError, chord
 from sedano.aws.settings import command_addresses
 from sedano.errors import Unavailable
@@ -33,23 +35,7 @@ SECONDS_TO_END, SECONDS_TO_REST, SECONDS_TO_SETTLE = 120.0, 60.0, 10.0
 SEED = 2026
 
 
-@dataclass(frozen=True, slots=True)
-class Clients:
-    """AWS clients for a stage."""
-
-    dynamodb: Any
-    streams: Any
-    sqs: Any
-    s3: Any
-
-    @classmethod
-    def of(cls, stage: LocalStage) -> Clients:
-        """Create the clients."""
-        session = stage.endpoint.session()
-        return cls(*(session.client(name, endpoint_url=stage.endpoint.url) for name in ("dynamodb", "dynamodbstreams", "sqs", "s3")))
-
-
-class Around(NamedTuple):
+class Environment(NamedTuple):
     """The environment of a run: the stage, the services that tasks call, and the processes that serve one of its queues."""
 
     stage: LocalStage
@@ -60,9 +46,9 @@ class Around(NamedTuple):
 class Census:
     """One run, from its publication to its evidence."""
 
-    def __init__(self, around: Around, files: Sequence[SourceFile], build: Path, progress: Progress) -> None:
+    def __init__(self, environment: Environment, files: Sequence[SourceFile], build: Path, progress: Progress) -> None:
         """Count *files* on the stage, and call the services; downloads are written below *build*."""
-        stage, services, self._processes = around
+        stage, services, self._processes = environment
         self._stage, self._files, self._build, self._progress = stage, files, build, progress
         self._clients = Clients.of(stage)
         self._changes = switch_on(self._clients.dynamodb, stage.environment["SEDANO_LEDGER_TABLE"])
@@ -111,7 +97,10 @@ class Census:
 
     def _disturb(self, expected: Expected) -> Done:
         planned = plan(self.queues, len(self._files))
-        with Chaos(self._stage.endpoint, self._processes, self._clients.sqs, self._sight(), planned, SEED) as chaos:
+        functions, processes = (Holders(ChangeLog(self._clients.streams, self._changes)) for _ in range(2))
+        killer = ProcessKiller(self._processes, processes.processes_at_work, most_kills(len(self._files)))
+        with Chaos(self._stage.endpoint, self._clients.sqs, functions, planned, SEED, [killer.work]) as chaos:
+            chaos.done.process_kills = killer.kills
 
             def told(look: Look) -> None:
                 if look.ended:
@@ -132,10 +121,6 @@ class Census:
         ticking = self._flow.rest()
         watch(self._log, due(ticking), self._waiting, lambda _: None, SECONDS_TO_REST)
         return ticking
-
-    def _sight(self) -> Sight:
-        functions, processes = (Holders(ChangeLog(self._clients.streams, self._changes)) for _ in range(2))
-        return Sight(functions.claims, functions.at_work, processes.processes_at_work)
 
     def _waiting(self) -> int:
         found = self._depths()
@@ -168,7 +153,7 @@ def plan(queues: Mapping[str, str], files: int) -> Plan:
     """
     messages = {"commands": 2 * files, tasks.FLAGS: files, "events": files, "records": files // 3}
     duplicates = {url: round(SHARE_TWICE * messages[kind]) for url, kind in queues.items() if kind in messages}
-    return Plan(duplicates, most_kills(files) + (files >= FILES_A_KILL), most_kills(files))
+    return Plan(duplicates, most_kills(files) + (files >= FILES_A_KILL))
 
 
 def most_kills(files: int) -> int:

@@ -139,13 +139,14 @@ def _is_whole(one: Expected, lines: Sequence[Line]) -> bool:
     return Counter(tasks) == Counter((task, name != book.name) for name, task in one.tasks.items())
 
 
-def complaints(found: Findings, kills: int, turned_away: int) -> list[str]:
+def complaints(found: Findings, kills: int, turned_away: int, forged: int) -> list[str]:
     """Return the broken promises in words; an empty list if there are none.
 
     Args:
         found: the counts.
         kills: how many kills hit a worker at work; None were wanted if it is negative.
         turned_away: how many deliveries the CRM turned away.
+        forged: how many deliveries had a signature that is not the CRM's.
     """
     wrong = {
         f"{found.lost} orders are lost somewhere, or messages are left": found.lost,
@@ -153,6 +154,7 @@ def complaints(found: Findings, kills: int, turned_away: int) -> list[str]:
         f"{found.half_effects} orders moved no stock, or the reverse": found.half_effects,
         f"{found.documents} documents of {found.orders * len(SINKS)} arrived": found.documents != found.orders * len(SINKS),
         f"{found.traces_broken} traces are not one whole tree": found.traces_broken,
+        f"{forged} deliveries to the CRM had a wrong signature": forged,
         "no kill hit a worker that held tasks, so this run proves nothing about kills": kills == 0,
         "the CRM turned nothing away, so this run proves nothing about a sink that is away": turned_away == 0,
     }

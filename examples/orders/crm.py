@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from threading import Event, Lock
+from typing import Any, NamedTuple
 
+from examples.local_run.server import HOST, Server
 from sedano.model.sources.signature_schemes import standard_signature
 
-HOST = "127.0.0.1"
 SECRET = f"whsec_{base64.b64encode(b'orders signs for the CRM.').decode()}"
 
 
@@ -24,36 +22,26 @@ class Received(NamedTuple):
     document: Mapping[str, Any]
 
 
-class Crm:
+class Crm(Server):
     """The receiver; it listens until the `with` statement ends."""
 
     def __init__(self) -> None:
         """Listen on a free port of this machine; it is away."""
+        super().__init__("crm", self._take)
         self.received: list[Received] = []
         self.turned_away = self.forged = 0
         self._is_back, self._lock = Event(), Lock()
-        self._server = ThreadingHTTPServer((HOST, 0), _handler(self._take))
-        self._thread = Thread(target=self._server.serve_forever, name="crm", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     @property
     def address(self) -> str:
         """The address of its webhook."""
-        return f"http://{HOST}:{self._server.server_address[1]}/orders"
+        return f"http://{HOST}:{self.port}/orders"
 
     def repair(self) -> None:
         """Accept requests from now on."""
         self._is_back.set()
 
-    def _take(self, headers: Mapping[str, str], body: bytes) -> HTTPStatus:
+    def _take(self, path: str, headers: Mapping[str, str], body: bytes) -> HTTPStatus:
         with self._lock:
             if not self._is_back.is_set():
                 self.turned_away += 1
@@ -64,17 +52,3 @@ class Crm:
                 return HTTPStatus.UNAUTHORIZED
             self.received.append(Received(headers["Idempotency-Key"], json.loads(body)))
             return HTTPStatus.NO_CONTENT
-
-
-def _handler(take: Callable[[Mapping[str, str], bytes], HTTPStatus]) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(take(dict(self.headers.items()), body))
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the server's
-            """Log nothing: the requests are recorded."""
-
-    return Handler

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from examples.census.progress import Progress
+from examples.local_run.command import FAILED, ROOT, copied, on_stage, run_command
+from examples.local_run.progress import Progress
 from examples.orders import tasks
 from examples.orders.checks import Findings, complaints, findings
 from examples.orders.crm import Crm
@@ -29,10 +27,8 @@ from examples.orders.shop import ShopError
 from sedano import SedanoError
 from sedano.local import LocalStageError, local_stage
 
-ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "orders"
 APP = "examples.orders.tasks:app"
-INTERRUPTED = 130
 MOST = 10_000
 THOUSAND_IN_DOLLARS = 1e-6
 """Dollars a thousand for nanodollars each."""
@@ -55,50 +51,32 @@ def _count(text: str) -> int:
 def main(given: Sequence[str] | None = None) -> int:
     """Run the demo; return 0 if all checks pass."""
     options, progress = arguments(given), Progress(sys.stderr)
-    signal.signal(signal.SIGTERM, _terminated)
-    try:
-        material = _run(options, progress)
-    except (LocalStageError, ShopError, SedanoError) as error:
-        progress.phase(f"the demo cannot run: {error}")
-        return 1
-    except KeyboardInterrupt:
-        progress.phase("interrupted; everything that was started is stopped")
-        return INTERRUPTED
+    return run_command(lambda: _status(options, progress), progress, (LocalStageError, ShopError, SedanoError))
+
+
+def _status(options: argparse.Namespace, progress: Progress) -> int:
+    material = _run(options, progress)
     return _told(material, options.build.resolve() / "summary.json", progress.seconds)
 
 
 def _run(options: argparse.Namespace, progress: Progress) -> Material:
     build: Path = options.build.resolve()
     shutil.rmtree(build, ignore_errors=True)
-    code = _application(build / "code")
+    code = copied(tasks, build / "code")
     progress.phase("synthesising the stacks and creating them on a local AWS endpoint that enforces IAM")
-    with Crm() as crm, local_stage(**_stage(build, code, crm)) as stage:
-        os.environ.update(stage.environment)
-        try:
-            return OrdersRun(stage, crm, options.orders, build, progress).material()
-        finally:
-            tasks.app.close()
-            tasks.app.attach(None)
+    with Crm() as crm, local_stage(**_stage(build, code, crm)) as stage, on_stage(tasks.app, stage.environment):
+        return OrdersRun(stage, crm, options.orders, build, progress).material()
 
 
 def _stage(build: Path, code: Path, crm: Crm) -> dict[str, Any]:
     return {"app": APP, "code": code, "directory": build / "stage", "enforce_iam": True, **settings(crm.address)}
 
 
-def _application(code: Path) -> Path:
-    """Copy the application to the folder of its layer: only its own module, under the name that this process also uses."""
-    source = Path(tasks.__file__)
-    place = code / source.relative_to(ROOT)
-    place.parent.mkdir(parents=True)
-    shutil.copyfile(source, place)
-    return code
-
-
 def _told(material: Material, summary: Path, seconds: float) -> int:
     """Write the summary, print what happened and what is wrong; return the exit status."""
     found, done, crm = findings(material.expected, material.evidence), material.done, material.crm
     kills = done.hits if len(material.expected) >= ORDERS_A_KILL else -1
-    wrong = complaints(found, kills, crm.turned_away)
+    wrong = complaints(found, kills, crm.turned_away, crm.forged)
     dollars = material.costs.nanodollars / max(1, found.orders) * THOUSAND_IN_DOLLARS
     numbers = {
         "orders": found.orders, "lost": found.lost, "doubled": found.doubled, "half_effects": found.half_effects,
@@ -108,7 +86,7 @@ def _told(material: Material, summary: Path, seconds: float) -> int:
     }  # fmt: skip
     summary.write_text(json.dumps(numbers, indent=2) + "\n")
     print("\n".join(["", *_happened(material, found, dollars, seconds), "", *_verdict(wrong), "", f"  summary  {summary}"]), flush=True)
-    return 1 if wrong else 0
+    return FAILED if wrong else 0
 
 
 def _happened(material: Material, found: Findings, dollars: float, seconds: float) -> list[str]:
@@ -125,10 +103,6 @@ def _verdict(wrong: Sequence[str]) -> list[str]:
     if wrong:
         return ["WRONG:", *(f"  - {words}" for words in wrong)]
     return ["Nothing was lost or doubled, no effect was half, and each trace is one tree."]
-
-
-def _terminated(number: int, _: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer
 
+from examples.local_run.clients import Clients
 from examples.orders import crm, shop
-from sedano.local import LocalStage
 
 REGION, ACCOUNT = "us-east-1", "000000000000"
 BUCKET, PREFIX = "orders-lake", "orders/"
@@ -29,24 +29,6 @@ def settings(crm_address: str) -> dict[str, str]:
     sinks = {"lake": f"arn:aws:s3:::{BUCKET}/{PREFIX}", "sales": arn_of("sales"), "crm": crm_address}
     tables = {"orders": arn_of("orders"), "stock": arn_of("stock")}
     return {name: ",".join(f"{key}={place}" for key, place in some.items()) for name, some in (("sinks", sinks), ("tables", tables))}
-
-
-class Clients(NamedTuple):
-    """AWS clients for a stage."""
-
-    dynamodb: Any
-    streams: Any
-    sqs: Any
-    s3: Any
-    ssm: Any
-
-    @classmethod
-    def of(cls, stage: LocalStage) -> Clients:
-        """Create the clients."""
-        session = stage.endpoint.session()
-        names = ("dynamodb", "dynamodbstreams", "sqs", "s3", "ssm")
-        made: Callable[..., Any] = session.client
-        return cls(*(made(name, endpoint_url=stage.endpoint.url) for name in names))
 
 
 def make(clients: Clients) -> dict[str, str]:

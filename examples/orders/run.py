@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 
-from examples.census.changes import ChangeLog, Holders, switch_on
-from examples.census.chaos import Chaos, Done, Plan, Sight
-from examples.census.history import download
-from examples.census.progress import Progress
-from examples.census.watching import Look, depths, scan, settled, watch
+from examples.local_run.changes import ChangeLog, Holders, switch_on
+from examples.local_run.chaos import Chaos, Done, Plan
+from examples.local_run.clients import Clients
+from examples.local_run.history import download
+from examples.local_run.progress import Progress
+from examples.local_run.watching import Look, depths, scan, settled, watch
 from examples.orders.checks import Evidence, Expected, expected
 from examples.orders.crm import Crm
-from examples.orders.places import TABLES, Clients, documents, make, rows, writes
-from examples.orders.shop import Order, orders, post_all
+from examples.orders.places import TABLES, documents, make, rows, writes
+from examples.orders.shop import orders, posting
 from examples.orders.tasks import DELIVERIES, app
 from sedano.aws.settings import command_addresses
 from sedano.local import LocalStage
@@ -64,10 +64,9 @@ class OrdersRun:
     def _disturbed(self, wanted: list[Expected], log: ChangeLog, changes: str) -> Done:
         tasks = {task for one in wanted for task in one.tasks.values()}
         holders = Holders(ChangeLog(self._clients.streams, changes))
-        sight = Sight(holders.claims, holders.at_work, lambda _: ())
-        with Chaos(self._stage.endpoint, None, self._clients.sqs, sight, self._plan(), SEED) as chaos:
-            shop = _Shop(self._stage, self._orders)
-            shop.start()
+        address = f"{self._stage.environment['SEDANO_WEBHOOK_URL']}shop"
+        chaos = Chaos(self._stage.endpoint, self._clients.sqs, holders, self._plan(), SEED)
+        with chaos, posting(address, self._stage.endpoint.certificate, self._orders) as posted:
 
             def told(look: Look) -> None:
                 chaos.begin()
@@ -77,7 +76,7 @@ class OrdersRun:
                 self._progress.bar(look.ended, look.wanted, f"{words} · the CRM turned {self._crm.turned_away} away")
 
             watch(log, tasks, self._waiting, told, SECONDS_TO_END)
-            self._posted = shop.ended()
+            self._posted = posted.result()
             return chaos.done
 
     def _plan(self) -> Plan:
@@ -106,31 +105,3 @@ class OrdersRun:
             left=left,
             lines=download(self._clients.s3, environment["SEDANO_HISTORY_BUCKET"], self._build / "history"),
         )
-
-
-class _Shop:
-    """The shop, which posts its orders on a thread."""
-
-    def __init__(self, stage: LocalStage, some: list[Order]) -> None:
-        self._address = f"{stage.environment['SEDANO_WEBHOOK_URL']}shop"
-        self._certificate, self._orders = stage.endpoint.certificate, some
-        self._posted = 0
-        self._error: Exception | None = None
-        self._thread = Thread(target=self._post, name="shop", daemon=True)
-
-    def start(self) -> None:
-        """Begin to post."""
-        self._thread.start()
-
-    def ended(self) -> int:
-        """Wait until all are posted; return the number of requests, or raise what made the shop give up."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._posted
-
-    def _post(self) -> None:
-        try:
-            self._posted = post_all(self._address, self._certificate, self._orders)
-        except Exception as error:  # noqa: BLE001 - raised in `ended`
-            self._error = error

@@ -8,10 +8,12 @@ import random
 import ssl
 import time
 import urllib.request
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
 from sedano.model.sources.signature_schemes import standard_signature
@@ -52,24 +54,37 @@ def request_of(order: Order, now: float) -> tuple[bytes, dict[str, str]]:
     return body, headers
 
 
-def post_all(address: str, certificate: Path | None, some: Sequence[Order]) -> int:
+@contextmanager
+def posting(address: str, certificate: Path | None, some: Sequence[Order]) -> Iterator[Future[int]]:
+    """Post *some* orders on a thread; its future is the number of requests. After the `with` statement no further order is posted."""
+    ended = Event()
+    with ThreadPoolExecutor(1, "shop") as thread:
+        try:
+            yield thread.submit(post_all, address, certificate, some, ended)
+        finally:
+            ended.set()
+
+
+def post_all(address: str, certificate: Path | None, some: Sequence[Order], ended: Event) -> int:
     """Post *some* orders to the webhook at *address*, whose *certificate* is trusted; return the number of requests.
 
     Raises:
-        ShopError: the webhook refused an order, or did not accept it after several tries.
+        ShopError: the webhook refused an order, or did not accept it after several tries, or *ended* was set.
     """
     trusted = ssl.create_default_context(cafile=certificate)
     twice = [order for number, order in enumerate(some) for _ in range(2 if number % TWICE_EVERY == 0 else 1)]
-    with ThreadPoolExecutor(AT_ONCE, "shop") as threads:
-        for posted in [threads.submit(_post, address, trusted, order) for order in twice]:
+    with ThreadPoolExecutor(AT_ONCE, "orders") as threads:
+        for posted in [threads.submit(_post, address, trusted, order, ended) for order in twice]:
             posted.result()
     return len(twice)
 
 
-def _post(address: str, trusted: ssl.SSLContext, order: Order) -> None:
+def _post(address: str, trusted: ssl.SSLContext, order: Order, ended: Event) -> None:
     """Post *order* until it is accepted, as a sender of webhooks does."""
-    said = ""
+    said = "the run has ended"
     for _ in range(TRIES):
+        if ended.is_set():
+            break
         body, headers = request_of(order, time.time())
         request = urllib.request.Request(address, body, headers)  # noqa: S310 - the stage on this machine
         try:
@@ -79,5 +94,5 @@ def _post(address: str, trusted: ssl.SSLContext, order: Order) -> None:
                 said = str(answer.status)
         except OSError as error:  # a refusal by its status, too
             said = str(error)
-        time.sleep(PAUSE_S)
+        ended.wait(PAUSE_S)
     raise ShopError(f"the webhook did not accept the order {order.order}: {said}")

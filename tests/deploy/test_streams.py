@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from examples.census.watching import scan
+from examples.local_run.watching import scan
 from sedano.local import LocalStage, local_stage
 from sedano.model.sources.streams import call_id
 from tests.deploy.kept import result

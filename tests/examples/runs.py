@@ -5,8 +5,6 @@ from functools import cache
 
 import sedano.testing
 from examples.census import tasks
-from examples.census.changes import Change, Held
-from examples.census.chaos import Done, Kill
 from examples.census.checks import BY_PROCESSES, Evidence, Expected, Totals, expected_ids
 from examples.census.facts import Material
 from examples.census.flow_checks import HELD, TRIPPED, FlowEvidence
@@ -14,6 +12,8 @@ from examples.census.history import ends_told
 from examples.census.run import counted
 from examples.census.services import ARCHIVE, INDEX, Call
 from examples.census.sources import SourceFile
+from examples.local_run.changes import Change, Held
+from examples.local_run.chaos import Done, Kill
 from sedano import chord
 from sedano.model import states
 from sedano.model.messages.message import LAUNCH

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from examples.census.changes import Change, Held
 from examples.census.checks import BY_PROCESSES, Evidence, Findings, complaints, findings
 from examples.census.tasks import measure, summarise
+from examples.local_run.changes import Change, Held
 from sedano.model import states
 from tests.examples.runs import FUNCTION, PROCESS, end, material
 

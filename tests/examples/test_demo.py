@@ -5,17 +5,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from examples.census.demo import INTERRUPTED, ROOT
 from examples.census.flow import LOOK_UPS, STORES
 from examples.census.processes import COUNT
+from examples.local_run.command import ROOT
 from tests.ctrl_c import HEARS_CTRL_C
+from tests.examples.processes import interrupted, processes
 
 DEMO = [sys.executable, "-m", "examples.census.demo"]
 NO_BROWSER = {**os.environ, "BROWSER": "true %s"}
@@ -25,28 +25,6 @@ NO_BROWSER = {**os.environ, "BROWSER": "true %s"}
 def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     return subprocess.run([*DEMO, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def processes() -> dict[int, tuple[int, str]]:
-    """The processes of this machine: parent and command line by process id."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,command="], capture_output=True, text=True, check=True).stdout
-    return {int(pid): (int(parent), command) for pid, parent, command in (line.split(None, 2) for line in listed.splitlines())}
-
-
-def started_by(ancestor: int) -> dict[int, str]:
-    """The command lines of what *ancestor* started, and of what that started, by process id."""
-    found, everything = {ancestor: ""}, processes()
-    for _ in everything:
-        more = {pid: command for pid, (parent, command) in everything.items() if parent in found and pid not in found}
-        if not more:
-            break
-        found |= more
-    return {pid: command for pid, command in found.items() if pid != ancestor}
-
-
-def left_of(started: Mapping[int, str]) -> list[str]:
-    """Those of *started* that still run."""
-    return [command for pid, (_, command) in processes().items() if started.get(pid) == command and "<defunct>" not in command]
 
 
 def pages_of(running: subprocess.Popen[str]) -> tuple[str, str]:
@@ -102,19 +80,8 @@ def test_a_small_census_runs_through_everything_and_nothing_is_lost_or_doubled(t
 @pytest.mark.slow
 @pytest.mark.ministack
 def test_ctrl_c_ends_it_and_all_that_it_started(tmp_path: Path) -> None:
-    command = [*HEARS_CTRL_C, *DEMO, "--files", "20", "--build", str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, env=os.environ.copy(), stderr=subprocess.PIPE, text=True) as running:
-        assert running.stderr
-        said = ""
-        while "the workers count" not in said:
-            line = running.stderr.readline()
-            assert line, said
-            said += line
-        started = started_by(running.pid)
-        assert any("ministack" in command for command in started.values())
-        assert sum("sedano worker" in command for command in started.values()) == COUNT
-        running.send_signal(signal.SIGINT)
-        rest = running.stderr.read()
-    assert running.returncode == INTERRUPTED, rest
+    rest, started, left = interrupted([*DEMO, "--files", "20", "--build", str(tmp_path)], "the workers count")
+    assert any("ministack" in command for command in started)
+    assert sum("sedano worker" in command for command in started) == COUNT
     assert "everything that was started is stopped" in rest
-    assert left_of(started) == []
+    assert left == []

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import sedano.testing
+from examples.local_run.command import ROOT
 from examples.orders import shop, tasks
 from examples.orders.checks import SINKS, Evidence, Expected, Findings, complaints, expected, findings
 from examples.orders.crm import SECRET, Crm
-from examples.orders.demo import ROOT
 from examples.orders.shop import SKUS, Order, orders, request_of
 from sedano.aws.sinks.webhook import WebhookSink
 from sedano.errors import Unavailable
@@ -63,7 +63,7 @@ GOOD = Findings(orders=COUNT, lost=0, doubled=0, half_effects=0, documents=COUNT
 def test_orders_in_memory_keep_each_promise(evidence: Evidence) -> None:
     found = findings(wanted(), evidence)
     assert found == GOOD
-    assert complaints(found, 3, 5) == []
+    assert complaints(found, 3, 5, 0) == []
 
 
 def without(some: Any, key: str) -> dict[str, Any]:
@@ -129,14 +129,15 @@ def test_each_planted_fault_is_found(evidence: Evidence, fault: str) -> None:
     planted, changed = FAULTS[fault]
     found = findings(wanted(), planted(evidence))
     assert found == replace(GOOD, **changed)
-    assert complaints(found, 3, 5)
+    assert complaints(found, 3, 5, 0)
 
 
 def test_a_run_that_disturbed_nothing_proves_nothing() -> None:
-    assert [words.partition(",")[0] for words in complaints(GOOD, 0, 0)] == [
+    assert [words.partition(",")[0] for words in complaints(GOOD, 0, 0, 0)] == [
         "no kill hit a worker that held tasks", "the CRM turned nothing away",
     ]  # fmt: skip
-    assert complaints(GOOD, -1, 1) == [], "a run of a few orders ends before a kill can hit"
+    assert complaints(GOOD, 3, 5, 2) == ["2 deliveries to the CRM had a wrong signature"]
+    assert complaints(GOOD, -1, 1, 0) == [], "a run of a few orders ends before a kill can hit"
 
 
 def test_the_shop_signs_each_order_and_the_app_reads_it() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from examples.orders.demo import ROOT
+from examples.local_run.command import ROOT
+from tests.examples.processes import interrupted
 
 DEMO = [sys.executable, "-m", "examples.orders.demo"]
 
@@ -27,3 +28,12 @@ def test_a_few_orders_reach_analytics_once_with_their_stock_and_their_trace(tmp_
     assert summary["dollars_a_thousand_orders"] > 0
     assert "AccessDenied" not in (tmp_path / "stage" / "endpoint.log").read_text(), "each role suffices"
     assert "Nothing was lost or doubled, no effect was half, and each trace is one tree." in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.ministack
+def test_ctrl_c_ends_it_while_the_shop_posts_and_all_that_it_started(tmp_path: Path) -> None:
+    rest, started, left = interrupted([*DEMO, "--orders", "2000", "--build", str(tmp_path)], "the shop posts")
+    assert any("ministack" in command for command in started)
+    assert "everything that was started is stopped" in rest
+    assert left == []

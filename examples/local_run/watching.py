@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from examples.census.changes import NAMELESS, TASK, ChangeLog
+from examples.local_run.changes import NAMELESS, TASK, ChangeLog
 
 Item = Mapping[str, Mapping[str, Any]]
 

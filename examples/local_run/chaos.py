@@ -1,10 +1,12 @@
-"""The faults of the demo: messages are delivered twice, and worker processes are killed in the middle of tasks.
+"""The faults of a demo: messages are delivered twice, and functions are killed in the middle of tasks.
 
 - The doubler takes messages that wait in a queue, sends the same body once more (a true duplicate: the same CloudEvents id), at
   once or a few seconds later, and releases the original. So a copy arrives before, while or after its original runs.
-- The killer sends SIGKILL to worker processes, as the loss of a machine would. It chooses workers that hold claims at that
+- The killer sends SIGKILL to the processes of functions, as the loss of a machine would. It chooses workers that hold claims at that
   moment, according to the records. A kill hit a worker at work if it left claims on which no worker makes progress; the killer continues
   until enough kills have hit.
+
+A demo may add faults of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,8 +24,7 @@ from threading import Event
 from types import TracebackType
 from typing import Any, Self
 
-from examples.census.changes import Claims, abandoned
-from examples.census.processes import Processes
+from examples.local_run.changes import Holders, abandoned
 from sedano.local import Endpoint
 
 DELAYS_S = (0, 0, 1, 3, 6)
@@ -33,19 +34,18 @@ PAUSE_S = 0.25
 NOTHING_NEW_S = 1.5
 LOOK_S = 0.1
 STILL_S = 0.8
-LANDED_S, BETWEEN_PROCESSES_S = 0.2, 3.0
-"""Seconds until the requests of stopped processes have arrived, and between two kills of processes."""
 MOST_TRIES = 16
 WORKER = "WorkerFunction"
+Fault = Callable[[Event], None]
+"""Causes faults of one kind until enough were caused, or until the event is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The number of faults: duplicates by queue URL, and kills of functions and of processes that must hit a worker at work."""
+    """The number of faults: duplicates by queue URL, and kills of functions that must hit a worker at work."""
 
     duplicates: Mapping[str, int]
     kills: int
-    process_kills: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +76,17 @@ class Done:
         return sum(kill.hit for kill in (*self.kills, *self.process_kills))
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """The view of the killers: the claims that functions hold, and the process ids of the functions, and of the processes of
-    `sedano worker`, that hold claims at a moment (epoch s).
-    """
-
-    claims: Callable[[], Claims]
-    at_work: Callable[[float], Collection[int]]
-    processes_at_work: Callable[[float], Collection[int]]
-
-
 class Chaos:
     """Causes the faults of *plan* in the stage on *endpoint*, from the first end of a task to the end of the `with` statement."""
 
-    def __init__(self, endpoint: Endpoint, processes: Processes | None, sqs: Any, sight: Sight, plan: Plan, seed: int) -> None:
-        """Do nothing yet; *seed* decides which workers are killed and how late each copy is sent."""
+    def __init__(self, endpoint: Endpoint, sqs: Any, holders: Holders, plan: Plan, seed: int, others: Sequence[Fault] = ()) -> None:
+        """Do nothing yet; *seed* decides which workers are killed and how late each copy is sent; *others* are caused beside them."""
         self.done = Done()
-        self._processes = processes
-        self._endpoint, self._sqs, self._sight, self._plan = endpoint, sqs, sight, plan
+        self._endpoint, self._sqs, self._holders, self._plan = endpoint, sqs, holders, plan
         self._random = random.Random(seed)
         self._stop = Event()
-        self._threads = ThreadPoolExecutor(3, "chaos")
+        self._faults: tuple[Fault, ...] = (self._double, self._kill, *others)
+        self._threads = ThreadPoolExecutor(len(self._faults), "chaos")
         self._work: list[Future[None]] = []
 
     def __enter__(self) -> Self:
@@ -110,7 +99,7 @@ class Chaos:
     def begin(self) -> None:
         """Begin, if it has not begun yet; call it when the first task has ended, because then workers are at work."""
         if not self._work:
-            self._work = [self._threads.submit(work) for work in (self._double, self._kill, self._kill_processes)]
+            self._work = [self._threads.submit(fault, self._stop) for fault in self._faults]
 
     def stop(self) -> None:
         """Stop; an error of the chaos itself is raised here."""
@@ -118,10 +107,10 @@ class Chaos:
         for work in self._work:
             work.result()
 
-    def _double(self) -> None:
+    def _double(self, stop: Event) -> None:
         seen: set[str] = set()
         rests = dict.fromkeys(self._plan.duplicates, 0.0)
-        while not self._stop.wait(PAUSE_S):
+        while not stop.wait(PAUSE_S):
             left = {url: most - len(self.done.duplicates.get(url, ())) for url, most in self._plan.duplicates.items()}
             if not any(left.values()):
                 return
@@ -147,12 +136,12 @@ class Chaos:
             self._sqs.change_message_visibility_batch(QueueUrl=url, Entries=shown)
         return len(copies)
 
-    def _kill(self) -> None:
+    def _kill(self, stop: Event) -> None:
         known: set[int] = set()
-        while self._may_kill() and not self._stop.wait(LOOK_S):
+        while self._may_kill() and not stop.wait(LOOK_S):
             running = {process.pid for process in self._endpoint.functions() if WORKER in process.function}
-            fresh = any(lapse > time.time() * 1000 and lapse not in known for lapse in self._sight.claims())
-            workers = sorted(running.intersection(self._sight.at_work(time.time())))
+            fresh = any(lapse > time.time() * 1000 and lapse not in known for lapse in self._holders.claims())
+            workers = sorted(running.intersection(self._holders.at_work(time.time())))
             if fresh and workers:
                 self.done.kills.append(self._kill_one(self._random.choice(workers), known))
 
@@ -164,26 +153,11 @@ class Chaos:
         at = time.time()
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        held = self._sight.claims()
+        held = self._holders.claims()
         self._stop.wait(STILL_S)
-        left = abandoned(held, self._sight.claims()) - known
+        left = abandoned(held, self._holders.claims()) - known
         known |= left
         return Kill(at, pid, bool(left))
-
-    def _kill_processes(self) -> None:
-        """Kill processes of `sedano worker` while they hold claims; each is replaced by a new one.
-
-        They are stopped first, so that none finishes its tasks between the read of its claims and its end.
-        """
-        while self._processes is not None and len(self.done.process_kills) < self._plan.process_kills and not self._stop.wait(LOOK_S):
-            with self._processes.stopped():
-                self._stop.wait(LANDED_S)
-                busy = sorted(self._processes.pids.intersection(self._sight.processes_at_work(time.time())))
-                if busy:
-                    self.done.process_kills.append(Kill(time.time(), busy[0], True))
-                    self._processes.replace(busy[0])
-            if busy:
-                self._stop.wait(BETWEEN_PROCESSES_S)
 
 
 def identity(body: str) -> str:
