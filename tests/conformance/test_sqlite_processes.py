@@ -236,3 +236,18 @@ def test_a_process_without_file_descriptors_is_told_to_try_later(path: Path) -> 
 
     require_well(forked(starved))
     assert seen_from_outside(path) == {"later"}
+
+
+def test_a_thread_that_has_ended_leaves_no_open_file(path: Path) -> None:
+    def open_files() -> list[str]:
+        return [name for name in map(os.path.realpath, Path("/proc/self/fd").iterdir()) if name.startswith(str(path))]
+
+    store = Store(path)
+    thread = threading.Thread(target=put, args=(store, "there"))
+    thread.start()
+    thread.join()
+    assert open_files() == []
+    put(store, "here")
+    assert open_files()
+    del store
+    assert open_files() == []

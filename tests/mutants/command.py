@@ -26,13 +26,12 @@ import pytest
 from tests.mutants import typing_judge
 from tests.mutants.children import KILLED, SURVIVED, UNPLANTED, UNREACHED, Verdict
 from tests.mutants.judging import Judges
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Key, Mutant
 from tests.mutants.results import Results
 from tests.mutants.targets import BY_NAME, PLANTED, ROOT, TARGETS, Target
 
 BUILD = ROOT / "build" / "mutants"
 COUNTS = ("mutants", "killed", "survived", "equivalent", "not_run")
-Key = tuple[str, str, str, str]
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:

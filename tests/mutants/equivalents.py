@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from tests.mutants.equivalent_cluster import CLUSTER
 from tests.mutants.equivalent_processes import PROCESSES
 from tests.mutants.equivalent_steps import STEPS
+from tests.mutants.mutant import Key
 
-Key = tuple[str, str, str, str]
 _ASK = "st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk) SET rvk = :rvk"
 _EXTEND = "st = :running AND nc = :nc AND att = :att AND exp < :exp SET exp = :exp, #ttl = :ttl"
 _FORGET = "st IN (:expired, :failure, :poison, :revoked, :success) SET res = :none, tail = :none, fgt = :one, ek = :none, wh = :none"

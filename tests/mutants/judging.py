@@ -6,7 +6,8 @@ tests that can notice it run there: first those that killed a neighbour, then th
 on its CPU time, its wall-clock time and its memory, so an endless loop counts as noticed.
 
 Most mutants are killed by a test of a few milliseconds. So there are two stages: tests on moto and tests that take long are late judges,
-which run, and are rehearsed, for the mutants that survive the early ones. For the texts of conditional writes, moto is no late judge.
+which run, and are rehearsed, for the mutants that survive the early ones, with those early ones for which there was no time before. For the
+texts of conditional writes, moto is no late judge.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from botocore import handlers
 from hypothesis import Phase, is_hypothesis_test, settings
 
 from tests.mutants.children import KILLED, SURVIVED, UNREACHED, Verdict, forked, limit, say
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Key, Mutant
 from tests.mutants.syntax import find
 
 CPU_S, WALL_S, ASLEEP_S = 0.5, 30, 3
@@ -57,6 +58,8 @@ class Judges:
         self._sent: dict[str, set[str]] = defaultdict(set)
         self._killers: dict[str, list[str]] = defaultdict(list)
         self._kills: Counter[str] = Counter()
+        self._tried_early: dict[Key, set[str]] = {}
+        self._is_rehearsed = False
         self._now = ""
         self.items: list[pytest.Item] = []
         self.early: list[pytest.Item] = []
@@ -84,7 +87,10 @@ class Judges:
         return True
 
     def rehearse(self, *, late: bool) -> None:
-        """Run the early judges, or the late ones, without a mutant. A test that is red judges nothing and is named in `red`."""
+        """Run the early judges, or also the late ones, without a mutant. A test that is red judges nothing and is named in `red`."""
+        if late and not self._is_rehearsed:
+            self.rehearse(late=False)
+        self._is_rehearsed = True
         items = self.late if late else self.early
         gc.unfreeze()  # `find` does not see what is frozen
         for index, item in enumerate(items):
@@ -106,6 +112,8 @@ class Judges:
     def judge(self, mutant: Mutant, path: str, *, late: bool) -> Verdict:
         """Plant *mutant*, whose source is at *path*, in a child and return what its early judges, or its late ones, said."""
         chosen = self._chosen(mutant, path, late)
+        if not late:
+            self._tried_early[mutant.key] = {item.nodeid for item in chosen}
         if not chosen:
             return Verdict(UNREACHED)
         verdict = self._said(mutant, chosen, 1)
@@ -168,7 +176,8 @@ class Judges:
 
     def _chosen(self, mutant: Mutant, path: str, late: bool) -> list[pytest.Item]:
         """Return the tests that can notice *mutant*, the most promising first."""
-        items = [item for item in (self.late if late else self.early) if item.nodeid in self._seconds]
+        tried = self._tried_early.get(mutant.key, set())
+        items = [item for item in ([*self.late, *self.early] if late else self.early) if item.nodeid in {*self._seconds} - tried]
         named = {item.nodeid for item in items}
         if mutant.line:
             named = set().union(*(self._ran.get((path, line), set()) for line in range(mutant.line, mutant.last + 1)))

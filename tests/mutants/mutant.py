@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 LONGEST = 90
+Key = tuple[str, str, str, str]
+"""The module, the place, the text and the change of a mutant."""
 
 
 class Write(Protocol):
@@ -47,7 +49,7 @@ class Mutant:
     write: Write | None = None
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> Key:
         """Name the mutant for as long as its source line stays the same."""
         return self.module, self.place, self.text, self.change
 

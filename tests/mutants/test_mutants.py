@@ -95,6 +95,12 @@ def test_a_change_that_only_a_late_judge_notices_is_killed(planted: Told) -> Non
     assert {*judged.values()} == {late, ("killed", typing_judge.NAME)}
 
 
+def test_an_early_judge_for_which_there_was_no_time_judges_late(planted: Told) -> None:
+    judged = {entry[3]: (entry[4], entry[5].rpartition("::")[2]) for entry in planted[1]["verdicts"] if entry[1] == "Till.count"}
+    assert judged["`self.sales * 3` → `self.sales // 3`"] == ("killed", "test_a_till_counts_what_it_sold_in_more_than_a_second")
+    assert {status for status, _ in judged.values()} == {"killed"}
+
+
 def test_a_change_that_mypy_refuses_is_killed_without_a_test(planted: Told) -> None:
     (found,) = [entry for entry in planted[1]["verdicts"] if entry[3] == "`_line(paid, name)` → `_line(name, paid)`"]
     assert found[4:6] == ["killed", typing_judge.NAME]

@@ -1,5 +1,7 @@
 """The judges of `till`. They leave a hole: no test sells a thing of price 1, so a till that asks for more than 1 is not noticed."""
 
+import time
+
 import pytest
 
 from tests.mutants.planted.till import IS_DEAR, MOST, Till, change
@@ -26,6 +28,25 @@ def test_a_till_sells_three_things() -> None:
 
 def test_dear_is_what_costs_more_than_a_hundred() -> None:
     assert [IS_DEAR(price) for price in (100, 101, 101.5)] == [False, True, False]
+
+
+def busy(seconds: float) -> None:
+    """Use so many seconds of CPU time."""
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+def test_a_till_counts_in_a_second() -> None:
+    busy(1.1)
+    assert Till().count() == 0
+
+
+def test_a_till_counts_what_it_sold_in_more_than_a_second() -> None:
+    busy(1.2)
+    till = Till()
+    till.sell(3)
+    assert till.count() == 3
 
 
 @pytest.mark.slow

@@ -50,6 +50,10 @@ class Till:
         """Only a late judge calls this."""
         return self.sales * 2
 
+    def count(self) -> int:
+        """Only the second of two judges that take a second each notices what is wrong here."""
+        return self.sales * 3
+
     def never_asked(self) -> int:
         """No judge calls this."""
         return self.sales + 1

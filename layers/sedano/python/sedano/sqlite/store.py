@@ -69,6 +69,12 @@ class _Seat:
                 self.database.close()
             self.database = None
 
+    def __del__(self) -> None:
+        """Close the connection when its thread has ended: by itself it stays open until the garbage collector finds it, as part of a
+        cycle.
+        """
+        self.close()
+
 
 class _Seats:
     """All seats of this process, which a fork empties; `lock` guards the set and the creation of a file."""
