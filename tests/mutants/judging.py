@@ -177,7 +177,8 @@ class Judges:
     def _chosen(self, mutant: Mutant, path: str, late: bool) -> list[pytest.Item]:
         """Return the tests that can notice *mutant*, the most promising first."""
         tried = self._tried_early.get(mutant.key, set())
-        items = [item for item in ([*self.late, *self.early] if late else self.early) if item.nodeid in {*self._seconds} - tried]
+        some = dict.fromkeys([*self.late, *self.early] if late else self.early)  # an early one that took too long is in both
+        items = [item for item in some if item.nodeid in {*self._seconds} - tried]
         named = {item.nodeid for item in items}
         if mutant.line:
             named = set().union(*(self._ran.get((path, line), set()) for line in range(mutant.line, mutant.last + 1)))

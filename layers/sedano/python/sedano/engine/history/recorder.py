@@ -68,7 +68,7 @@ class Recorder:
         for day in sorted(days):
             own: Sequence[Event] = ()
             if day == max(days):
-                own = passing(self.ports.telemetry, "own", partial(self._own, len(deliveries), len(batch.given_back) + len(back)), ())
+                own = passing(self.ports.telemetry, "own", partial(self._own, len(deliveries), len(back)), ())
             if self._append(day, days[day], own, before):
                 reported = bool(own)
             else:
