@@ -16,8 +16,8 @@ DIGEST = "0f" * 32
 
 def test_an_outcome_is_recorded_by_the_holder_and_read_back(world: World) -> None:
     held = claimed(world.ledger)
-    assert accepted(world.ledger.record([success()])[0])
-    assert stored(world.ledger) == held._replace(state=states.SUCCESS, clock=CLAIM.clock + 7, result="5")
+    assert accepted(world.ledger.record([success(name="shop.sum")])[0])
+    assert stored(world.ledger) == held._replace(state=states.SUCCESS, clock=CLAIM.clock + 7, result="5", name="shop.sum")
 
 
 def test_everything_an_outcome_says_is_read_back(world: World) -> None:
