@@ -112,6 +112,15 @@ def test_a_new_holder_shuts_the_old_one_out_before_it_writes_anything(names: dic
         guards.put_item(dynamodb, 1, TableName="accounts", Item=key)
 
 
+def test_a_holder_fences_an_item_in_again_and_an_earlier_one_does_not(names: dict[str, Any]) -> None:
+    dynamodb, place = names["dynamodb"], {"TableName": "accounts", "Key": {"id": {"S": "1"}}}
+    for token in (3, 3, 4):
+        assert guards.fence_in(dynamodb, token, **place)["ftok"] == {"N": str(token)}
+    with pytest.raises(FencedOff):
+        guards.fence_in(dynamodb, 3, **place)
+    assert dynamodb.get_item(**place)["Item"]["ftok"] == {"N": "4"}
+
+
 class Sleeper:
     """A client of S3 whose user sleeps between its look and its write, while *meanwhile* happens."""
 
