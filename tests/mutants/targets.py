@@ -39,7 +39,7 @@ TARGETS: Sequence[Target] = (
         (*conformance("sinks"), *stories("documents"), *unit("sinks", "webhook_sinks")),
     ),
     Target("hooks", ("engine.hooks",), (*stories("hooks"), *unit("engine/hook_calls"))),
-    Target("memory-tasks", ("memory.ledger", "model.ledger.failures"), (*_LEDGER, *conformance("elections"), *unit("memory"))),
+    Target("memory-tasks", ("memory.ledger", "model.ledger.failures"), (*_LEDGER, *conformance("elections", "effects"), *unit("memory"))),
     Target("memory-leases", ("memory.leases",), (*_LEASES, *unit("memory"))),
     Target("memory-limits", ("memory.limits",), conformance("limits")),
     Target(
