@@ -99,9 +99,8 @@ TARGETS: Sequence[Target] = (
             "engine.unexpected_errors",
         ),
         (
-            *unit("claim", "engine/poison_messages", "engine/recorder", "engine/recorder_steps"),
-            *unit("engine/claiming", "engine/claiming_others", "engine/taking_in"),
-            *unit("engine/judging", "engine/outcomes", "engine/unexpected_errors"),
+            *unit("claim", "engine/poison_messages", "engine/recorder", "engine/recorder_steps", "engine/claiming"),
+            *unit("engine/claiming_others", "engine/taking_in", "engine/judging", "engine/outcomes", "engine/unexpected_errors"),
             *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation", "bad_messages"),
             *stories("hostile_messages", "zombies"),
         ),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
@@ -185,3 +186,36 @@ def test_a_place_that_is_not_a_queue_has_no_format() -> None:
         assert reading(archive.app, ARNS)
         with pytest.raises(ConfigurationError, match="stream uploads: only a queue has a format, and arn:aws:kinesis"):
             reading(archive.app, {"uploads": "arn:aws:kinesis:eu-central-1:123456789012:stream/uploads"})
+
+
+def numbered(number: int, item: str) -> dict[str, Any]:
+    """Message *number* about *item*, as Lambda delivers it from a queue that keeps order."""
+    return queue_record(number, 1.8e9, str(number), {"item": item})
+
+
+@pytest.mark.parametrize("refused", [1, 3, 6])
+def test_the_messages_of_a_queue_that_keeps_order_reach_the_bodies_in_their_order(refused: int) -> None:
+    app, seen = Sedano("shop", queues=("default", "orders.fifo")), list[tuple[str, int]]()
+
+    @app.stream("ordered")
+    @app.task(name="book", queue="orders.fifo", serial_key="{message[attributes][item]}")
+    def book(message: QueueMessage) -> None:
+        seen.append((message["attributes"]["item"], int(message["body"])))
+
+    records = [numbered(number, "ab"[number % 2]) for number in range(1, 7)]
+    times = count(1)
+
+    def once(queue: str, message: Outgoing) -> SedanoError | None:
+        return Unavailable("away") if queue == "commands:orders.fifo" and next(times) == refused else None
+
+    with testing.world(app) as world:
+        left = records
+        while left:
+            refusing: Any = Refusing(world.ports.queues, once)
+            app.attach(replace(world.ports, queues=refusing))
+            with suppress(Unavailable):
+                left = left[reading(app).take("ordered", left, world.clock.now() + 60.0) :]
+            app.attach(world.ports)
+            world.drain()
+    assert [number for item, number in seen if item == "a"] == [2, 4, 6]
+    assert [number for item, number in seen if item == "b"] == [1, 3, 5]

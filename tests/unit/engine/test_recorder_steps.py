@@ -176,13 +176,9 @@ def test_a_deployment_without_roll_ups_has_its_history() -> None:
     assert len(lines(ports, "worker-heartbeat")) == 1
 
 
-def test_sums_that_cannot_be_made_keep_no_object_from_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    def defect(*_: object) -> None:
-        raise RuntimeError("a defect")
-
+def test_an_object_without_an_end_or_a_report_has_no_roll_up() -> None:
     rollups = MemoryRollups()
     ports = ported(rollups=rollups)
-    monkeypatch.setattr("sedano.engine.history.recorder.rollup", defect)
-    assert Recorder(ports, HOST).record([record("a")], START + 60) == []
-    assert len(lines(ports, "worker-heartbeat")) == 1
-    assert rollups.read(0, 10**9) == []
+    assert Recorder(ports, HOST).record([record("a"), record("b", START + DAY_S)], START + 60) == []
+    assert len(lines(ports, "worker-heartbeat")) == 2
+    assert len(rollups.read(0, 10**9)) == 1, "that of the day with the recorder's own report"

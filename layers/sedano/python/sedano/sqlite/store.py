@@ -70,8 +70,8 @@ class _Seat:
             self.database = None
 
     def __del__(self) -> None:
-        """Close the connection when its thread has ended: by itself it stays open until the garbage collector finds it, as part of a
-        cycle.
+        """Close the connection when its thread has ended. Without this it would stay open until the garbage collector finds it, as part of
+        a cycle.
         """
         self.close()
 
