@@ -149,3 +149,15 @@ def test_a_cold_start_loads_no_worker_and_no_router(known: dict[str, str]) -> No
     assert loaded[0] == "True"
     idle = {"sedano.engine.worker.pipeline", "sedano.engine.router", "sedano.engine.schedules.scheduler", "sedano.result"}
     assert idle.isdisjoint(loaded)
+
+
+def test_a_sender_that_checks_the_address_gets_its_challenge_back(known: dict[str, str], resources: Resources) -> None:
+    lines = "app secret\nverify:mine"
+    resources.session.client("ssm").put_parameter(Name="/sedano/test/webhooks/meta", Value=lines, Type="SecureString", Overwrite=True)
+    asked = url_event("/meta", "", {})
+    asked["requestContext"]["http"]["method"] = "GET"
+    asked["rawQueryString"] = "hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=mine"
+    with environment({**known, "SEDANO_APP": "tests.stories.test_webhooks_checked:app"}):
+        answer = handler_of("webhook")(asked, Remaining())
+    assert (answer["statusCode"], answer["body"]) == (200, "1158201444")
+    assert answer["headers"]["content-type"] == "text/plain; charset=utf-8"

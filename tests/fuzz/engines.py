@@ -148,6 +148,8 @@ def post(data: bytes) -> None:
     hooks = answering(stall.app, MemorySecretTexts(dict.fromkeys(stall.app.webhooks, "whsec_c2VjcmV0")))
     which = f"w{next(place.numbers)}"
     answer = hooks.answer(_arrived(data))
+    if "whsec" in answer.text:
+        raise Broken("a secret is told")
     if not 200 <= answer.status < 600:
         raise Broken(f"a status that is none: {answer.status}")
     place.world.queues._queues[EVENTS].kept.clear()
@@ -170,7 +172,8 @@ def _arrived(data: bytes) -> ReceivedRequest:
     headers = {str(name): value for name, value in headers.items() if isinstance(value, str)} if isinstance(headers, dict) else {}
     body = found.get("body", "")
     text = body if isinstance(body, str) else json.dumps(body)
-    return ReceivedRequest("POST", f"/{found.get('path', 'open')!s:.100}", headers, text.encode("utf-8", "surrogatepass"))
+    path, method, query = (str(found.get(name, usual)) for name, usual in (("path", "open"), ("method", "POST"), ("query", "")))
+    return ReceivedRequest(method, f"/{path:.100}", headers, text.encode("utf-8", "surrogatepass"), query)
 
 
 def stream(data: bytes) -> None:
@@ -244,7 +247,8 @@ def every() -> list[Target]:
     records = [_input(body) for body in (*seeds.small(seeds.bodies(RECORDS), 12), words.RECORD)]
     told = [_parked(message) for message in seeds.travelled().messages[PARKED]]
     posted = [json.dumps({"path": "open", "headers": {}, "body": {"sold": [{"item": "tea", "amount": 2}]}}).encode(),
-        *map(_posted, words.SIGNED)]
+        *map(_posted, words.SIGNED),
+        *(json.dumps({"path": path, "method": "GET", "query": query}).encode() for path, query in words.CHALLENGED)]
     every_word = (*words.ATTRIBUTES, *words.PLANS, *words.TIMERS, "@0", "#0", "@0:#0", "body", "attributes", "receives", "sedano-slot",
         "sedano-quiet", "blob")
     made = partial(_target, lives=150)

@@ -13,7 +13,7 @@ from sedano import Breaker, Retry, Sedano, current, poisonous, retry
 from sedano.canvas import chain, chord, fork, group
 from sedano.event import DomainEvent
 from sedano.streams import QueueMessage, StreamRecord, TableChange
-from sedano.webhooks import WebhookRequest, hmac_sha256, secret_token, slack, standard_webhooks, stripe, unsigned
+from sedano.webhooks import WebhookRequest, echo, hmac_sha256, hub, response_check, secret_token, slack, standard_webhooks, stripe, unsigned
 from sedano.workflow import Input, Step, Workflow, each, own
 
 app = Sedano("stall", queues=("default", "orders.fifo"), retry=Retry(max_retries=2, interval_start=1, jitter=False))
@@ -224,11 +224,12 @@ def read_sold(request: WebhookRequest) -> list[Any] | None:
     return [Sold(item=one["item"], amount=one["amount"], tags=one.get("tags", [])) for one in told["sold"]]
 
 
+CHALLENGES = {"hmac": hub(), "base64": response_check(), "token": echo()}
 for scheme, verify in {
     "hmac": hmac_sha256(header="X-Signature", prefix="sha256="), "base64": hmac_sha256(header="X-Signature", encoding="base64"),
     "token": secret_token(header="X-Token"), "stripe": stripe(), "slack": slack(), "standard": standard_webhooks(), "open": unsigned(),
 }.items():  # fmt: skip
-    app.webhook(scheme, verify=verify)(read_sold)
+    app.webhook(scheme, verify=verify, challenge=CHALLENGES.get(scheme))(read_sold)
 
 
 class Fulfil(Workflow, app=app, version="1"):

@@ -42,6 +42,8 @@ HEADERS = (
     "headers", "body", "webhook", "at", "X-Signature", "X-Token", "Stripe-Signature", "X-Slack-Signature", "X-Slack-Request-Timestamp",
     "webhook-id",
     "webhook-timestamp", "webhook-signature", "sha256=", "t=1767225600", "v1=", "v0=", "v1,", "1767225600", "content-type", "c2VjcmV0",
+    "method", "GET", "HEAD", "query", "hub.mode=subscribe", "&hub.verify_token=", "&hub.challenge=", "crc_token=", "challenge=",
+    "path", "hmac",
 )  # fmt: skip
 
 
@@ -51,6 +53,9 @@ def _request(**fields: Any) -> bytes:
 
 
 REQUESTS = (_request(), _request(body=""), _request(headers={}))
+CHALLENGED = (
+    ("hmac", "hub.mode=subscribe&hub.verify_token=x&hub.challenge=1"), ("base64", "crc_token=abc"), ("token", "challenge=abc"),
+)  # fmt: skip
 _HEX, _B64 = "ab" * 32, "q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s="
 SIGNED = tuple(
     json.dumps({"headers": headers, "body": '{"sold":[]}'}).encode()

@@ -212,9 +212,9 @@ TARGETS: Sequence[Target] = (
     Target("settings", ("model.settings",), (*unit("project_settings"), *stories("config_command"))),
     Target(
         "sources-rules",
-        each("model.sources", "streams webhooks queue_messages"),
+        each("model.sources", "streams webhooks queue_messages challenges"),
         (
-            *unit("stream", "webhook_request", "signed", "queue_messages"),
+            *unit("stream", "webhook_request", "signed", "queue_messages", "challenges"),
             *stories("streams", "webhooks", "webhooks_attacked", "foreign_queues"),
         ),
     ),
@@ -342,7 +342,7 @@ TARGETS: Sequence[Target] = (
         (
             *unit("engine/router"),
             *stories("streams", "streams_parked", "webhooks", "webhooks_attacked", "webhooks_tokens", "webhooks_github"),
-            *stories("long_outages_aside"),
+            *stories("webhooks_checked", "long_outages_aside"),
         ),
     ),
     Target(

@@ -20,7 +20,7 @@ LEAVE_S = 5.0
 CODE = """
 import logging, os, subprocess, time
 from sedano import Retry, Sedano
-from sedano.webhooks import hmac_sha256
+from sedano.webhooks import echo, hmac_sha256
 
 app = Sedano("shop", retry=Retry(max_retries=0))
 VERSION = 1
@@ -68,7 +68,7 @@ def tried() -> None:
     raise KeyError("once more")
 
 
-@app.webhook("till", verify=hmac_sha256(header="X-Signature", prefix="sha256="))
+@app.webhook("till", verify=hmac_sha256(header="X-Signature", prefix="sha256="), challenge=echo())
 def till(request) -> Paid:
     print("asked version", VERSION)
     return Paid(number=request.field("number"))

@@ -50,6 +50,17 @@ def post(project: DevProject, number: str, secret: bytes = SECRET, **headers: st
     return status
 
 
+def asked(project: DevProject, method: str, query: str = "") -> tuple[int, str]:
+    """Ask for the webhook's address as a sender that checks it does; return the status and the text of the answer."""
+    url = urlsplit(dev_server.read(project.folder / ".sedano").webhooks)
+    connection = http.client.HTTPConnection(str(url.hostname), url.port or 0, timeout=SECONDS)
+    connection.request(method, f"/till{query}")
+    answer = connection.getresponse()
+    found = answer.status, answer.read().decode()
+    connection.close()
+    return found
+
+
 def test_a_program_beside_it_finds_it_without_any_settings(dev: DevProject) -> None:
     program = "from shop_tasks import noisy; print(noisy.delay('tea \\x1b[2J').get(timeout=100))"
     folder = dev.folder / "deep" / "below"
@@ -138,6 +149,12 @@ def test_webhooks_need_the_secret_and_refuse_web_pages(dev: DevProject) -> None:
     assert dev.said("receipt signed")
     assert post(dev, "forged", b"guess") == 401
     assert post(dev, "page", Origin="http://evil.example") == 403
+
+
+def test_webhooks_answer_senders_that_check_the_address(dev: DevProject) -> None:
+    assert asked(dev, "GET", "?challenge=abc-1") == (200, "abc-1")
+    assert asked(dev, "HEAD") == (200, "")
+    assert asked(dev, "GET") == (405, "a webhook takes POST")
 
 
 def test_a_second_one_in_the_folder_is_refused_and_says_who_has_it(dev: DevProject) -> None:

@@ -255,7 +255,7 @@ def test_a_form_where_json_was_meant_says_what_to_tell_its_sender(strange: world
 
 @pytest.mark.parametrize(
     "path",
-    ["", "/", "//", "/github%2F..", "/github/../github", "/../github", "/GitHub", "/%67ithub", "/github?a=b", "/github;a", "/github\0"],
+    ["", "/", "//", "/github%2F..", "/github/../github", "/../github", "/GitHub", "/%67ithub", "/github;a", "/github\0"],
 )
 def test_only_the_name_itself_is_an_address(world: worlds.World, path: str) -> None:
     assert world.post(path, closed(5), github(closed(5), "1")) == Answer(404, "there is no webhook of this name")

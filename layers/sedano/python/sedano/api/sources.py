@@ -18,6 +18,7 @@ from sedano.engine.registry import Registry
 
 if TYPE_CHECKING:
     from sedano.engine.sources.webhooks import Hook
+    from sedano.model.sources.challenges import Challenge
     from sedano.model.sources.queue_messages import Format
     from sedano.model.sources.signature_schemes import Scheme
     from sedano.model.sources.streams import Operation
@@ -39,7 +40,8 @@ class Sources:
         return {}
 
     def webhook(
-        self, name: str, *, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None = None
+        self, name: str, *, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None = None,
+        challenge: Challenge | None = None,
     ) -> Callable[[Reader], Reader]:
         """Declare a webhook: the decorated function turns a request to `/NAME` of the stage's webhook URL into events.
 
@@ -52,6 +54,8 @@ class Sources:
                 `standard_webhooks()`; or `unsigned()`, which accepts every request.
             delivery: the sender's id of a delivery, which a repetition repeats: the name of the header that holds it, or a function of the
                 request. By default as `verify` defines for this kind of sender, else a digest of the body.
+            challenge: how the sender checks the address with a GET request, by a function of `sedano.webhooks`: `hub()` (Meta), `echo()`
+                (Dropbox), `response_check()` (X). A HEAD request is answered for every webhook.
 
         Raises:
             OptionError: an option cannot be honoured, or another webhook has the name.
@@ -60,7 +64,7 @@ class Sources:
         def declare(reader: Reader) -> Reader:
             from sedano.api import webhooks
 
-            webhooks.declare(self, name, verify, delivery, reader)
+            webhooks.declare(self, name, webhooks.Checks(verify, delivery, challenge), reader)
             return reader
 
         return declare

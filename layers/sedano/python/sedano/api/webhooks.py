@@ -7,17 +7,19 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sedano.engine.declaration_origins import may_declare, module_of
 from sedano.engine.registry import Registry
 from sedano.engine.sources.webhooks import Happened, Hook
 from sedano.errors import ArgumentError, OptionError
+from sedano.model.sources.challenges import Challenge
 from sedano.model.sources.signature_schemes import Scheme, is_header
 from sedano.model.sources.webhooks import NAME, WebhookRequest, kept
 from sedano.model.tasks.parameters import Parameters
 
 _SCHEMES = "hmac_sha256(…), secret_token(…), stripe(), slack(), standard_webhooks(), or unsigned() to accept every request"
+_CHALLENGES = "echo(), hub(), or response_check()"
 
 
 class WebhookApp(Protocol):
@@ -30,23 +32,35 @@ class WebhookApp(Protocol):
         """The declared webhooks, by name."""
 
 
-def declare(app: WebhookApp, name: str, verify: Scheme, delivery: str | Callable[[WebhookRequest], str] | None, reader: Any) -> None:
-    """Declare the webhook *name* of *app*; see `Sedano.webhook`.
+class Checks(NamedTuple):
+    """The options of a webhook: how its sender signs, the sender's id of a delivery, and how the sender checks the address."""
+
+    verify: Scheme
+    delivery: str | Callable[[WebhookRequest], str] | None
+    challenge: Challenge | None
+
+
+def declare(app: WebhookApp, name: str, given: Checks, reader: Any) -> None:
+    """Declare the webhook *name* of *app* with the options *given*; see `Sedano.webhook`.
 
     Raises:
         OptionError: an option cannot be honoured, or another webhook has the name.
     """
     if not re.fullmatch(NAME, str(name)):
         raise OptionError(f"webhook {name!r}: a name is a-z, then a-z, 0-9, - and _, at most 40 in all, because it is part of a URL")
+    verify = given.verify
     if not all(hasattr(verify, part) for part in ("refusal", "signs", "token_header", "delivery", "greeting", "told")):
         raise OptionError(f"webhook {name}: verify is {verify!r}; write how its sender signs: {_SCHEMES}")
+    if given.challenge is not None and not all(hasattr(given.challenge, part) for part in ("answer", "has_secret")):
+        raise OptionError(f"webhook {name}: challenge is {given.challenge!r}; write how its sender checks the address: {_CHALLENGES}")
     if not callable(reader) or inspect.iscoroutinefunction(reader):
         raise OptionError(f"webhook {name}: decorate a plain function of the request; move slow work into a task")
     if inspect.isgeneratorfunction(reader) or inspect.isasyncgenfunction(reader):
         raise OptionError(f"webhook {name}: decorate a function that returns; return a list of events instead of yielding them")
     if not may_declare(app.registry, f"webhook {name}", reader, name in app.webhooks):
         raise OptionError(f"webhook {name}: declared twice; give one of them another name")
-    app.webhooks[name] = Hook(name, verify, lambda request: _events(app.registry, name, reader(request)), _delivery(name, verify, delivery))
+    delivery = _delivery(name, verify, given.delivery)
+    app.webhooks[name] = Hook(name, verify, lambda request: _events(app.registry, name, reader(request)), delivery, given.challenge)
 
 
 def _delivery(name: str, verify: Scheme, given: str | Callable[[WebhookRequest], str] | None) -> Callable[[WebhookRequest], str]:

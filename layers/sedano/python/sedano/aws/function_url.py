@@ -14,7 +14,7 @@ def arrived(event: Mapping[str, Any]) -> ReceivedRequest:
     body = event.get("body") or ""
     method = event.get("requestContext", {}).get("http", {}).get("method", "")
     data = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode("utf-8", "surrogatepass")
-    return ReceivedRequest(method, event.get("rawPath", ""), event.get("headers") or {}, data)
+    return ReceivedRequest(method, event.get("rawPath", ""), event.get("headers") or {}, data, event.get("rawQueryString") or "")
 
 
 def response(answer: Answer) -> dict[str, Any]:

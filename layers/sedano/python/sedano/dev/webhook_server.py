@@ -76,4 +76,5 @@ class WebhookHandler(LoopbackHandler):
         if int(length) > MAX_BODY_BYTES:
             return Answer(413, f"a body may have at most {MAX_BODY_BYTES} bytes")
         body = self.rfile.read(int(length))
-        return self.server.answer(ReceivedRequest(self.command, urlsplit(self.path).path, dict(self.headers.items()), body))
+        address = urlsplit(self.path)
+        return self.server.answer(ReceivedRequest(self.command, address.path, dict(self.headers.items()), body, address.query))

@@ -186,11 +186,14 @@ class World:
                 return
 
     def post(self, path: str, body: bytes | str, headers: Mapping[str, str] = NOTHING, *, method: str = "POST") -> Answer:
-        """Post a request to the app's webhook at *path* (such as `/github`), as when deployed, and return the response.
+        """Send a request to the app's webhook at *path* (such as `/github`), as when deployed, and return the response.
+
+        A sender's check of the address is ``world.post("/meta?hub.mode=subscribe&…", b"", method="GET")``.
 
         `world.secrets["github"] = "…"` is the secret with which its sender signs.
         """
-        return self._webhooks.answer(ReceivedRequest(method, path, headers, body.encode() if isinstance(body, str) else body))
+        place, _, query = path.partition("?")
+        return self._webhooks.answer(ReceivedRequest(method, place, headers, body.encode() if isinstance(body, str) else body, query))
 
     @cached_property
     def _webhooks(self) -> Webhooks:

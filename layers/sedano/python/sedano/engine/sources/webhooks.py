@@ -12,6 +12,7 @@ in part.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import ROOT, derived_id
 from sedano.model.messages.message import Event
-from sedano.model.sources.signature_schemes import Scheme
+from sedano.model.sources.challenges import Challenge, parameters, secrets
+from sedano.model.sources.signature_schemes import WRONG, Scheme
 from sedano.model.sources.webhooks import (
     MAX_BODY_BYTES,
     QUEUE,
@@ -51,18 +53,24 @@ MOST_EVENTS = 1_000
 DETAIL_CHARACTERS = 512
 """The longest description of a fault in a parked message and in the log."""
 AGAIN = {"retry-after": "30"}
+NOT_POST = Answer(405, "a webhook takes POST", {"allow": "POST, HEAD"})
 Happened = tuple[str, Mapping[str, Any]]
 """The name of an event and its fields."""
 
 
 class Hook(NamedTuple):
-    """A webhook: how its sender signs, the function that turns a request into events, and, unless the kind of sender defines it, the id of
-    a delivery."""
+    """A webhook: how its sender signs, the function that turns a request into events, unless the kind of sender defines it, the id of a
+    delivery, and how the sender checks the address (None: it does not)."""
 
     name: str
     scheme: Scheme
     read: Callable[[WebhookRequest], Sequence[Happened]]
     delivery: Callable[[WebhookRequest], object]
+    challenge: Challenge | None = None
+
+    def signing(self, lines: Sequence[str]) -> Sequence[str]:
+        """Return those of the *lines* of the webhook's secrets with which its sender signs."""
+        return lines if self.challenge is None else secrets(lines)
 
 
 class _Known(NamedTuple):
@@ -90,14 +98,15 @@ class Webhooks:
         hook = self._hooks.get(arrived.path.strip("/"))
         if hook is None:
             return Answer(404, "there is no webhook of this name")
+        if arrived.method == "HEAD":
+            return Answer(200, "")
+        if arrived.method == "GET" and hook.challenge is not None:
+            return self._contained(hook, partial(self._checked, hook, hook.challenge, arrived))
         if arrived.method != "POST":
-            return Answer(405, "a webhook takes POST", {"allow": "POST"})
+            return NOT_POST
         if len(arrived.body) > MAX_BODY_BYTES:
             return Answer(413, f"a body may have {MAX_BODY_BYTES} bytes")
-        try:
-            return self._refusal(hook, arrived) or self._let_in(hook, arrived)
-        except Exception as error:  # noqa: BLE001 - the last resort: the sender comes again, and nothing is half done
-            return self._unanswered(hook, unexpected(self._ports.telemetry, error))
+        return self._contained(hook, lambda: self._refusal(hook, arrived) or self._let_in(hook, arrived))
 
     def again(self, name: str, text: str) -> int:
         """Process a parked request again, and return how many events it made.
@@ -113,23 +122,44 @@ class Webhooks:
         self._publish(hook, request, happened)
         return len(happened)
 
+    def _contained(self, hook: Hook, answer: Callable[[], Answer]) -> Answer:
+        """Return *answer*, or, if it raises, the request to send again."""
+        try:
+            return answer()
+        except Exception as error:  # noqa: BLE001 - the last resort: the sender comes again, and nothing is half done
+            return self._unanswered(hook, unexpected(self._ports.telemetry, error))
+
+    def _checked(self, hook: Hook, challenge: Challenge, arrived: ReceivedRequest) -> Answer:
+        """Return the answer to a sender that checks the address; it is 405 if the request has no challenge."""
+        given = parameters(arrived.query)
+        if given is None:
+            return Answer(400, "the parameters of the address cannot be read")
+        lines = self._current(hook, challenge.has_secret, KEPT_S)
+        found = challenge.answer(given, lines)
+        if found == WRONG and self._current(hook, challenge.has_secret, AGAIN_S) != lines:
+            found = challenge.answer(given, self._current(hook, challenge.has_secret, KEPT_S))
+        if not isinstance(found, str):
+            return found or NOT_POST
+        self._ports.telemetry.count("WebhooksRefused", webhook=hook.name, reason=found)
+        return Answer(403, "the challenge or its token is missing or wrong")
+
     def _refusal(self, hook: Hook, arrived: ReceivedRequest) -> Answer | None:
         """Return the answer to a refused request; None if it is accepted."""
         headers = {name.lower(): text for name, text in arrived.headers.items()}
         now = self._ports.clock.now()
-        secrets = self._current(hook, KEPT_S)
-        why = hook.scheme.refusal(headers, arrived.body, secrets, now)
-        if why is not None and self._current(hook, AGAIN_S) != secrets:
-            why = hook.scheme.refusal(headers, arrived.body, self._current(hook, KEPT_S), now)
+        lines = self._current(hook, hook.scheme.signs, KEPT_S)
+        why = hook.scheme.refusal(headers, arrived.body, hook.signing(lines), now)
+        if why is not None and self._current(hook, hook.scheme.signs, AGAIN_S) != lines:
+            why = hook.scheme.refusal(headers, arrived.body, hook.signing(self._current(hook, hook.scheme.signs, KEPT_S)), now)
         if why is None:
             return None
         # No log line beside the count: a stranger could have it written any number of times, and logs cost more than answers.
         self._ports.telemetry.count("WebhooksRefused", webhook=hook.name, reason=why)
         return Answer(401, "the signature is missing or wrong")
 
-    def _current(self, hook: Hook, most: float) -> tuple[str, ...]:
-        """Return the secrets of *hook*, at most *most* seconds old."""
-        if not hook.scheme.signs:
+    def _current(self, hook: Hook, needed: bool, most: float) -> tuple[str, ...]:
+        """Return the lines of the secrets of *hook*, at most *most* seconds old; they are read only if *needed*."""
+        if not needed:
             return ()
         now, known = self._ports.clock.now(), self._known.get(hook.name, _Known())
         if not 0 <= now - known.at < most and not 0 <= now - known.asked < AGAIN_S:

@@ -74,12 +74,13 @@ class WebhookRequest(NamedTuple):
 
 
 class ReceivedRequest(NamedTuple):
-    """A request as received: *headers* by name, the *body* as bytes."""
+    """A request as received: *headers* by name, the *body* as bytes, and the *query* of the address, as text."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
+    query: str = ""
 
 
 class Answer(NamedTuple):
