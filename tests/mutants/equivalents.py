@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from tests.mutants.equivalent_cluster import CLUSTER
 from tests.mutants.equivalent_processes import PROCESSES
+from tests.mutants.equivalent_sources import SOURCES
 from tests.mutants.equivalent_steps import STEPS
 from tests.mutants.mutant import Key
 
@@ -116,6 +117,7 @@ EQUIVALENT: Mapping[Key, str] = {
         "`0` → `-1`",
     ): "the list has one part there: the last one is the first",
     **STEPS,
+    **SOURCES,
     **CLUSTER,
     **PROCESSES,
     **_shut(

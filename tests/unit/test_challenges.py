@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.sources.challenges import MOST_PARAMETERS, Challenge, Hub, echo, hub, parameters, response_check, secrets, tokens
+from sedano.model.sources import challenges
+from sedano.model.sources.challenges import Challenge, Hub, echo, hub, parameters, response_check, secrets, tokens
 from sedano.model.sources.signature_schemes import ABSENT, MALFORMED, REFUSALS, WRONG
 from sedano.model.sources.webhooks import Answer
 
@@ -60,6 +61,10 @@ def test_a_hub_without_a_parameter_gets_nothing() -> None:
         assert hub().answer({key: text for key, text in ASKED.items() if key != name}, LINES) == why
 
 
+def test_what_a_request_may_have() -> None:
+    assert (challenges.MOST_PARAMETERS, challenges.MOST_CHARACTERS) == (16, 1_024)
+
+
 def test_without_a_verify_token_no_hub_is_answered() -> None:
     for lines in ((), ("app secret",), ("verify:",)):
         assert hub().answer(ASKED, lines) == WRONG
@@ -79,6 +84,7 @@ def test_a_response_check_is_signed_with_the_first_secret() -> None:
 def test_a_verify_token_signs_nothing() -> None:
     assert secrets(LINES) == ("app secret",)
     assert tokens(LINES) == ("first", "second")
+    assert tokens(("verify:", "app secret")) == ()
 
 
 def test_only_a_hub_and_a_response_check_need_the_secrets() -> None:
@@ -97,7 +103,7 @@ def test_parameters_are_read_once_each_and_no_more_than_there_may_be() -> None:
     assert parameters("") == {}
     assert parameters("a=1&a=2") is None
     assert parameters("a=%ff") is None
-    most = {f"p{number}": "" for number in range(MOST_PARAMETERS)}
+    most = {f"p{number}": "" for number in range(challenges.MOST_PARAMETERS)}
     assert parameters(urlencode(most)) == most
     assert parameters(urlencode({**most, "more": ""})) is None
 
