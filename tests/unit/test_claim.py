@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model import states
+from sedano.model.ledger import dedup_keys
 from sedano.model.ledger.claims import Action, begun_by, decide, is_another
 from sedano.model.ledger.records import Claim, TaskRecord
 from sedano.model.messages.lineage import begun_id, tried_id
@@ -135,6 +136,12 @@ def test_another_canvas_under_one_id_is_told_from_a_copy_by_the_message_of_the_r
         assert not is_another(FIRST._replace(id=tried_id(BEGUN, 2), attempt=2), record._replace(attempt=5))
 
 
+@pytest.mark.parametrize("began", [BEGUN, begun_id("t", "0", "another")])
+def test_a_later_attempt_of_a_canvas_is_not_checked_by_its_message(began):
+    tried = FIRST._replace(id=tried_id(BEGUN, 2), attempt=2)
+    assert not is_another(tried, TaskRecord("t", states.SUCCESS, 5, message_id=tried_id(began, 5), name="f"))
+
+
 LOOK_ALIKES = ["1.1~1", "~1", "fresh~1", f"{BEGUN}~2", f"{BEGUN.upper()}~1", f"{BEGUN}~01", "9d99cb98-66ee-41f5-8703-bb3d07cba317~1"]
 
 
@@ -148,3 +155,48 @@ def test_an_id_that_only_looks_as_if_it_told_of_a_canvas_tells_of_none(other):
 def test_what_replaced_a_task_has_its_id_by_right_whatever_it_is_called(attempt, state):
     assert not is_another(FIRST, TaskRecord("t", state, attempt, message_id="fresh", name="other"))
     assert not is_another(FIRST, TaskRecord("t", states.REVOKED, attempt, message_id="", name="other"))
+
+
+ASKED = TaskRecord("t", states.RUNNING, CLAIM.attempt, nonce="n2", expires=NOW - 1, asked=1)
+
+
+@pytest.mark.parametrize("state", [states.PENDING, states.RETRY])
+def test_what_was_asked_to_end_while_it_waits_is_revoked(state):
+    assert decide(CLAIM, ASKED._replace(state=state), NOW, MOST).action is Action.REVOKE
+    assert decide(CLAIM, ASKED._replace(state=state, asked=0), NOW, MOST).action is Action.WAIT
+
+
+def test_what_was_asked_to_end_while_it_ran_is_revoked_when_its_claim_is_over_and_not_before():
+    assert decide(CLAIM, ASKED, NOW, MOST).action is Action.REVOKE
+    assert decide(CLAIM, ASKED._replace(expires=NOW), NOW, MOST).action is Action.WAIT
+    assert decide(CLAIM, ASKED._replace(asked=0), NOW, MOST).action is Action.STEAL
+
+
+def test_a_message_waits_a_second_for_an_earlier_attempt_and_until_its_own_is_due():
+    earlier = TaskRecord("t", states.RUNNING, CLAIM.attempt - 1, expires=NOW + 30)
+    assert decide(CLAIM, earlier, NOW, MOST)[::2] == (Action.WAIT, 1.0)
+    waiting = TaskRecord("t", states.RETRY, CLAIM.attempt, not_before=NOW + 7.5)
+    assert decide(CLAIM, waiting, NOW, MOST)[::2] == (Action.WAIT, 7.5)
+    assert decide(CLAIM, waiting, NOW + 8, MOST)[::2] == (Action.WAIT, 0.0)
+
+
+def test_a_record_of_the_same_attempt_under_another_name_is_another_task_s():
+    plain = Command("m", "t", "f", "me", NOW, 1)
+    assert is_another(plain, TaskRecord("t", states.SUCCESS, 0, message_id="fresh", name="g"))
+    for name in ("f", ""):
+        assert not is_another(plain, TaskRecord("t", states.SUCCESS, 0, message_id="fresh", name=name))
+    assert not is_another(plain, TaskRecord("t", states.SUCCESS, 1, message_id="fresh", name="g"))
+
+
+def test_a_key_that_was_used_with_other_arguments_is_another_task_s():
+    def keyed(*args):
+        return Command(dedup_keys.message_id(dedup_keys.payload("t", args, {}), "nonce"), "t", "f", "me", NOW, 1, args=args)
+
+    taken = TaskRecord("t", states.SUCCESS, 0, message_id=keyed(1).id, name="f")
+    assert is_another(keyed(2), taken)
+    assert not is_another(keyed(1), taken)
+
+
+def test_a_record_without_a_message_is_not_another_canvas():
+    for attempt, state in ((0, states.REVOKED), (1, states.RETRY), (2, states.REVOKED)):
+        assert not is_another(FIRST, TaskRecord("t", state, attempt, message_id="", name="f"))

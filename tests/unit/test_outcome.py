@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model import states
-from sedano.model.ledger.outcome import FAILED, SUCCEEDED, Run, judge
+from sedano.model.ledger.outcome import FAILED, REPLACED, SUCCEEDED, Run, Verdict, judge
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages.message import Section
 from sedano.model.retry import MAX_EXECUTIONS, NEVER, Retry
@@ -66,3 +66,12 @@ def test_every_task_ends_within_20_executions_even_when_its_sections_fail_in_tur
 @pytest.mark.parametrize("run", [Run(), Run(error=ERROR), Run(error=ERROR, poisonous=True), Run(error=ERROR, section=1, policy=PATIENT)])
 def test_every_verdict_is_a_step_that_the_ledger_allows(run):
     assert states.may_become(states.RUNNING, judge(run, PATIENT, 0, None, 0.0).state)
+
+
+@pytest.mark.parametrize("ended", [Run(revoked=True), Run(ignored=True), Run(revoked=True, error=ERROR), Run(ignored=True, replaced=True)])
+def test_a_run_that_was_revoked_or_ignored_is_revoked_whatever_else_it_was(ended):
+    assert judge(ended, PATIENT, 0, None, 0.0) == Verdict(states.REVOKED)
+
+
+def test_a_run_that_was_replaced_goes_on_as_its_replacement():
+    assert judge(Run(replaced=True), NEVER, MAX_EXECUTIONS, None, 0.0) is REPLACED

@@ -99,7 +99,7 @@ def is_another(command: Command, record: TaskRecord) -> bool:
         return True
     if keyed.is_of_another(keyed.keyed_by(command), record):
         return True
-    if command.attempt or not begun_by(command) or not record.message_id:
+    if command.attempt or not begun_by(command):
         return False
     last = record.attempt - (record.state == states.RETRY)
     begun = began(record.message_id, last) if last else record.message_id
