@@ -27,7 +27,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
     """A stage of the application with webhooks, where each function may do what its role allows, and its sender's secret."""
     with local_stage(app="hooks:app", code=CODE, directory=tmp_path_factory.mktemp("hooks"), enforce_iam=True) as stage:
         ssm = stage.endpoint.session().client("ssm", endpoint_url=stage.endpoint.url)
-        ssm.put_parameter(Name="/sedano/dev/webhooks/signed", Value=f"whsec_{SECRET}", Type="SecureString")
+        ssm.put_parameter(Name="/sedano/dev/webhooks/signed", Value=f"whsec_{SECRET}\nverify:mine", Type="SecureString")
         yield stage
 
 
@@ -41,6 +41,17 @@ def post(stage: LocalStage, name: str, body: bytes | Iterator[bytes] | None, hea
             return int(answer.status)
     except HTTPError as refused:
         return refused.code
+
+
+def asked(stage: LocalStage, path: str, method: str) -> tuple[int, bytes]:
+    """The status and the body that a sender is told that checks the address."""
+    request = urllib.request.Request(f"{stage.environment['SEDANO_WEBHOOK_URL']}{path}", method=method)  # noqa: S310 - as above
+    trusted = ssl.create_default_context(cafile=str(stage.endpoint.certificate))
+    try:
+        with urllib.request.urlopen(request, context=trusted, timeout=30) as answer:  # noqa: S310 - as above
+            return int(answer.status), answer.read()
+    except HTTPError as refused:
+        return refused.code, b""
 
 
 def signed(which: str, body: bytes) -> dict[str, str]:
@@ -86,6 +97,13 @@ def test_over_the_wire_only_a_post_of_a_name_is_taken_and_only_so_much(stage: Lo
     twice["webhook-signature"] = f"{twice['webhook-signature']} v1,{'A' * 43}="
     assert post(stage, "signed?token=x", body, twice) == 202
     assert post(stage, "signed?token=x", body, {**twice, "webhook-timestamp": str(int(time.time()) - 9)}) == 401, "the time is signed"
+
+
+def test_a_sender_that_checks_the_address_gets_its_challenge_back(stage: LocalStage) -> None:
+    check = "signed?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token="
+    assert asked(stage, f"{check}mine", "GET") == (200, b"1158201444")
+    assert asked(stage, f"{check}yours", "GET") == (403, b"")
+    assert asked(stage, "signed", "HEAD") == (200, b"")
 
 
 def test_what_is_not_signed_is_refused_and_what_cannot_be_read_set_aside(stage: LocalStage) -> None:

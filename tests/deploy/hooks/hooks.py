@@ -3,7 +3,7 @@
 import json
 
 from sedano import DomainEvent, Sedano
-from sedano.webhooks import WebhookRequest, standard_webhooks, unsigned
+from sedano.webhooks import WebhookRequest, hub, standard_webhooks, unsigned
 
 app = Sedano("hooks")
 
@@ -22,7 +22,7 @@ def length(text: str) -> int:
     return len(text)
 
 
-@app.webhook("signed", verify=standard_webhooks())
+@app.webhook("signed", verify=standard_webhooks(), challenge=hub())
 @app.webhook("open", verify=unsigned(), delivery="X-Delivery")
 def measured(request: WebhookRequest) -> Measured:
     """What a sender measured."""
