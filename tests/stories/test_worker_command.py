@@ -61,7 +61,7 @@ def test_the_end_is_within_the_drain_and_the_cut_body_runs_in_the_next_process_w
     until(lambda: len(worked.noted()) == 1)
     began = time.monotonic()
     assert first.end() == 0
-    assert time.monotonic() - began <= 4.5
+    assert time.monotonic() - began < 3 + 5, "the drain, and the end of the process on a busy machine"
     first.said("bodies did not end within the drain; their messages go back")
     worked.go.touch()
     second = worked.worker().ready()
