@@ -56,7 +56,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_only_its_owner_can_read_what_is_made(path: Path) -> None:
-    ports_at(path)[0].queues.send(COMMANDS, [Outgoing("{}")])
+    ports = ports_at(path)[0]
+    ports.queues.send(COMMANDS, [Outgoing("{}")])
     assert {found.name for found in path.parent.iterdir()} == {"sedano.db", "sedano.db-wal", "sedano.db-shm"}
     assert [found for found in (path.parent, *path.parent.iterdir()) if found.stat().st_mode & 0o077] == []
 

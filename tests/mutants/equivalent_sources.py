@@ -1,4 +1,4 @@
-"""Mutants of webhooks and streams that no test can notice, with the reasons."""
+"""Mutants of webhooks and of bulk changes that no test can notice, with the reasons."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ _CURRENT = "if not 0 <= now - known.at < most and not 0 <= now - known.asked < A
 _JUST = "secrets that were read in this second were asked for in this second, so the store is not asked again either way"
 _KNOWN = "known.encode('utf-8', 'surrogatepass')"
 SOURCES: Mapping[Key, str] = {
+    (
+        "sedano.engine.bulk",
+        "_keep",
+        "if answer.done:",
+        "`if answer.done` → `if False`",
+    ): "the next look finds the progress that was just written, and returns; the last look of all returns too",
     (
         "sedano.engine.sources.webhooks",
         "Webhooks._current",

@@ -55,7 +55,7 @@ TARGETS: Sequence[Target] = (
         ("model.ledger.claims", "model.ledger.outcome"),
         (*unit("claim", "outcome"), *stories("retries", "given_back", "poison")),
     ),
-    Target("bulk", ("model.bulk", "engine.bulk"), (*unit("bulk"), *stories("bulk_changes"))),
+    Target("bulk", ("model.bulk", "engine.bulk"), (*unit("bulk", "engine/bulk_steps"), *stories("bulk_changes"))),
     Target("deployments", ("model.deployments", "engine.deployments"), (*unit("deployments"), *stories("new_failures"))),
     Target("lease", ("model.leases", "model.store_clock"), (*unit("lease_rule"), *_LEASES, *stories("leases"))),
     Target("join", ("model.canvas.join", "model.messages.lineage"), (*unit("join", "lineage"), *stories("canvas"))),

@@ -184,14 +184,16 @@ def test_what_is_sent_elsewhere_waits_for_no_other_lane(ports: Ports) -> None:
 
 
 class Dying(Delegating):
-    """Queues of a process that dies at its first deletion: nothing of what it does from then on arrives."""
+    """Queues of a process that dies at its first deletion of a task's message: nothing of what it does from then on arrives."""
 
     dead = False
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
-        """Die."""
-        type(self).dead = True
-        raise Unavailable("this process is dead")
+        """Die; before that, the records and events that the process takes itself are deleted."""
+        type(self).dead = self.dead or any(one.queue == QUEUE for one in deliveries)
+        if self.dead:
+            raise Unavailable("this process is dead")
+        self.inner.delete(deliveries)
 
     def hold(self, delivery: Delivery, seconds: float) -> None:
         """Change nothing once dead."""
