@@ -4,9 +4,12 @@ import os
 import subprocess
 import sys
 import time
+from collections import OrderedDict
 from pathlib import Path
+from typing import Any
 
 from tests.plugins.elapsed import LONG_S, Rooms
+from tests.plugins.workers import Groups
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120.0
@@ -136,3 +139,37 @@ def test_a_test_that_runs_for_minutes_is_named_and_named_again_after_twice_as_lo
     assert rooms.long(began + 2 * LONG_S) == ["tests/unit/test_a.py::test_b: running for 4.0 min"]
     rooms.pytest_runtest_logfinish("tests/unit/test_a.py::test_b")
     assert rooms.long(began + 100 * LONG_S) == []
+
+
+class Node:
+    """A process of a run, which takes tests until it *ended*."""
+
+    shutting_down = False
+
+    def __init__(self, *, ended: bool) -> None:
+        self.ended, self.given = ended, list[int]()
+
+    def send_runtest_some(self, indices: list[int]) -> None:
+        """Take them."""
+        if self.ended:
+            raise OSError("cannot send (already closed?)")
+        self.given += indices
+
+    def shutdown(self) -> None:
+        """Be given nothing more."""
+        self.shutting_down = True
+
+
+def test_a_process_that_ends_while_it_is_given_tests_leaves_them_to_the_others() -> None:
+    tests = [f"test_{name}.py::test_it" for name in "abcdef"]
+    gone, other = Node(ended=True), Node(ended=False)
+    groups: Any = object.__new__(Groups)
+    groups.log, groups.workqueue = lambda *_: None, OrderedDict((name, {name: False}) for name in tests)
+    groups.registered_collections, groups.assigned_work = {gone: tests, other: tests}, {gone: {}, other: {}}
+    groups._reschedule(gone)
+    assert groups.remove_node(gone) == tests[0], "the one that it was at is not run again"
+    while not other.shutting_down:
+        for unit in groups.assigned_work[other].values():
+            unit.update(dict.fromkeys(unit, True))
+        groups._reschedule(other)
+    assert sorted(other.given) == [1, 2, 3, 4, 5]

@@ -8,6 +8,7 @@ any more, so its `--dist loadgroup` keeps nothing together, and does not say so.
 """
 
 from collections.abc import Generator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -37,6 +38,11 @@ class Groups(LoadScopeScheduling):
                 node.shutdown()
                 return
             self._assign_work_unit(node)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Give *node* the next group; if its process has just ended, `remove_node` will give that group to another one."""
+        with suppress(OSError):
+            super()._assign_work_unit(node)
 
     def remove_node(self, node: WorkerController) -> str | None:
         """Give what a process that crashed has left to the others, without the test that ended it, which is reported as failed.
