@@ -80,4 +80,5 @@ def test_a_rolling_restart_loses_nothing_and_ends_with_its_drain() -> None:
 
 
 def test_a_kill_under_load_loses_nothing() -> None:
-    assert _values(killed(Load(40, 1, 2, 20)))["kills of a process at work"] == 1
+    """One process alone needs nine seconds until the kill, so both are at work then, even if one of them began seconds later."""
+    assert _values(killed(Load(60, 1, 2, 5, long=3.0)))["kills of a process at work"] == 1
