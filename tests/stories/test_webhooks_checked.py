@@ -1,7 +1,9 @@
 """Senders that check the address of a webhook before they use it, as Meta, Dropbox, X and Trello do."""
 
+import base64
 import hashlib
 import hmac
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +18,7 @@ from sedano.model.sources.webhooks import Answer, ReceivedRequest
 from sedano.webhooks import WebhookRequest, echo, hmac_sha256, hub, response_check, unsigned
 from tests.stories.forge import closed
 
+OF_X = hmac_sha256(header="X-Twitter-Webhooks-Signature", prefix="sha256=", encoding="base64")
 SIGNED = hmac_sha256(header="X-Hub-Signature-256", prefix="sha256=")
 MINE = "hub.mode=subscribe&hub.verify_token=mine&hub.challenge=1158201444"
 PLAIN = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
@@ -44,7 +47,7 @@ def read(request: WebhookRequest) -> Came:
 
 app.webhook("meta", verify=SIGNED, challenge=hub())(read)
 app.webhook("box", verify=hmac_sha256(header="X-Dropbox-Signature"), challenge=echo("challenge"))(read)
-app.webhook("x", verify=hmac_sha256(header="X-Twitter-Webhooks-Signature", encoding="base64"), challenge=response_check())(read)
+app.webhook("x", verify=OF_X, challenge=response_check())(read)
 app.webhook("open", verify=unsigned(), challenge=hub())(read)
 app.webhook("plain", verify=SIGNED)(read)
 
@@ -108,6 +111,30 @@ def test_a_stranger_is_refused_and_counted(world: worlds.World, path: str, statu
         assert world.telemetry.counted("WebhooksRefused", webhook=path[1:].partition("?")[0], reason=reason) == 1
     if status == 405:
         assert answer.headers == {"allow": "POST, HEAD"}
+
+
+@pytest.mark.parametrize("text", ["12345", "null", "a" * 1_024])
+def test_what_a_stranger_has_signed_by_a_check_of_the_address_fills_no_queue(world: worlds.World, text: str) -> None:
+    """X signs its checks and its messages in one way: without a refusal, anybody could have parked as many messages as he likes."""
+    signed = json.loads(get(world, f"/x?crc_token={text}").text)["response_token"]
+    assert world.post("/x", text.encode(), {"X-Twitter-Webhooks-Signature": signed}).status == 401
+    assert world.telemetry.counted("WebhooksRefused", webhook="x", reason="wrong-signature") == 1
+    assert world.parked() == []
+    body = closed(5)
+    own = base64.b64encode(hmac.digest(b"s", body, "sha256")).decode()
+    assert world.post("/x", body, {"X-Twitter-Webhooks-Signature": f"sha256={own}"}).status == 202
+    world.drain()
+    assert told == [5]
+
+
+def test_a_webhook_whose_secrets_lack_the_verify_token_says_so_in_its_log(world: worlds.World) -> None:
+    world.secrets["meta"] = "app secret"
+    assert [get(world, f"/meta?{MINE}").status, get(world, f"/meta?{MINE}").status] == [403, 403]
+    (line,) = [one for one in world.telemetry.lines if one.level == "warning"]
+    assert line.fields == {"webhook": "meta", "missing": "a line verify:TOKEN, the verify token that the sender was given"}
+    world.secrets["meta"] = "app secret\nverify: mine"
+    world.clock.advance(10)
+    assert get(world, f"/meta?{MINE}").status == 200
 
 
 def test_a_new_verify_token_is_valid_at_the_next_look_at_the_secrets(world: worlds.World) -> None:

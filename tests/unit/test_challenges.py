@@ -7,10 +7,10 @@ import json
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sedano.errors import OptionError
+from sedano.errors import ConfigurationError, OptionError
 from sedano.model.sources import challenges
 from sedano.model.sources.challenges import Challenge, Hub, echo, hub, parameters, response_check, secrets, tokens
 from sedano.model.sources.signature_schemes import ABSENT, MALFORMED, REFUSALS, WRONG
@@ -78,13 +78,42 @@ def test_a_response_check_is_signed_with_the_first_secret() -> None:
     assert json.loads(answer.text) == {"response_token": f"sha256={wanted}"}
     assert (answer.status, answer.headers) == (200, {"content-type": "application/json", **PLAIN})
     assert response_check().answer({"challenge": "abc"}, LINES) is None
-    assert response_check().answer({"crc_token": "abc"}, ("verify:x",)) == MALFORMED
+    assert response_check().answer({"crc_token": "abc"}, ("verify:x",)) == WRONG
+
+
+def test_an_empty_secret_signs_no_response_check() -> None:
+    with pytest.raises(ConfigurationError, match="a secret is empty, so anyone could sign"):
+        response_check().answer({"crc_token": "abc"}, ("",))
+
+
+@given(st.binary(max_size=30) | st.from_regex(rb"[0-9A-Za-z._~+/=:-]{0,1030}", fullmatch=True) | st.from_regex(r"\w+").map(str.encode))
+@example(b"12345")
+@example(b"a" * 1_024)
+@example(b"a" * 1_025)
+@example("é".encode("latin-1"))
+@example(b"5\n")
+def test_the_bodies_that_a_response_check_signs_are_known(body: bytes) -> None:
+    """Whatever text anybody has signed so, the check says so of it; the other checks sign nothing."""
+    try:
+        answer = response_check().answer({"crc_token": body.decode()}, LINES)
+    except UnicodeDecodeError:
+        answer = MALFORMED
+    assert response_check().signs(body) == isinstance(answer, Answer)
+    assert not any(challenge.signs(body) for challenge in CHALLENGES[:3])
+
+
+def test_what_the_secrets_of_a_webhook_do_not_have_is_named() -> None:
+    assert [one.missing(LINES) for one in CHALLENGES] == ["", "", "", ""]
+    assert [one.missing(()) for one in CHALLENGES[:2]] == ["", ""]
+    assert hub().missing(("app secret", "verify:")) == "a line verify:TOKEN, the verify token that the sender was given"
+    assert response_check().missing(("verify:x",)) == "the secret with which the answer is signed"
 
 
 def test_a_verify_token_signs_nothing() -> None:
     assert secrets(LINES) == ("app secret",)
     assert tokens(LINES) == ("first", "second")
-    assert tokens(("verify:", "app secret")) == ()
+    assert tokens(("verify:", "verify:  ", "app secret")) == ()
+    assert tokens(("verify: one ", "verify:two")) == ("one", "two"), "spaces around a token are no part of it"
 
 
 def test_only_a_hub_and_a_response_check_need_the_secrets() -> None:

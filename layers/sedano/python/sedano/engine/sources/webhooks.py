@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sedano.engine.batch import Batch, Parking
 from sedano.engine.drafts import Composer
@@ -54,6 +54,7 @@ DETAIL_CHARACTERS = 512
 """The longest description of a fault in a parked message and in the log."""
 AGAIN = {"retry-after": "30"}
 NOT_POST = Answer(405, "a webhook takes POST", {"allow": "POST, HEAD"})
+_Found = TypeVar("_Found")
 Happened = tuple[str, Mapping[str, Any]]
 """The name of an event and its fields."""
 
@@ -71,6 +72,10 @@ class Hook(NamedTuple):
     def signing(self, lines: Sequence[str]) -> Sequence[str]:
         """Return those of the *lines* of the webhook's secrets with which its sender signs."""
         return lines if self.challenge is None else secrets(lines)
+
+    def is_forgeable(self, body: bytes) -> bool:
+        """Return whether a stranger can have *body* signed by the check of the address."""
+        return self.scheme.signs and self.challenge is not None and self.challenge.signs(body)
 
 
 class _Known(NamedTuple):
@@ -134,10 +139,7 @@ class Webhooks:
         given = parameters(arrived.query)
         if given is None:
             return Answer(400, "the parameters of the address cannot be read")
-        lines = self._current(hook, challenge.has_secret, KEPT_S)
-        found = challenge.answer(given, lines)
-        if found == WRONG and self._current(hook, challenge.has_secret, AGAIN_S) != lines:
-            found = challenge.answer(given, self._current(hook, challenge.has_secret, KEPT_S))
+        found = self._judged(hook, challenge.has_secret, partial(challenge.answer, given))
         if not isinstance(found, str):
             return found or NOT_POST
         self._ports.telemetry.count("WebhooksRefused", webhook=hook.name, reason=found)
@@ -147,15 +149,23 @@ class Webhooks:
         """Return the answer to a refused request; None if it is accepted."""
         headers = {name.lower(): text for name, text in arrived.headers.items()}
         now = self._ports.clock.now()
-        lines = self._current(hook, hook.scheme.signs, KEPT_S)
-        why = hook.scheme.refusal(headers, arrived.body, hook.signing(lines), now)
-        if why is not None and self._current(hook, hook.scheme.signs, AGAIN_S) != lines:
-            why = hook.scheme.refusal(headers, arrived.body, hook.signing(self._current(hook, hook.scheme.signs, KEPT_S)), now)
+        why = self._judged(hook, hook.scheme.signs, lambda lines: hook.scheme.refusal(headers, arrived.body, hook.signing(lines), now))
+        if why is None and hook.is_forgeable(arrived.body):
+            why = WRONG
         if why is None:
             return None
         # No log line beside the count: a stranger could have it written any number of times, and logs cost more than answers.
         self._ports.telemetry.count("WebhooksRefused", webhook=hook.name, reason=why)
         return Answer(401, "the signature is missing or wrong")
+
+    def _judged(self, hook: Hook, needed: bool, judge: Callable[[Sequence[str]], _Found]) -> _Found:
+        """Return what *judge* finds by the lines of the secrets of *hook*; if that is `WRONG`, by lines that are newer."""
+        lines = self._current(hook, needed, KEPT_S)
+        found = judge(lines)
+        if found != WRONG:
+            return found
+        newer = self._current(hook, needed, AGAIN_S)
+        return found if newer == lines else judge(newer)
 
     def _current(self, hook: Hook, needed: bool, most: float) -> tuple[str, ...]:
         """Return the lines of the secrets of *hook*, at most *most* seconds old; they are read only if *needed*."""
@@ -163,20 +173,25 @@ class Webhooks:
             return ()
         now, known = self._ports.clock.now(), self._known.get(hook.name, _Known())
         if not 0 <= now - known.at < most and not 0 <= now - known.asked < AGAIN_S:
-            self._known[hook.name] = known = self._asked(hook.name, known, now)
+            self._known[hook.name] = known = self._asked(hook, known, now)
         if known.error is not None and not 0 <= now - known.at < most:
             raise known.error.as_answer()
         return known.secrets
 
-    def _asked(self, name: str, known: _Known, now: float) -> _Known:
-        """Read the secrets of the webhook *name*; if that fails, the *known* ones stay."""
+    def _asked(self, hook: Hook, known: _Known, now: float) -> _Known:
+        """Read the secrets of *hook*; if that fails, the *known* ones stay."""
         if self._secrets is None:
-            raise ConfigurationError(f"webhook {name}: this process accepts no requests")
+            raise ConfigurationError(f"webhook {hook.name}: this process accepts no requests")
         try:
-            return _Known(self._secrets.read(name), now, now)
+            lines = self._secrets.read(hook.name)
         except SedanoError as error:
-            self._log(name, error)
+            self._log(hook.name, error)
             return known._replace(asked=self._ports.clock.now(), error=error)  # a store that does not answer was waited for
+        missing = hook.challenge.missing(lines) if hook.challenge is not None else ""
+        if missing:
+            told = "webhook: its sender cannot check the address, because its secrets do not have all that the answer needs"
+            self._ports.telemetry.log("warning", told, webhook=hook.name, missing=missing)
+        return _Known(lines, now, now)
 
     def _let_in(self, hook: Hook, arrived: ReceivedRequest) -> Answer:
         request = WebhookRequest(hook.name, kept(arrived.headers, hook.scheme.token_header), arrived.body, self._ports.clock.now())

@@ -6,8 +6,6 @@ which want their challenge back. Anybody can send such a request, so an answer i
 
 from __future__ import annotations
 
-import base64
-import hmac
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +13,7 @@ from typing import NamedTuple, Protocol
 from urllib.parse import parse_qsl
 
 from sedano.errors import OptionError
-from sedano.model.sources.signature_schemes import ABSENT, MALFORMED, WRONG
+from sedano.model.sources.signature_schemes import ABSENT, MALFORMED, WRONG, base64_hmac, compared, utf8
 from sedano.model.sources.webhooks import Answer
 
 VERIFY = "verify:"
@@ -23,7 +21,7 @@ VERIFY = "verify:"
 MOST_PARAMETERS = 16
 MOST_CHARACTERS = 1_024
 _RETURNED = re.compile(rf"[A-Za-z0-9._~+/=:-]{{1,{MOST_CHARACTERS}}}")
-"""The form of a challenge: no such text is HTML or a JSON object, so a signature that was made for a challenge fits no request."""
+"""The form of a challenge: no such text is HTML or a JSON object. It can be a JSON number, so see `Challenge.signs`."""
 _PARAMETER = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PLAIN = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 Parameters = Mapping[str, str]
@@ -41,19 +39,37 @@ class Challenge(Protocol):
         of `sedano.model.sources.signature_schemes.REFUSALS`; or None if the request has no challenge.
         """
 
+    def signs(self, body: bytes) -> bool:
+        """Return whether anybody can have *body* signed by such a check, so that a signature of it proves nothing."""
 
-class Echo(NamedTuple("_Echo", [("parameter", str)])):
-    """The challenge is returned as it is."""
+    def missing(self, lines: Sequence[str]) -> str:
+        """Return what an answer needs and the *lines* of the webhook's secrets do not have; empty if they have it."""
+
+
+class _SignsNothing:
+    """A check that signs nothing and needs nothing."""
 
     __slots__ = ()
     has_secret = False
+
+    def signs(self, body: bytes) -> bool:
+        return False
+
+    def missing(self, lines: Sequence[str]) -> str:
+        return ""
+
+
+class Echo(_SignsNothing, NamedTuple("_Echo", [("parameter", str)])):
+    """The challenge is returned as it is."""
+
+    __slots__ = ()
 
     def answer(self, given: Parameters, lines: Sequence[str]) -> Answer | str | None:
         """See `Challenge.answer`."""
         return _returned(given.get(self.parameter))
 
 
-class Hub(NamedTuple("_Hub", [])):
+class Hub(_SignsNothing, NamedTuple("_Hub", [])):
     """Meta's verification: the challenge is returned if the verify token is one of the webhook's."""
 
     __slots__ = ()
@@ -66,12 +82,14 @@ class Hub(NamedTuple("_Hub", [])):
         token = given.get("hub.verify_token")
         if not token:
             return ABSENT
-        said = token.encode("utf-8", "surrogatepass")
-        equal = [hmac.compare_digest(said, known.encode("utf-8", "surrogatepass")) for known in tokens(lines)]
-        return _returned(given.get("hub.challenge")) if any(equal) else WRONG
+        return compared([token], [utf8(known) for known in tokens(lines)]) or _returned(given.get("hub.challenge"))
+
+    def missing(self, lines: Sequence[str]) -> str:
+        """See `Challenge.missing`."""
+        return "" if tokens(lines) else f"a line {VERIFY}TOKEN, the verify token that the sender was given"
 
 
-class ResponseCheck(NamedTuple("_ResponseCheck", [])):
+class ResponseCheck(_SignsNothing, NamedTuple("_ResponseCheck", [])):
     """X's Challenge-Response Check: the HMAC-SHA256 of the token, with the first secret as its key."""
 
     __slots__ = ()
@@ -82,11 +100,21 @@ class ResponseCheck(NamedTuple("_ResponseCheck", [])):
         token = given.get("crc_token")
         if token is None:
             return None
-        keys = secrets(lines)
-        if not keys or not _RETURNED.fullmatch(token):
+        if not _RETURNED.fullmatch(token):
             return MALFORMED
-        signed = base64.b64encode(hmac.digest(keys[0].encode("utf-8", "surrogatepass"), token.encode(), "sha256")).decode()
+        keys = secrets(lines)
+        if not keys:
+            return WRONG
+        signed = base64_hmac(utf8(keys[0]), utf8(token)).decode()
         return Answer(200, json.dumps({"response_token": f"sha256={signed}"}), {"content-type": "application/json", **_PLAIN})
+
+    def signs(self, body: bytes) -> bool:
+        """See `Challenge.signs`: X signs its checks and its requests in one way and with one secret."""
+        return _RETURNED.fullmatch(body.decode("latin-1")) is not None
+
+    def missing(self, lines: Sequence[str]) -> str:
+        """See `Challenge.missing`."""
+        return "" if secrets(lines) else "the secret with which the answer is signed"
 
 
 def echo(parameter: str = "challenge") -> Challenge:
@@ -112,13 +140,18 @@ def hub() -> Challenge:
 
 
 def response_check() -> Challenge:
-    """Return the check of X (Twitter): ``GET /NAME?crc_token=…``, which is answered with a signature of the token."""
+    """Return the check of X (Twitter): ``GET /NAME?crc_token=…``, which is answered with a signature of the token.
+
+    Anybody can have a token signed so. A request whose body could be such a token is therefore refused, however it is signed: one text of
+    1 to 1024 letters, digits and ``._~+/=:-``. X sends JSON objects.
+    """
     return ResponseCheck()
 
 
 def tokens(lines: Sequence[str]) -> tuple[str, ...]:
     """Return the verify tokens among the *lines* of a webhook's secrets."""
-    return tuple(line.removeprefix(VERIFY) for line in lines if line.startswith(VERIFY) and line != VERIFY)
+    found = (line.removeprefix(VERIFY).strip() for line in lines if line.startswith(VERIFY))
+    return tuple(token for token in found if token)
 
 
 def secrets(lines: Sequence[str]) -> tuple[str, ...]:

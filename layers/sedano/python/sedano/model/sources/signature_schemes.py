@@ -39,7 +39,7 @@ class Scheme(Protocol):
 
     @property
     def token_header(self) -> str:
-        """The header, in lower case, that contains the secret itself and must not be stored; empty if there is no such header."""
+        """The header, in lower case, that contains the secret itself and must not be stored; empty if no header does."""
 
     def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
         """Return the reason of a refusal, one of `REFUSALS`; None if the request is accepted. *now* is epoch s.
@@ -95,8 +95,8 @@ class HmacSha256(_Silent, _Hmac):
             return ABSENT
         if not given.startswith(self.prefix):
             return MALFORMED
-        write = _hex if self.encoding == "hex" else _base64
-        return _compared([given.removeprefix(self.prefix)], [write(_bytes(secret), body) for secret in secrets])
+        write = _hex if self.encoding == "hex" else base64_hmac
+        return compared([given.removeprefix(self.prefix)], [write(utf8(secret), body) for secret in secrets])
 
 
 class SecretToken(NamedTuple("_Token", [("token_header", str)]), _Silent):
@@ -107,7 +107,7 @@ class SecretToken(NamedTuple("_Token", [("token_header", str)]), _Silent):
     def refusal(self, headers: Headers, body: bytes, secrets: Sequence[str], now: float) -> str | None:
         """See `Scheme.refusal`."""
         given = headers.get(self.token_header)
-        return _compared([given], [_filled(_bytes(secret)) for secret in secrets]) if given else ABSENT
+        return compared([given], [_filled(utf8(secret)) for secret in secrets]) if given else ABSENT
 
 
 class Stripe(_Silent, NamedTuple("_Stripe", [("tolerance", float)])):
@@ -125,8 +125,8 @@ class Stripe(_Silent, NamedTuple("_Stripe", [("tolerance", float)])):
         found = [value for key, _, value in pairs if key.strip() == "v1"]
         if len(times) != 1 or not found:
             return MALFORMED
-        said = _bytes(times[0]) + b"." + body
-        return _late(times[0], now, self.tolerance) or _compared(found, [_hex(_bytes(secret), said) for secret in secrets])
+        said = utf8(times[0]) + b"." + body
+        return _late(times[0], now, self.tolerance) or compared(found, [_hex(utf8(secret), said) for secret in secrets])
 
     def delivery(self, request: WebhookRequest) -> str:
         """Return the event's id; the body cannot serve, because a second delivery may differ in the number of pending deliveries."""
@@ -145,8 +145,8 @@ class Slack(_Silent, NamedTuple("_Slack", [("tolerance", float)])):
             return ABSENT
         if not given.startswith("v0="):
             return MALFORMED
-        said = b"v0:" + _bytes(time) + b":" + body
-        return _late(time, now, self.tolerance) or _compared([given[3:]], [_hex(_bytes(secret), said) for secret in secrets])
+        said = b"v0:" + utf8(time) + b":" + body
+        return _late(time, now, self.tolerance) or compared([given[3:]], [_hex(utf8(secret), said) for secret in secrets])
 
     def delivery(self, request: WebhookRequest) -> str:
         """Return the id of an event; a command has none."""
@@ -175,7 +175,7 @@ class StandardWebhooks(_Silent, NamedTuple("_Standard", [("tolerance", float)]))
         if not found:
             return MALFORMED
         wanted = [standard_signature(which, time, body, secret) for secret in secrets]
-        return _late(time, now, self.tolerance) or _compared(found, wanted)
+        return _late(time, now, self.tolerance) or compared(found, wanted)
 
     def delivery(self, request: WebhookRequest) -> str:
         """Return the message's id, which is part of the signature."""
@@ -189,7 +189,7 @@ def standard_signature(which: str, time: str, body: bytes, secret: str) -> bytes
     Raises:
         ConfigurationError: *secret* is not `whsec_` and base64.
     """
-    return _base64(_key(secret), _bytes(which) + b"." + _bytes(time) + b"." + body)
+    return base64_hmac(_key(secret), utf8(which) + b"." + utf8(time) + b"." + body)
 
 
 class Unsigned(_Silent, NamedTuple("_Unsigned", [])):
@@ -276,13 +276,13 @@ def _late(time: str, now: float, tolerance: float) -> str | None:
     return None if abs(now - int(time)) <= tolerance else LATE
 
 
-def _compared(given: Sequence[str], expected: Sequence[bytes]) -> str | None:
+def compared(given: Sequence[str], expected: Sequence[bytes]) -> str | None:
     """Return None if one of the signatures *given* is *expected*; all pairs are compared, in constant time."""
-    equal = [hmac.compare_digest(_bytes(one), right) for one in given for right in expected]
+    equal = [hmac.compare_digest(utf8(one), right) for one in given for right in expected]
     return None if any(equal) else WRONG
 
 
-def _bytes(text: str) -> bytes:
+def utf8(text: str) -> bytes:
     """Return *text* as UTF-8, even if it contains half a surrogate pair: untrusted text must not raise an error."""
     return text.encode("utf-8", "surrogatepass")
 
@@ -291,7 +291,8 @@ def _hex(secret: bytes, said: bytes) -> bytes:
     return _digest(secret, said).hex().encode()
 
 
-def _base64(secret: bytes, said: bytes) -> bytes:
+def base64_hmac(secret: bytes, said: bytes) -> bytes:
+    """Return the HMAC-SHA256 of *said* in base64; raise `ConfigurationError` if the *secret* is empty."""
     return base64.b64encode(_digest(secret, said))
 
 
