@@ -57,6 +57,8 @@ def write_facts(assembly: Path, asked: Deployment, declared: Declared) -> None:
         "queues": declared.queues,
         "webhooks": bool(declared.webhooks),
         "webhook_concurrency": asked.config.webhook_concurrency,
+        "foreign_queues": declared.foreign_queues(asked.config.streams),
+        "timeout": asked.config.timeout,
         "permanent": asked.config.permanent,
         "replace": asked.replace,
         "cost": cost.summary(stage) if stage else "",

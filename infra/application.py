@@ -17,6 +17,7 @@ from .ignored import Ignored
 from .packages import MODULES, here, is_compiled, library_packages, packages_for
 from .pins import LAMBDA, Platform
 from .places import library
+from .stream_arns import SQS, is_placeholder, service_of
 
 #: How many seconds an invocation needs besides the body of a task: to claim it, to record its outcome and to send its follow-ups.
 TIME_TO_RECORD = 5
@@ -65,6 +66,11 @@ class Declared:
     def queues_of_streams(self) -> list[str]:
         """Return the names of the queues that get the records of streams, each once."""
         return sorted({self.tasks[task]["queue"] for tasks in self.streams.values() for task in tasks})
+
+    def foreign_queues(self, arns: Mapping[str, str]) -> dict[str, str]:
+        """Return those *arns*, by the names of their streams, that are queues and are known before the deployment."""
+        known = {name: arn for name, arn in arns.items() if name in self.streams and not is_placeholder(arn)}
+        return {name: arn for name, arn in known.items() if service_of(arn) == SQS}
 
 
 @dataclass(frozen=True, slots=True)

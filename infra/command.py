@@ -21,6 +21,7 @@ from sedano.deploy import buckets
 from sedano.deploy.account import AccountError, Target, opened, require_deployed, require_prepared, require_room, target
 from sedano.deploy.command_names import MAKE
 from sedano.deploy.existing_stage import require_empty, require_free, require_same, standing
+from sedano.deploy.foreign_queues import require_readable
 from sedano.deploy.output_variables import exports, variables
 
 from .application import Declared, application
@@ -114,6 +115,7 @@ def _require_ready(verb: str, session: boto3.Session, where: Target, wanted: Dep
     if verb == "deploy" and declared:
         if declared.webhooks:
             require_room(session, where, wanted.config.webhook_concurrency, MAKE)
+        require_readable(session, where, declared.foreign_queues(wanted.config.streams), wanted.config.timeout)
         found = standing(session, where, wanted.config.stage)
         if found is not None and not wanted.replace:
             require_same(found, wanted.config.stage, wanted.app, MAKE)

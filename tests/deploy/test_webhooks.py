@@ -28,6 +28,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
     with local_stage(app="hooks:app", code=CODE, directory=tmp_path_factory.mktemp("hooks"), enforce_iam=True) as stage:
         ssm = stage.endpoint.session().client("ssm", endpoint_url=stage.endpoint.url)
         ssm.put_parameter(Name="/sedano/dev/webhooks/signed", Value=f"whsec_{SECRET}\nverify:mine", Type="SecureString")
+        ssm.put_parameter(Name="/sedano/dev/webhooks/x", Value="of x", Type="SecureString")
         yield stage
 
 
@@ -103,7 +104,19 @@ def test_a_sender_that_checks_the_address_gets_its_challenge_back(stage: LocalSt
     check = "signed?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token="
     assert asked(stage, f"{check}mine", "GET") == (200, b"1158201444")
     assert asked(stage, f"{check}yours", "GET") == (403, b"")
-    assert asked(stage, "signed", "HEAD") == (200, b"")
+    assert [asked(stage, name, "HEAD") for name in ("signed", "x", "box", "open")] == [(200, b"")] * 4
+    assert asked(stage, "box?challenge=aB-1", "GET") == (200, b"aB-1"), "this needs no secret, and none is stored"
+    assert asked(stage, "box?challenge=%3Cscript%3E", "GET") == (403, b"")
+
+
+def test_what_x_signs_for_anybody_is_no_request(stage: LocalStage) -> None:
+    status, answer = asked(stage, "x?crc_token=12345", "GET")
+    signature = base64.b64encode(hmac.digest(b"of x", b"12345", "sha256")).decode()
+    assert (status, json.loads(answer)) == (200, {"response_token": f"sha256={signature}"})
+    assert post(stage, "x", b"12345", {"X-Signature": f"sha256={signature}"}) == 401
+    body = b'{"text": "own"}'
+    own = base64.b64encode(hmac.digest(b"of x", body, "sha256")).decode()
+    assert post(stage, "x", body, {"X-Signature": f"sha256={own}"}) == 202
 
 
 def test_what_is_not_signed_is_refused_and_what_cannot_be_read_set_aside(stage: LocalStage) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import boto3
 import pytest
+from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
 
 from infra import command
@@ -16,6 +17,7 @@ from sedano.deploy.account import AccountError, Target
 from sedano.deploy.assembly import BOOTSTRAPPED
 from sedano.deploy.command_names import MAKE
 from sedano.deploy.existing_stage import require_empty, require_free, require_same, standing
+from sedano.deploy.foreign_queues import require_readable
 from tests.plugins.resources import APP, CODE
 
 WHERE = Target("123456789012", "eu-central-1")
@@ -58,10 +60,10 @@ def test_another_application_does_not_take_the_place_of_the_first(session: boto3
         require_same(found, "dev", "bank:app", MAKE)
 
 
-def _ready(session: boto3.Session, code: Path, app: str, **settings: str) -> None:
+def _ready(session: boto3.Session, code: Path, app: str, more: str = "", **settings: str) -> None:
     """Go as far as `make deploy` goes before it makes the templates of *app*, whose one queue is `default`."""
     module, _, name = app.partition(":")
-    (code / f"{module}.py").write_text(f"from sedano import Sedano\n\n{name} = Sedano('{module}')\n")
+    (code / f"{module}.py").write_text(f"from sedano import Sedano\n\n{name} = Sedano('{module}')\n{more}")
     wanted = from_context({"app": app, "code": str(code), "stage": "dev", **settings})
     declared = application(wanted.app, wanted.code, wanted.config).declared
     command._require_ready("deploy", session, WHERE, wanted, declared)
@@ -77,6 +79,56 @@ def test_a_deployment_looks_at_what_stands_there_before_it_begins(session: boto3
     with pytest.raises(AccountError, match=r"^queues: the application no longer names mail \(1\)\."):
         _ready(session, tmp_path, "shop:app")
     _ready(session, tmp_path, "shop:app", replace="true")
+
+
+FOREIGN = """
+@app.stream("uploads", reads="s3")
+@app.task
+def stored(change: object) -> None: ...
+
+@app.stream("clicks")
+@app.task
+def clicked(record: object) -> None: ...
+"""
+UPLOADS = "arn:aws:sqs:eu-central-1:123456789012:uploads"
+CLICKS = "arn:aws:kinesis:eu-central-1:123456789012:stream/clicks"
+
+
+def test_a_queue_that_hides_its_messages_too_briefly_is_refused_before_the_deployment(session: boto3.Session, tmp_path: Path) -> None:
+    """CloudFormation would refuse it after minutes, and 30 s, against the 60 of a function, is what a new queue has."""
+    streams, sqs = f"uploads={UPLOADS},clicks={CLICKS}", session.client("sqs")
+    with pytest.raises(AccountError, match=r"^streams\[uploads\]: the queue uploads is not in account 123456789012 in eu-ce"):
+        _ready(session, tmp_path, "shop:app", more=FOREIGN, streams=streams)
+    url = sqs.create_queue(QueueName="uploads")["QueueUrl"]
+    with pytest.raises(AccountError) as refused:
+        _ready(session, tmp_path, "shop:app", more=FOREIGN, streams=streams)
+    assert str(refused.value) == (
+        "streams[uploads]: the queue uploads hides a received message for 30 s, and Lambda reads no queue that hides it for less than the "
+        f"function's time limit, 60 s: raise it with `aws sqs set-queue-attributes --queue-url {url} --attributes VisibilityTimeout=360`, "
+        "or give the stage a shorter timeout"
+    )
+    _ready(session, tmp_path, "shop:app", more=FOREIGN, streams=streams, timeout="30")
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "60"})
+    _ready(session, tmp_path, "shop:app", more=FOREIGN, streams=streams)
+
+
+def test_a_queue_of_another_account_that_cannot_be_read_from_here_is_left_to_the_deployment(session: boto3.Session) -> None:
+    require_readable(session, WHERE, {"uploads": UPLOADS.replace("123456789012", "210987654321")}, 60)
+    broken = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=WHERE.region)
+    broken.events.register("before-send.sqs", _nobody_answers)
+    require_readable(broken, WHERE, {"uploads": UPLOADS}, 60)
+
+
+def _nobody_answers(**_: object) -> None:
+    raise EndpointConnectionError(endpoint_url="https://sqs")
+
+
+def test_the_longest_advice_is_the_longest_time_that_a_queue_can_hide_a_message(session: boto3.Session) -> None:
+    session.client("sqs").create_queue(QueueName="uploads", Attributes={"VisibilityTimeout": "899"})
+    with pytest.raises(AccountError, match="VisibilityTimeout=5400"):
+        require_readable(session, WHERE, {"uploads": UPLOADS}, 900)
+    with pytest.raises(AccountError, match="VisibilityTimeout=43200"):
+        require_readable(session, WHERE, {"uploads": UPLOADS}, 7_201)
 
 
 def test_a_stage_that_is_not_there_has_nothing_to_lose(session: boto3.Session) -> None:

@@ -20,7 +20,7 @@ from tests.infra.test_stream_settings import ORDERS
 
 CODE = Path(__file__).parent / "streamed"
 UPLOADS = "arn:aws:sqs:eu-central-1:123456789012:uploads"
-STREAMS = {"streams": f"orders={ORDERS},clicks={CLICKS},uploads={UPLOADS}", "stream_keys": f"clicks={KEY}"}
+STREAMS = {"streams": f"orders={ORDERS},clicks={CLICKS},uploads={UPLOADS}", "stream_keys": f"clicks={KEY},uploads={KEY}x"}
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 IN_PROD = {**stage_context("streamed:app", CODE), "local": "false", "stage": "prod"}
 
@@ -55,7 +55,7 @@ def test_it_may_read_its_streams_send_to_the_queues_of_their_tasks_park_and_keep
     assert all(streamed.may("stream", action) == {ORDERS} for action in READS["dynamodb"])
     assert all(streamed.may("stream", action) == {CLICKS} for action in READS["kinesis"])
     assert all(streamed.may("stream", action) == {UPLOADS} for action in READS["sqs"])
-    assert streamed.may("stream", "kms:Decrypt") == {KEY}
+    assert streamed.may("stream", "kms:Decrypt") == {KEY, f"{KEY}x"}, "the keys of the Kinesis stream and of the queue"
     sends = {name.split("Queue")[0] for name in streamed.may("stream", "sqs:SendMessage")}
     assert sends == {"Commandsdefault", "Commandsordersfifo", "Parked"}, "no task of the queue bulk stands on a stream"
     assert streamed.may("stream", "s3:PutObject") == {"SedanoBlobsBucket/*"}

@@ -3,7 +3,7 @@
 import json
 
 from sedano import DomainEvent, Sedano
-from sedano.webhooks import WebhookRequest, hub, standard_webhooks, unsigned
+from sedano.webhooks import WebhookRequest, echo, hmac_sha256, hub, response_check, standard_webhooks, unsigned
 
 app = Sedano("hooks")
 
@@ -23,6 +23,8 @@ def length(text: str) -> int:
 
 
 @app.webhook("signed", verify=standard_webhooks(), challenge=hub())
+@app.webhook("x", verify=hmac_sha256(header="X-Signature", prefix="sha256=", encoding="base64"), challenge=response_check())
+@app.webhook("box", verify=hmac_sha256(header="X-Dropbox-Signature"), challenge=echo())
 @app.webhook("open", verify=unsigned(), delivery="X-Delivery")
 def measured(request: WebhookRequest) -> Measured:
     """What a sender measured."""

@@ -13,6 +13,7 @@ from sedano.deploy.cdk_environment import constructs, toolset
 from sedano.deploy.clients import Clients, Say
 from sedano.deploy.deployment import Deployment, Planned, bootstrap_version
 from sedano.deploy.existing_stage import require_empty, require_free, require_same, standing
+from sedano.deploy.foreign_queues import require_readable
 from sedano.deploy.synthesis import Facts, synthesise
 
 #: The folder of a project for the files that sedano makes; git and deployments ignore it.
@@ -60,8 +61,8 @@ def prepare(settings: Mapping[str, str], root: Path, clients: Clients, say: Say)
     Raises:
         UsageError: a setting or the code cannot be deployed.
         NotPrepared: the account was never prepared for deployments.
-        DeployError: another application has the stage, a queue with messages would be deleted, the account has no room for it, or a
-            stack cannot be updated.
+        DeployError: another application has the stage, a queue with messages would be deleted, the account has no room for it, Lambda
+            would not read a queue of another program, or a stack cannot be updated.
     """
     bootstrap_version(clients, BOOTSTRAPPED)
     found = constructs()
@@ -78,6 +79,7 @@ def _require_ready(facts: Facts, clients: Clients) -> None:
     session, where = clients.session, clients.where
     if facts.webhooks:
         require_room(session, where, facts.webhook_concurrency)
+    require_readable(session, where, facts.foreign_queues, facts.timeout)
     found = standing(session, where, facts.stage)
     if found is None:
         return

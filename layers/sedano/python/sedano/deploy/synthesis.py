@@ -32,6 +32,8 @@ class Facts(NamedTuple):
         queues: the names of its command queues.
         webhooks: whether the app has any.
         webhook_concurrency: the executions that are reserved for them.
+        foreign_queues: the ARN of each queue of another program that it reads, by the name of the stream.
+        timeout: the time limit of its functions, in s.
         permanent: whether its data outlives its stacks.
         replace: whether it may replace another app, and queues with messages.
         cost: a sentence about its monthly cost; empty for a stage on this machine.
@@ -43,6 +45,8 @@ class Facts(NamedTuple):
     queues: tuple[str, ...]
     webhooks: bool
     webhook_concurrency: int
+    foreign_queues: Mapping[str, str]
+    timeout: int
     permanent: bool
     replace: bool
     cost: str
