@@ -1,4 +1,4 @@
-"""A command in a process of its own that hears Ctrl-C."""
+"""A command in a process of its own that Ctrl-C ends."""
 
 import sys
 

@@ -77,29 +77,64 @@ def test_what_is_put_into_kinesis_runs_the_task_that_stands_on_it(stage: LocalSt
     assert _result(stage, "clicks", "follows.clicked", f"{put['ShardId']}:{put['SequenceNumber']}") == '"tea"'
 
 
-def _notifies(stage: LocalStage) -> None:
-    """Let the bucket of uploads notify the queue of its stream, which the stage made."""
-    sqs, s3 = _client(stage, "sqs"), _client(stage, "s3")
-    queue = json.loads(stage.environment["SEDANO_STREAM_QUEUES"])["uploads"]
-    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    allowed = {"Effect": "Allow", "Principal": {"Service": "s3.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": arn}
-    sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": json.dumps({"Version": "2012-10-17", "Statement": [allowed]})})
-    s3.create_bucket(Bucket=UPLOADS)
-    told = {"QueueConfigurations": [{"QueueArn": arn, "Events": ["s3:ObjectCreated:*"]}]}
-    s3.put_bucket_notification_configuration(Bucket=UPLOADS, NotificationConfiguration=told)
+def _queue(stage: LocalStage, stream: str, *services: str) -> str:
+    """The ARN of the queue of *stream*, which the stage made, and to which these *services* may now send."""
+    sqs, url = _client(stage, "sqs"), json.loads(stage.environment["SEDANO_STREAM_QUEUES"])[stream]
+    arn = str(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"])
+    allowed = {"Effect": "Allow", "Principal": {"Service": services}, "Action": "sqs:SendMessage", "Resource": arn}
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps({"Version": "2012-10-17", "Statement": [allowed]})})
+    return arn
+
+
+def _results(stage: LocalStage, name: str, count: int = 1) -> list[str]:
+    """The results of the calls of the task *name*, sorted, when there are *count*: their ids have what the service alone knows."""
+    dynamodb, table, found = _client(stage, "dynamodb"), stage.environment["SEDANO_LEDGER_TABLE"], list[str]()
+
+    def called() -> bool:
+        found[:] = [task for task, (called, _) in scan(dynamodb, table).items() if called == name]
+        return len(found) == count
+
+    until(called)
+    return sorted(json.loads(str(result(stage, task))) for task in found)
+
+
+def _topic(stage: LocalStage, name: str, queue: str) -> str:
+    """The ARN of a topic to which the *queue* is subscribed."""
+    sns = _client(stage, "sns")
+    topic = str(sns.create_topic(Name=name)["TopicArn"])
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=queue)
+    return topic
 
 
 def test_what_is_put_into_a_bucket_runs_the_task_that_reads_its_notifications(stage: LocalStage) -> None:
-    _notifies(stage)
-    _client(stage, "s3").put_object(Bucket=UPLOADS, Key="in/a b+é.csv", Body=b"tea")
-    table, found = stage.environment["SEDANO_LEDGER_TABLE"], list[str]()
+    """Those that come directly, and those that come through a topic."""
+    queue, s3 = _queue(stage, "uploads", "s3.amazonaws.com", "sns.amazonaws.com"), _client(stage, "s3")
+    topic = _topic(stage, "uploads", queue)
+    for bucket, told in (
+        (UPLOADS, {"QueueConfigurations": [{"QueueArn": queue, "Events": ["s3:ObjectCreated:*"]}]}),
+        (f"{UPLOADS}-topic", {"TopicConfigurations": [{"TopicArn": topic, "Events": ["s3:ObjectCreated:*"]}]}),
+    ):
+        s3.create_bucket(Bucket=bucket)
+        s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration=told)
+        s3.put_object(Bucket=bucket, Key="in/a b+é.csv", Body=b"tea")
+    stored = [f"ObjectCreated {bucket}/in/a b+é.csv 3" for bucket in (UPLOADS, f"{UPLOADS}-topic")]
+    assert _results(stage, "follows.stored", 2) == sorted(stored)
 
-    def called() -> bool:
-        found[:] = [task for task, (name, _) in scan(_client(stage, "dynamodb"), table).items() if name == "follows.stored"]
-        return bool(found)
 
-    until(called)
-    assert [json.loads(str(result(stage, task))) for task in found] == [f"ObjectCreated {UPLOADS}/in/a b+é.csv 3"]
+def test_what_is_published_to_a_topic_runs_the_task_that_reads_it(stage: LocalStage) -> None:
+    topic = _topic(stage, "notices", _queue(stage, "notices", "sns.amazonaws.com"))
+    lang = {"lang": {"DataType": "String", "StringValue": "en"}}
+    _client(stage, "sns").publish(TopicArn=topic, Subject="Storm", Message="stay in, é", MessageAttributes=lang)
+    assert _results(stage, "follows.noticed") == ["Storm: stay in, é en"]
+
+
+def test_what_happens_on_a_bus_runs_the_task_that_reads_its_rule(stage: LocalStage) -> None:
+    queue, events = _queue(stage, "payments", "events.amazonaws.com"), _client(stage, "events")
+    events.put_rule(Name="payments", EventPattern=json.dumps({"source": ["shop.payments"]}))
+    events.put_targets(Rule="payments", Targets=[{"Id": "queue", "Arn": queue}])
+    entry = {"DetailType": "Paid", "Detail": json.dumps({"amount": 7})}
+    events.put_events(Entries=[{"Source": "shop.other", **entry}, {"Source": "shop.payments", **entry}])
+    assert _results(stage, "follows.paid") == ["shop.payments Paid 7"]
 
 
 def test_what_another_program_sends_runs_the_task_and_leaves_its_queue(stage: LocalStage) -> None:

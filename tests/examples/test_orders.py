@@ -97,7 +97,7 @@ FAULTS: dict[str, tuple[Callable[[Evidence], Evidence], dict[str, int]]] = {
     "an order written twice": (lambda found: written(found, "orders", FIRST.order.order), {"doubled": 1}),
     "a movement made twice": (lambda found: written(found, "stock", FIRST.order.sku), {"doubled": 1}),
     "a document written twice": (lambda found: written(found, "sales", FIRST.document), {"doubled": 1}),
-    "a document of nobody": (lambda found: written(found, "sales", "stranger"), {"doubled": 1}),
+    "a document that no order made": (lambda found: written(found, "sales", "stranger"), {"doubled": 1}),
     "two documents under one key": (lambda found: replace(found, crm=[*found.crm, (FIRST.document, "another")]), {"doubled": 1}),
     "an order without its movement": (
         lambda found: of_table(found, "stock", {**found.rows["stock"], FIRST.order.sku: without(ROW, "orders")}),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 _ENDS = "a service that does not end is waited for a little longer than the grace; how much longer does not matter"
 _MARGIN = "a margin: one more or less does not matter"
-_WAIT = "how long, or how often, the code looks for the end of something that ends by itself; no result depends on it"
+_WAIT = "how long, or how often, the code looks for an end that comes without it; no result depends on it"
 PROCESSES: Mapping[tuple[str, str, str, str], str] = {
     (
         "sedano.engine.boot",

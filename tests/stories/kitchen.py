@@ -9,7 +9,7 @@ from sedano.ports import Ports, command_queue
 
 COMMANDS = command_queue("default")
 SETTINGS = WorkerSettings(lanes=0, heartbeat=0.0)
-"""A worker that hears of everything at once."""
+"""The settings of a worker that notices each change at its next message."""
 NEVER = Retry(max_retries=0)
 
 

@@ -22,7 +22,7 @@ from tests.stories import bakery
 
 ROOT = Path(__file__).parents[2]
 APP = ("--app", "tests.stories.bakery:app")
-# It ends by the Ctrl-C that it is to hear, and when it hears none by itself, so that nothing is left running: no test waits for that.
+# Ctrl-C ends it, or, if none arrives, its own limit of time, so that nothing is left running: no test waits for that.
 WAITS = """
 import sys, time
 print("imported", file=sys.stderr, flush=True)

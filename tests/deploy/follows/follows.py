@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sedano import Sedano
-from sedano.streams import ObjectChange, QueueMessage, StreamRecord, TableChange
+from sedano.streams import BusEvent, ObjectChange, QueueMessage, StreamRecord, TableChange, TopicMessage
 
 app = Sedano("follows", queues=("default", "orders.fifo"))
 
@@ -38,6 +38,20 @@ def clicked(record: StreamRecord) -> str | None:
 def stored(change: ObjectChange) -> str:
     """What was put where."""
     return f"{change['event']} {change['bucket']}/{change['key']} {change['size']}"
+
+
+@app.stream("notices", reads="sns")
+@app.task
+def noticed(notice: TopicMessage) -> str:
+    """What was published to a topic."""
+    return f"{notice['subject']}: {notice['message']} {notice['attributes']['lang']}"
+
+
+@app.stream("payments", reads="eventbridge")
+@app.task
+def paid(event: BusEvent) -> str:
+    """What happened on a bus."""
+    return f"{event['source']} {event['type']} {event['detail']['amount']}"
 
 
 @app.stream("legacy")

@@ -168,12 +168,12 @@ def failures_in_a_row(failures: int, seconds: float) -> int:
 
 
 def refusal(order: Iterable[BootStep], standings: Standings) -> str | None:
-    """Return the name of a mandatory step that was given up, so that the process must not start; None if there is no such step."""
+    """Return the name of a mandatory step that was given up, so that the process must not start; None if all can still succeed."""
     return next((one.name for one in order if not one.optional and standings.get(one.name, NEW).state == GIVEN_UP), None)
 
 
 def awaited(order: Iterable[BootStep], standings: Standings) -> float | None:
-    """Return the time (epoch s) of the next attempt of a mandatory step, for which the process waits; None if there is no such step."""
+    """Return the time (epoch s) of the next attempt of a mandatory step, for which the process waits; None if it waits for none."""
     found = (standings.get(one.name, NEW) for one in order if not one.optional)
     return min((mine.due for mine in found if mine.state == FAILED), default=None)
 

@@ -144,8 +144,8 @@ def without(keys: KeySet, kid: str) -> KeySet:
 
 
 def coming(keys: KeySet) -> str | None:
-    """Return the id of the key that was added last and has never signed, which means that a rotation has begun; None if there is no such
-    key.
+    """Return the id of the key that was added last and has never signed, which means that a rotation has begun; None if every
+    key has.
     """
     fresh = [kid for kid, times in keys.times.items() if kid != keys.sign and times.made and not times.last]
     return max(fresh, key=lambda kid: keys.times[kid].made, default=None)
