@@ -1,6 +1,7 @@
 """What hangs ends: a run of several processes names the test, says where it stood, and goes on."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -8,12 +9,14 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.plugins.elapsed import LONG_S, Rooms
 from tests.plugins.workers import Groups
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 120.0
-"""How long a run here may take."""
+SECONDS = 400.0
+"""How long a run here may take. It takes a few; a machine whose disk had just been filled once needed more than 120."""
 CONFTEST = """
 pytest_plugins = ["tests.plugins.last_resort"]
 from tests.plugins import last_resort
@@ -60,8 +63,13 @@ def _ran(folder: Path, conftest: str, tests: str, *options: str, processes: int 
     command = [sys.executable, "-m", "pytest", f"-n{processes}", "-p", "no:cacheprovider", "test_it.py", *options]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     environment.pop("PYTEST_ADDOPTS", None)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS)
-    return done.returncode, done.stdout + done.stderr
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+        try:
+            said, _ = run.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            run.send_signal(signal.SIGABRT)  # upon which pytest's faulthandler says where each thread stands
+            pytest.fail(f"the run hangs: {run.communicate()[0]}")
+    return run.returncode, said
 
 
 def test_a_test_that_no_signal_ends_is_named_and_the_others_run(tmp_path: Path) -> None:

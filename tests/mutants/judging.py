@@ -178,7 +178,8 @@ class Judges:
         """Return the tests that can notice *mutant*, the most promising first."""
         tried = self._tried_early.get(mutant.key, set())
         some = dict.fromkeys([*self.late, *self.early] if late else self.early)  # an early one that took too long is in both
-        items = [item for item in some if item.nodeid in {*self._seconds} - tried]
+        fresh = {*self._seconds} - tried
+        items = [item for item in some if item.nodeid in fresh]
         named = {item.nodeid for item in items}
         if mutant.line:
             named = set().union(*(self._ran.get((path, line), set()) for line in range(mutant.line, mutant.last + 1)))
