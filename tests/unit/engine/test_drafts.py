@@ -1,5 +1,6 @@
 """Drafts become messages: stamped with clock, lineage and a fresh id; what is long travels by claim check."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +11,14 @@ from sedano import memory
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, _short, weight_of
 from sedano.engine.lineage_marks import granted
 from sedano.engine.outbox import restored, stored
-from sedano.errors import Unserialisable
+from sedano.errors import TooLarge, Unserialisable
 from sedano.model import states
 from sedano.model.ledger import dedup_keys
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage
-from sedano.model.messages.message import BlobRef, Command, Event
+from sedano.model.messages.message import BlobRef, Command, Document, Event
 from sedano.model.queues import CLAIM_CHECK_BYTES, SQS
 from sedano.ports import EVENTS, Blobs, Outgoing
 from tests.unit import generated
@@ -158,6 +159,44 @@ def test_an_event_that_its_queue_can_carry_travels_whole_and_at_once(over: int) 
     found = codec.decode(sent.outgoing.body)
     assert isinstance(found, Event)
     assert ((found.data_ref is not None), bool(found.data), sent.outgoing.delay) == (bool(over), not over, 0)
+
+
+@pytest.mark.parametrize(
+    ("draft", "limit"),
+    [
+        (lambda text: CommandDraft("default", Command("m", "t", "a", args=(text,))), "arguments may have 67108864 together"),
+        (lambda text: Event("e", "shop.Sold", data={"what": text}), "an event may have at most 67108864"),
+        (lambda text: Document("d", "a", "shop.Price", value=text), "a document may have at most 67108864"),
+    ],
+)
+def test_what_no_reader_reads_is_not_sent(draft: Callable[[str], Any], limit: str) -> None:
+    """Without the refusal it would be sent, and parked by its first reader."""
+    compose, _ = composer()
+    ref = codec.decode(compose.compose(draft("x" * CLAIM_CHECK_BYTES)).outgoing.body).data_ref
+    assert ref is not None
+    room, weighed = codec.MAX_DATA_BYTES - (ref.size - CLAIM_CHECK_BYTES), Weighed()
+    compose._ports = replace(compose._ports, blobs=weighed)
+    compose.compose(draft("x" * room))
+    with pytest.raises(TooLarge, match=f"^data: 67108865 bytes; {limit}$"):
+        compose.compose(draft("x" * (room + 1)))
+    assert weighed.sizes == [67_108_864]
+
+
+class Weighed:
+    """Stands for the blobs, and notes how long each one is."""
+
+    def __init__(self) -> None:
+        """Nothing was kept yet."""
+        self.sizes = list[int]()
+
+    def put(self, data: bytes) -> BlobRef:
+        """Keep nothing."""
+        self.sizes.append(len(data))
+        return BlobRef("0" * 64, len(data))
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Nothing is here."""
+        raise AssertionError(ref)
 
 
 class Word(str):

@@ -97,9 +97,7 @@ class Composer:
         if self._most >= SHORT_BYTES and _short(args) and not kwargs:
             return None
         data = codec.encode_data(args, kwargs)
-        if len(data) > codec.MAX_DATA_BYTES:
-            raise TooLarge(f"data: {len(data)} bytes; arguments may have {codec.MAX_DATA_BYTES} together")
-        return self._ports.blobs.put(data) if len(data) > self._most else None
+        return self._kept(data, "arguments may have {} together") if len(data) > self._most else None
 
     def _command(self, draft: CommandDraft, lineage: Lineage, message_id: str) -> Addressed:
         asked = draft.command
@@ -116,7 +114,7 @@ class Composer:
         event = draft._replace(source=self.source, time=now, clock=clock, lineage=marked(self._ports, lineage, draft.id, draft.name))
         body = codec.encode(event)
         if len(body) > self._most:
-            ref = self._ports.blobs.put(codec.encode_event_data(draft.data))
+            ref = self._kept(codec.encode_event_data(draft.data), "an event may have at most {}")
             body = codec.encode(event._replace(data={}, data_ref=ref))
         return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
 
@@ -126,11 +124,15 @@ class Composer:
         document = draft._replace(source=self.source, time=now, clock=clock, lineage=own)
         body = codec.encode(document)
         if len(body) > self._most:
-            data = codec.encode_document_data(draft.value)
-            if len(data) > codec.MAX_DATA_BYTES:
-                raise TooLarge(f"data: {len(data)} bytes; a document may have at most {codec.MAX_DATA_BYTES}")
-            body = codec.encode(document._replace(value=None, data_ref=self._ports.blobs.put(data)))
+            ref = self._kept(codec.encode_document_data(draft.value), "a document may have at most {}")
+            body = codec.encode(document._replace(value=None, data_ref=ref))
         return Addressed(EVENTS, Outgoing(body, 0, draft.tenant))
+
+    def _kept(self, data: bytes, limit: str) -> BlobRef:
+        """Keep *data* apart from its message; raise `TooLarge`, with the *limit* in words, if it is longer than any reader reads."""
+        if len(data) > codec.MAX_DATA_BYTES:
+            raise TooLarge(f"data: {len(data)} bytes; {limit.format(codec.MAX_DATA_BYTES)}")
+        return self._ports.blobs.put(data)
 
 
 def _short(args: Sequence[Any]) -> bool:
