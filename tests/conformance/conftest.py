@@ -9,7 +9,7 @@ from sedano.memory import MemoryKeyStore
 from sedano.ports.seals import KeyStore
 from sedano.sqlite.key_store import SqliteKeyStore
 from sedano.sqlite.store import Store
-from tests.conformance.worlds import World, in_memory, on_one_file, over_aws
+from tests.conformance.worlds import World, named
 from tests.plugins.resources import Resources
 
 STAGE = "conformance"
@@ -30,25 +30,19 @@ def timeless_resources(ministack_resources: Resources) -> Resources:
 @pytest.fixture(params=["memory", "sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
 def world(request: pytest.FixtureRequest) -> World:
     """Ports over empty resources of one test."""
-    if request.param == "memory":
-        return in_memory()
-    if request.param == "sqlite":
-        return on_one_file(request.getfixturevalue("tmp_path"))
-    return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))
+    return named(request.param, request)
 
 
 @pytest.fixture(params=["sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
 def lasting_world(request: pytest.FixtureRequest) -> World:
     """Ports over what outlives a process, to be compared with memory."""
-    if request.param == "sqlite":
-        return on_one_file(request.getfixturevalue("tmp_path"))
-    return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))
+    return named(request.param, request)
 
 
 @pytest.fixture(params=["moto", pytest.param("ministack", marks=pytest.mark.ministack)])
 def aws_world(request: pytest.FixtureRequest) -> World:
     """Ports over the AWS adapters only, for what memory cannot show."""
-    return over_aws(request.getfixturevalue("resources" if request.param == "moto" else "timeless_resources"))
+    return named(request.param, request)
 
 
 @pytest.fixture(params=["memory", "sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])

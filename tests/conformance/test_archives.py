@@ -101,3 +101,13 @@ def test_what_was_removed_is_gone_and_removing_it_again_is_no_error(archive):
 
 def test_a_place_ends_in_the_name(archive):
     assert archive.place("data/term=1/tasks").endswith("data/term=1/tasks")
+
+
+def test_a_file_that_vanishes_while_a_folder_is_listed_is_left_out(tmp_path):
+    archive = FolderArchive(tmp_path)
+    for name in "abc":
+        archive.put_once(name, b"1")
+    names = archive.names("")
+    assert next(names).name == "a"
+    archive.remove(["b"])
+    assert [filed.name for filed in names] == ["c"]

@@ -2,20 +2,29 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from sedano.errors import OptionError, Unavailable
+from sedano.errors import ConfigurationError, OptionError, Unavailable
+from sedano.memory import START, VirtualClock
+from sedano.memory.folder_archive import LEASES, FolderLeases
 from sedano.model.leases import LeaseRecord, Term, term
 from sedano.model.store_clock import Moment
 from sedano.ports import Leases
-from tests.conformance.worlds import World, in_memory, over_aws
+from tests.conformance.worlds import World, in_memory, named, over_aws
 from tests.plugins.resources import Resources
 
 NOW = 1_767_225_600_000
 THEN = Moment(NOW, 0.0)
 FIRST = LeaseRecord("shop/é#1", NOW, "nonce-1", "host.1", 1, True, 30_000, NOW + 30_000)
 SECOND = LeaseRecord("shop/é#1", NOW + 1, "nonce-2", "host.2", 2, True, 20_000, NOW + 60_000)
+
+
+@pytest.fixture(params=["memory", "folder", "sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
+def world(request: pytest.FixtureRequest) -> World:
+    """The worlds of every port, and a folder, where the history on one machine keeps its lease."""
+    return named(request.param, request)
 
 
 def held(leases: Leases, grant: LeaseRecord = FIRST) -> Term:
@@ -292,10 +301,27 @@ def test_a_proof_holds_for_the_term_that_holds_and_for_no_other(resources: Resou
     assert not proven(mine), "a term that was given back proves nothing"
 
 
-def test_memory_has_no_transactions_to_prove_a_term_to() -> None:
+def test_neither_memory_nor_a_folder_has_transactions_to_prove_a_term_to(tmp_path: Path) -> None:
     mine = term(FIRST, THEN)
-    with pytest.raises(OptionError, match="transaction"):
-        in_memory().leases.proof(mine)
+    for leases in (in_memory().leases, FolderLeases(tmp_path, VirtualClock(START))):
+        with pytest.raises(OptionError, match="transaction"):
+            leases.proof(mine)
+
+
+def test_processes_that_share_a_folder_share_its_leases_and_a_look_writes_nothing(tmp_path: Path) -> None:
+    first, second = (FolderLeases(tmp_path, VirtualClock(START)) for _ in range(2))
+    held(first)
+    before = (tmp_path / LEASES).stat().st_mtime_ns
+    assert second.read([FIRST.name]) == {FIRST.name: FIRST}
+    assert (tmp_path / LEASES).stat().st_mtime_ns == before
+    assert second.time() == first.time()
+
+
+@pytest.mark.parametrize("text", ["", "{", '[{"name": "a"}]', "[5]", '[{"waiting": 5}]'])
+def test_a_file_that_holds_no_leases_is_refused_with_what_to_do(tmp_path: Path, text: str) -> None:
+    (tmp_path / LEASES).write_text(text)
+    with pytest.raises(ConfigurationError, match=r"^history: .* does not hold leases \(.*\); delete it while no run is active$"):
+        FolderLeases(tmp_path, VirtualClock(START)).read([FIRST.name])
 
 
 def lost(world: World, call: object) -> None:

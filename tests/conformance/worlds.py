@@ -8,12 +8,13 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import botocore.session
+import pytest
 from botocore.exceptions import ReadTimeoutError
 from botocore.httpsession import URLLib3Session
 
@@ -37,6 +38,7 @@ from sedano.aws.rollups import DynamoRollups
 from sedano.aws.schedules import DynamoSchedules
 from sedano.aws.settings import command_addresses
 from sedano.aws.timers import SchedulerTimers, TimerGroup, arn_of
+from sedano.memory.folder_archive import FolderLeases
 from sedano.model.messages.message import BlobRef
 from sedano.ports import (
     EVENTS,
@@ -102,6 +104,19 @@ class World:
     def is_local(self) -> bool:
         """Whether nothing lies between a caller and the store, so that no answer can be lost."""
         return self.name in ("memory", "sqlite")
+
+
+def named(name: str, request: pytest.FixtureRequest) -> World:
+    """The world of this name for the test that makes this *request*; `folder` has leases of its own, and is memory otherwise."""
+    match name:
+        case "memory":
+            return in_memory()
+        case "folder":
+            clock = memory.VirtualClock(memory.START)
+            return replace(in_memory(), leases=FolderLeases(request.getfixturevalue("tmp_path") / "not made yet", clock))
+        case "sqlite":
+            return on_one_file(request.getfixturevalue("tmp_path"))
+    return over_aws(request.getfixturevalue("resources" if name == "moto" else "timeless_resources"))
 
 
 def in_memory() -> World:

@@ -142,7 +142,7 @@ TARGETS: Sequence[Target] = (
         ),
         (
             *conformance("archives", "consumers", "key_store", "parameters", "queues", "queues_in_order", "queue_bounds", "telemetry"),
-            *conformance("timers"),
+            *conformance("timers", "timers_command", "leases"),
             *unit("memory", "stream"),
             *stories("webhooks_tokens", "wrong_clocks", "streams", "failures_logged", "queue_bounds"),
         ),
@@ -260,7 +260,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "revocations",
         each("engine.revocation", "record revocation_gate timed_tasks"),
-        stories("revocation", "stamps", "comes_again", "timers", "looked_at_again"),
+        (*unit("engine/revoking"), *stories("revocation", "stamps", "comes_again", "timers", "looked_at_again")),
     ),
     Target(
         "circuits",

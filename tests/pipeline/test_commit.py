@@ -10,9 +10,9 @@ import pytest
 from sedano import memory
 from sedano.aws.archive import S3Archive
 from sedano.aws.leases import DynamoLeases
-from sedano.engine.history.commits import History
+from sedano.engine.history.commits import SOURCES, History
 from sedano.engine.leases import Leasing
-from sedano.errors import ConfigurationError, FencedOff, LeaseTaken
+from sedano.errors import ConfigurationError, FencedOff, LeaseTaken, Unavailable
 from sedano.memory.archive import MemoryArchive
 from sedano.memory.folder_archive import FolderArchive, FolderLeases
 from sedano.model.history import manifests as rule
@@ -170,6 +170,76 @@ def test_processes_on_one_machine_share_a_folder(tmp_path):
         with pytest.raises(LeaseTaken), histories[0].edition():
             pass
     assert (tmp_path / rule.POINTER).is_file()
+
+
+def test_a_run_keeps_its_lease_until_another_one_has_it():
+    slow, clock = quiet()
+    quick = History(slow.archive, Leasing(slow._leasing.ports), "other", DURATION_MS)
+    with slow.edition() as edition:
+        clock.advance(0.9 * DURATION_MS / 1000)
+        assert slow.keep(edition)
+        clock.advance(0.9 * DURATION_MS / 1000)
+        with pytest.raises(LeaseTaken), quick.edition():
+            pass
+        clock.advance(2 * DURATION_MS / 1000)
+        committed(quick, {"a": "1"})
+        assert not slow.keep(edition)
+
+
+def test_the_older_snapshots_end_where_one_was_collected():
+    history, clock = quiet()
+    for name in "abc":
+        clock.advance(1)
+        committed(history, {name: "1"})
+    newest, middle, oldest = history.snapshots(since=0)[:3]
+    history.archive.remove([middle.name])
+    assert history.snapshots(since=0) == [newest]
+    assert oldest.made < middle.made < newest.made
+
+
+def test_a_rebuild_that_would_lose_what_was_read_is_refused_and_changes_nothing():
+    history, _ = quiet()
+    before = committed(history, {"a": "1", "b": "1", "c": "1"})
+    with history.edition() as edition, pytest.raises(ConfigurationError, match=r"^history: a \(2 in all\) was read and no longer exi"):
+        history.extend(edition, {"b": "1"}, alone=True)
+    assert history.current() == before
+    with history.edition() as edition:
+        assert history.extend(edition, {"a": "2", "b": "1", "c": "1"}, alone=True).parts == (rule.Part(edition.prefix, 3, history._now()),)
+
+
+def test_a_part_whose_list_of_files_is_missing_is_refused_with_what_to_do():
+    history, _ = quiet()
+    (part,) = committed(history, {"a": "1"}).parts
+    history.archive.remove([part.prefix + SOURCES])
+    with pytest.raises(ConfigurationError, match=f"^history: {part.prefix}{SOURCES} does not exist; rebuild it from the landed files$"):
+        history.taken_in(history.current())
+
+
+def test_a_snapshot_that_the_pointer_names_and_that_is_missing_is_refused_with_what_to_do():
+    history, _ = quiet()
+    history.archive.remove([committed(history, {"a": "1"}).name])
+    with pytest.raises(ConfigurationError, match=r"^history: its pointer names .*, which is missing; rebuild it from the landed files$"):
+        history.current()
+
+
+class AlwaysLate(MemoryArchive):
+    """An archive in which somebody has always just changed the pointer."""
+
+    tries = 0
+
+    def swap(self, name, data, seen):
+        """Change nothing."""
+        self.tries += 1
+        return False
+
+
+def test_a_pointer_that_others_change_each_time_is_given_up_and_may_be_tried_again():
+    clock = memory.VirtualClock(memory.START)
+    archive = AlwaysLate(clock)
+    history, _ = quiet(archive, clock=clock)
+    with pytest.raises(Unavailable, match=r"^history: the pointer changed during each of 8 attempts$"), history.edition():
+        pass
+    assert archive.tries == 8
 
 
 @pytest.mark.parametrize("bytes_", [b"", b"{}", b"[]", b'{"format": 1, "token": "x", "manifest": ""}', b'{"format": 2}'])

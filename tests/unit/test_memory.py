@@ -7,6 +7,7 @@ import pytest
 from sedano import memory
 from sedano.model.leases import LeaseRecord, term
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, Claimed, Outcome
+from sedano.model.order import MAX_RECEIVES
 from sedano.model.queues import HOLD_MOST_S, MAX_HOLD_S
 from sedano.model.states import PENDING, RUNNING
 from sedano.model.store_clock import Interval, Moment
@@ -191,3 +192,20 @@ def test_a_test_can_ask_what_was_logged_and_counted() -> None:
     assert telemetry.messages() == ["one", "two"]
     assert telemetry.messages("error") == ["two"]
     assert telemetry.flushes == 1
+
+
+def test_a_message_in_order_that_was_received_too_often_leaves_its_key_to_the_next(clock: memory.VirtualClock) -> None:
+    queues = memory.MemoryQueues(clock, ["q.fifo"], visibility=30.0)
+    queues.send("q.fifo", [Outgoing(body, serial_key="k", once=body) for body in ("poison", "next")])
+    for _ in range(MAX_RECEIVES):
+        assert [one.body for one in queues.receive("q.fifo", 1)] == ["poison"]
+        clock.advance(30)
+    assert [one.body for one in queues.receive("q.fifo", 1)] == ["next"]
+    assert [one.body for one in queues.dead("q.fifo")] == ["poison"]
+
+
+def test_time_is_not_moved_backwards(clock: memory.VirtualClock) -> None:
+    before = clock.now()
+    with pytest.raises(ValueError, match=r"^seconds: -1 would move time backwards$"):
+        clock.advance(-1)
+    assert clock.now() == before

@@ -9,7 +9,8 @@ import pytest
 from sedano import Breaker, Retry, Sedano
 from sedano.api.declaration import OPTIONS
 from sedano.api.task_options import TaskOptions
-from sedano.model.tasks.task_spec import TaskSpec
+from sedano.errors import ArgumentError
+from sedano.model.tasks.task_spec import TaskSpec, hindrance
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -87,3 +88,24 @@ def test_every_typed_option_exists() -> None:
 def test_an_option_is_on_a_page(option: str) -> None:
     pages = [page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))]
     assert any(re.search(rf"\b{option}=", page) for page in pages), f"{option}=: show it on a page of docs/"
+
+
+@pytest.mark.parametrize("tenant", ["a b", "é", "x" * 129, "a\n"])
+def test_a_tenant_that_no_message_can_carry_is_refused(tenant: str) -> None:
+    spec, _ = declared(tenant="{number}")
+    with pytest.raises(ArgumentError) as refused:
+        spec.tenant_of((tenant,), {})
+    assert str(refused.value) == f"tenant: {tenant[:40]!r} is not a string of 1 to 128 visible ASCII characters"
+    assert (spec.tenant_of(("x" * 128,), {}), spec.tenant_of(("",), {})) == ("x" * 128, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({}, ""), ({"concurrency": 1}, ""), ({"delivery": "record_once"}, "note is delivered record_once; only the earlier attempts of"),
+        *((EXAMPLES[name], "note has a rate, a debounce or a batch, which would change") for name in ("rate", "debounce", "batch")),
+    ],
+)  # fmt: skip
+def test_why_a_task_cannot_run_in_order(options: dict[str, Any], why: str) -> None:
+    said = hindrance(declared(**options)[0])
+    assert said.startswith(why) if why else said == ""

@@ -1,23 +1,25 @@
 """The gate of pauses, and the second look, alone: what waits, for how long, and what is not asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sedano.engine.batch import Arguments, Held, Job, Later, Stillborn
+from sedano.engine.gate import Gate
 from sedano.engine.pauses import HOLD_S, Pauses, may_be_woken, put_off
 from sedano.engine.redelivery import ANEW_AFTER
 from sedano.engine.worker.start_check import LOOK_S, SecondLook
+from sedano.errors import Unavailable
 from sedano.model import refusals, states
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.deferrals import SHORT_S
 from sedano.model.messages.message import MAP, Command
 from sedano.model.order import KEPT_S
 from sedano.ports import Ports
-from tests.unit.engine.gated import advance, asked, batch, job, names, told, waits, world
+from tests.unit.engine.gated import Steady, advance, asked, batch, job, names, told, waits, world
 
 NOTHING: Arguments = ((), {})
 
@@ -123,6 +125,47 @@ def test_a_map_without_arguments_is_paused_by_its_own_name_only() -> None:
     assert names(gate(ports, "task=only").admit([of_map(job("a"))], found)) == ["a"]
     assert gate(ports, f"task={MAP}").admit([of_map(job("b"))], found) == []
     assert told(found) == [("b", f"paused: task {MAP}", ports.clock.now() + HOLD_S)]
+
+
+class FailsOnce(Steady):
+    """Entropy whose first number cannot be drawn."""
+
+    drawn = 0
+
+    def unit(self) -> float:
+        """Return the number, or raise."""
+        self.drawn += 1
+        if self.drawn == 1:
+            raise ValueError("no number")
+        return super().unit()
+
+
+def test_an_error_that_no_rule_foresaw_costs_the_one_message_of_a_paused_queue_for_which_it_was_raised() -> None:
+    ports = replace(world(), entropy=FailsOnce(0.0))
+    found, (first, second) = batch(ports), (job("a").delivery, job("b").delivery)
+    assert gate(ports, "default").sift([first, second], found) == []
+    assert [(one.delivery, one.code) for one in found.parkings] == [(first, refusals.UNEXPECTED)]
+    assert waits(found) == {"b": HOLD_S}
+
+
+def test_a_map_whose_arguments_cannot_be_read_is_paused_by_its_own_name_only() -> None:
+    def unread(_: Command) -> Arguments:
+        raise Unavailable("no bucket")
+
+    ports = world(0.0)
+    found, known = batch(ports), Known(frozenset({"task=only"}))
+    blind = Pauses(ports, known, unread)  # type: ignore[arg-type]  # stands for the membership
+    assert names(blind.admit([of_map(job("a"))], found)) == ["a"]
+    assert told(found) == []
+
+
+def test_a_gate_that_overrides_nothing_stops_nothing() -> None:
+    ports, one = world(), job("a")
+    opened, found, jobs, deliveries = Gate(), batch(ports), (one,), (one.delivery,)
+    assert opened.sift(deliveries, found) is deliveries
+    assert opened.admit(jobs, found) is jobs
+    assert (opened.open(one), opened.turns(deliveries, jobs, found), opened.begin(one, 0.0, ())) == (None, None, None)
+    assert not found.is_decided(one.delivery)
 
 
 @pytest.mark.parametrize(
