@@ -28,6 +28,8 @@ from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
+from _pytest.threadexception import thread_exceptions
+from _pytest.unraisableexception import unraisable_exceptions
 from botocore import handlers
 from hypothesis import Phase, is_hypothesis_test, settings
 
@@ -58,6 +60,7 @@ class Judges:
         self._sent: dict[str, set[str]] = defaultdict(set)
         self._killers: dict[str, list[str]] = defaultdict(list)
         self._kills: Counter[str] = Counter()
+        self._sound: dict[str, bool] = {}
         self._tried_early: dict[Key, set[str]] = {}
         self._is_rehearsed = False
         self._now = ""
@@ -101,6 +104,7 @@ class Judges:
             self._slept[item.nodeid] = time.monotonic() - slept
         if items:  # only the session stays set up: the first test of a child may be in another folder than the last test here
             items[0].session._setupstate.teardown_exact(items[0].session)
+            _forget_errors(items[0].config)
         gc.unfreeze()  # `tests/plugins/garbage.py` set the modules aside, and what is aside is not listed
         for one in gc.get_objects():
             if isinstance(one, functools._lru_cache_wrapper) and (one.__module__ or "").startswith(("sedano", "tests")):
@@ -114,17 +118,35 @@ class Judges:
         chosen = self._chosen(mutant, path, late)
         if not late:
             self._tried_early[mutant.key] = {item.nodeid for item in chosen}
-        if not chosen:
-            return Verdict(UNREACHED)
-        verdict = self._said(mutant, chosen, 1)
-        if verdict.why == ENDLESS:
-            chosen.sort(key=lambda item: item.nodeid != verdict.judge)
-            verdict = self._said(mutant, chosen, PATIENT)
+        verdict = self._patiently(mutant, chosen)
+        while verdict.judge and not self._is_sound(verdict.judge):
+            chosen = [item for item in chosen if item.nodeid != verdict.judge]
+            verdict = self._patiently(mutant, chosen)
         if verdict.judge:
             place = f"{mutant.module} {mutant.place}"
             self._kills[verdict.judge] += 1
             self._killers[place] = [verdict.judge, *(one for one in self._killers[place] if one != verdict.judge)][:3]
         return verdict
+
+    def _patiently(self, mutant: Mutant, chosen: list[pytest.Item]) -> Verdict:
+        """Return what the *chosen* tests say of *mutant*; one that does not end is asked again, with more time."""
+        if not chosen:
+            return Verdict(UNREACHED)
+        verdict = self._said(mutant, chosen, 1)
+        if verdict.why != ENDLESS:
+            return verdict
+        return self._said(mutant, sorted(chosen, key=lambda item: item.nodeid != verdict.judge), PATIENT)
+
+    def _is_sound(self, judge: str) -> bool:
+        """Return whether *judge* is green in a child without a mutant, so that its failure speaks of one; else it judges no more."""
+        if judge not in self._sound:
+            alone = [item for item in self.items if item.nodeid == judge]
+            verdict = self._said(None, alone, PATIENT)
+            self._sound[judge] = verdict.status == SURVIVED
+            if not self._sound[judge]:
+                self.red.append(f"{judge}, in a process of its own: {verdict.why}")
+                self._seconds.pop(judge, None)
+        return self._sound[judge]
 
     def _is_late(self, item: pytest.Item) -> bool:
         fixtures = getattr(item, "fixturenames", ())
@@ -208,14 +230,16 @@ class Judges:
         """Return the seconds that a kill by *item* is likely to take: its own time, less if it killed others before."""
         return self._seconds[item.nodeid] / (1 + self._kills[item.nodeid])
 
-    def _said(self, mutant: Mutant, chosen: Sequence[pytest.Item], patience: int) -> Verdict:
-        """Return what the *chosen* tests say of *mutant* when each has *patience* times its limits."""
+    def _said(self, mutant: Mutant | None, chosen: Sequence[pytest.Item], patience: int) -> Verdict:
+        """Return what the *chosen* tests say of *mutant*, or of the code as it is, when each has *patience* times its limits."""
         asleep = max(self._slept[item.nodeid] for item in chosen) + ASLEEP_S
         seconds = sum(self._seconds[item.nodeid] * 10 for item in chosen) + WALL_S
         return forked(functools.partial(self._tried, mutant, chosen, patience), seconds * patience, asleep * patience)
 
-    def _tried(self, mutant: Mutant, chosen: Sequence[pytest.Item], patience: int, out: int) -> None:
-        mutant.plant()
+    def _tried(self, mutant: Mutant | None, chosen: Sequence[pytest.Item], patience: int, out: int) -> None:
+        _forget_errors(chosen[0].config)
+        if mutant is not None:
+            mutant.plant()
         for index, item in enumerate(chosen):
             seconds = self._seconds[item.nodeid]
             say(out, Verdict(KILLED, item.nodeid, ENDLESS))
@@ -235,6 +259,12 @@ def _forget_fixtures(item: pytest.Item) -> None:
     for one in [one for several in (info.name2fixturedefs if info else {}).values() for one in several]:
         one._finalizers.clear()
         one.cached_result = None
+
+
+def _forget_errors(config: pytest.Config) -> None:
+    """Forget the errors of threads and destructors that earlier tests left behind: the next test would fail for them."""
+    for left in (thread_exceptions, unraisable_exceptions):
+        config.stash[left].clear()
 
 
 def _too_long(_number: int, _frame: FrameType | None) -> None:

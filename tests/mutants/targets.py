@@ -355,7 +355,7 @@ TARGETS: Sequence[Target] = (
             *each("engine", "task_context body_sections task_log task_log_records"),
         ),
         (
-            *unit("engine/sections", "engine/lanes_of_the_worker"),
+            *unit("engine/sections", "engine/lanes_of_the_worker", "engine/standing_loop"),
             *stories("async", "coroutines", "threads", "drain", "failures_logged", "retries", "looked_at_again", "worker_process"),
         ),
     ),

@@ -81,6 +81,16 @@ def test_no_kill_is_an_error_of_the_runner_itself(planted: Told) -> None:
     assert {"test_a_receipt_names_what_was_paid_for", "test_too_little_is_refused", "test_the_larger_one_is_found"} <= {*kills}
 
 
+def test_a_test_that_fails_without_a_mutant_kills_none_and_is_named(planted: Told) -> None:
+    _, summary, printed = planted
+    name = "test_the_larger_one_is_found_by_a_test_that_is_green_in_the_rehearsal_alone"
+    assert not [entry for entry in summary["verdicts"] if entry[5].endswith(name)]
+    (error,) = [error for error in summary["errors"] if name in error]
+    assert error.startswith("a judge is red without any mutant, and was left out; make it green: ")
+    assert f"{name}, in a process of its own: " in error
+    assert error in printed
+
+
 def test_the_table_keeps_the_counts_of_targets_that_another_run_judged(tmp_path: Path) -> None:
     table, counts = tmp_path / "table.json", dict.fromkeys(COUNTS, 1)
     tabled(table, {"tasks": counts, "leases": counts})
@@ -156,7 +166,7 @@ def test_a_change_inside_a_function_that_was_made_at_import_is_killed(planted: T
 
 
 def test_an_equivalent_whose_line_changed_or_that_is_killed_is_an_error(planted: Told) -> None:
-    gone, killed = sorted(planted[1]["errors"], reverse=True)
+    gone, killed = sorted((error for error in planted[1]["errors"] if "is red" not in error), reverse=True)
     assert "no mutant is named so any more" in gone
     assert "if one < two:" in gone
     assert "named equivalent but killed by tests/mutants/planted/judge_till.py::test_a_till_sells_three_things" in killed

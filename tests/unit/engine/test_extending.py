@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -102,6 +103,28 @@ def test_a_body_begins_only_while_its_claim_or_the_visibility_of_its_message_las
         assert not stage.extending.holds(plain)
     assert not stage.extending.holds(held), "a batch that is over holds nothing"
     assert Stage(None).extending.holds(held), "where nothing is extended a claim lasts as long as its invocation"
+
+
+def test_a_task_whose_claim_ended_by_this_workers_belief_is_overdue_while_its_body_runs() -> None:
+    stage = Stage()
+    with stage.kept(job("a"), job("b"), job("c")):
+        stage.claimed(job("a"))
+        advance(stage.ports, 1.0)
+        ended, found = stage.claimed(job("b")), list[Any]()
+        for seconds in (0.0, LENGTH - GUARD_S - 1.0, 1.0):
+            advance(stage.ports, seconds)
+            found.append(stage.extending.overdue(()))
+        stage.extending.ended([ended])
+        assert [*found, stage.extending.overdue(())] == [[], ["a"], ["a", "b"], ["a"]], "c has no claim"
+
+
+def test_where_nothing_is_extended_a_body_is_overdue_after_its_deadline() -> None:
+    stage = Stage(None)
+    running: Any = [SimpleNamespace(id=name, deadline=stage.ports.clock.now() + late) for name, late in (("a", 5.0), ("b", 6.0))]
+    advance(stage.ports, 5.0)
+    assert stage.extending.overdue(running) == [], "the deadline itself is in time"
+    advance(stage.ports, 0.5)
+    assert stage.extending.overdue(running) == ["a"]
 
 
 def test_a_wall_clock_that_was_set_back_lets_no_body_begin_late() -> None:
@@ -321,16 +344,14 @@ def test_a_refusal_that_arrives_after_the_worker_let_go_or_the_body_ended_change
         held = stage.claimed(job("a"))
         refused(stage, lambda: stage.extending.ended([held]))
         stage.beat()
-        assert stage.hidden() == ["b"]
         stage.beat(0.001)
         assert stage.hidden() == ["b", "a", "b"], "the message stays in the batch"
-    telemetry: Any = stage.ports.telemetry
-    before = telemetry.messages("warning")
+    before = stage.ports.telemetry.messages("warning")  # type: ignore[attr-defined]
     with stage.kept(job("a")):
         stage.claimed(job("a"))
         refused(stage, stage.extending.let_go)
         stage.beat()
-    assert telemetry.messages("warning") == [*before, "a claim cannot be extended: the task was taken over"]
+    assert stage.ports.telemetry.messages("warning") == [*before, "a claim cannot be extended: the task was taken over"]
 
 
 def test_a_thread_beats_until_it_is_stopped_and_the_beat_under_way_has_ended() -> None:
