@@ -310,7 +310,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "parked",
         each("engine.parked", "parking redrive"),
-        stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions", "reruns"),
+        (*stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions", "reruns"), *conformance("parked_command")),
     ),
     Target(
         "program",
@@ -355,7 +355,7 @@ TARGETS: Sequence[Target] = (
             *each("engine", "task_context body_sections task_log task_log_records"),
         ),
         (
-            *unit("engine/sections", "engine/lanes_of_the_worker", "engine/standing_loop"),
+            *unit("engine/sections", "engine/lanes_of_the_worker", "engine/standing_loop", "engine/execution_faults"),
             *stories("async", "coroutines", "threads", "drain", "failures_logged", "retries", "looked_at_again", "worker_process"),
         ),
     ),
@@ -372,7 +372,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "configuration",
         (*each("model.configuration", "casts fields layers snapshots stage_values"), "engine.configuration", "engine.configuration_layers"),
-        (*unit("configuration"), *stories("configuration", "configuration_stores")),
+        (*unit("configuration"), *stories("configuration", "configuration_stores", "app_configuration_command", "config_command")),
     ),
     Target(
         "boot",

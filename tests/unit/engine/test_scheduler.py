@@ -1,12 +1,15 @@
 """The scheduler alone, where others change its agendas at the same time."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from sedano import memory
+from sedano.engine.drafts import Addressed, Composer
 from sedano.engine.schedules.scheduler import Scheduler
-from sedano.errors import Unavailable
+from sedano.errors import MessageRefused, Unavailable
+from sedano.model import refusals
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, ScheduledCall
 from sedano.model.schedules.schedule import Schedule, State
@@ -51,3 +54,27 @@ def test_occurrences_that_could_not_be_crossed_off_are_published_nevertheless() 
     done = scheduler.round({"daily": DAILY})
     assert (done.published, done.failed, agendas.changes) == (len(queues.peek(QUEUE)), 0, 2)
     assert done.published > 0
+
+
+class BreaksOnce:
+    """Stands for the composer, which cannot compose the first occurrence."""
+
+    def __init__(self, composer: Composer) -> None:
+        """Pass on every other one to *composer*."""
+        self.composer, self.drafts = composer, 0
+
+    def compose(self, draft: Any) -> Addressed:
+        """Compose, or raise."""
+        self.drafts += 1
+        if self.drafts == 1:
+            raise RuntimeError("a defect")
+        return self.composer.compose(draft)
+
+
+def test_an_occurrence_that_cannot_be_composed_costs_none_of_the_others() -> None:
+    scheduler, _, queues = over(1)
+    scheduler._composer = BreaksOnce(scheduler._composer)  # type: ignore[assignment]
+    first, second = scheduler.publish(DAILY, [int(memory.START) - 60, int(memory.START) - 30])
+    assert isinstance(first, MessageRefused)
+    assert (first.code, second) == (refusals.UNEXPECTED, None)
+    assert len(queues.peek(QUEUE)) == 1
