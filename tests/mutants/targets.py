@@ -57,7 +57,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target("bulk", ("model.bulk", "engine.bulk"), (*unit("bulk", "engine/bulk_steps"), *stories("bulk_changes"))),
     Target("deployments", ("model.deployments", "engine.deployments"), (*unit("deployments"), *stories("new_failures"))),
-    Target("lease", ("model.leases", "model.store_clock"), (*unit("lease_rule"), *_LEASES, *stories("leases"))),
+    Target("lease", ("model.leases", "model.store_clock"), (*unit("lease_rule", "lease_times"), *_LEASES, *stories("leases"))),
     Target("join", ("model.canvas.join", "model.messages.lineage"), (*unit("join", "lineage"), *stories("canvas"))),
     Target("election", ("model.elections",), (*unit("election"), *stories("elections", "preferences"))),
     Target(

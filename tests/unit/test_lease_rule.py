@@ -185,8 +185,11 @@ def test_a_freeze_and_a_step_are_noticed_and_the_passing_of_time_is_not() -> Non
 
 @pytest.mark.parametrize(
     ("shown", "narrow", "wide"),
-    [(99.0, 100.0, 100.0), (100.5, 100.5, 100.5), (101.0, 101.0, 101.0), (110.0, 100.0, 110.0), (700.0, 100.0, 160.0)],
-)
+    [
+        (99.0, 100.0, 100.0), (100.5, 100.5, 100.5), (101.0, 101.0, 101.0), (101.05, 100.0, 101.05), (110.0, 100.0, 110.0),
+        (700.0, 100.0, 160.0),
+    ],
+)  # fmt: skip
 def test_a_time_that_cannot_be_right_is_corrected_to_what_was_surely_reached_or_after_a_freeze_not_passed(
     shown: float, narrow: float, wide: float
 ) -> None:

@@ -63,9 +63,9 @@ class Interval(NamedTuple):
         For a wrong clock, return the time that was certainly reached; for a clock that is ahead of a suspect interval, for example after a
         freeze, the time that was certainly not passed.
         """
-        if self.lo <= shown * 1000 <= self.hi:
-            return shown
-        return (self.hi if self.suspect and shown * 1000 > self.hi else self.lo) / 1000
+        if shown * 1000 > self.hi:
+            return (self.hi if self.suspect else self.lo) / 1000
+        return max(shown, self.lo / 1000)
 
 
 class StoreClock(NamedTuple):
