@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.publisher.drafting import Drafting, trace
 from sedano.engine.registry import Registry
 from sedano.engine.task_context import CURRENT, TaskContext
-from sedano.errors import OptionError
+from sedano.errors import OptionError, PortMissing
 from sedano.model.limits.task_limits import TaskLimits
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import dedup_id, derived_id
@@ -19,6 +20,7 @@ from sedano.model.queues import CLAIM_CHECK_BYTES
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Options, Signature
 from sedano.model.tasks.task_spec import BUILT_IN, TaskSpec
+from sedano.ports.absent import Absent
 from tests.unit.engine.gated import world
 
 FIFO = "mail.fifo"
@@ -188,3 +190,12 @@ def test_a_soft_limit_of_a_call_is_compared_with_the_hard_one_of_its_task() -> N
         program.call(soft_time_limit=30.0)
 
 
+
+
+def test_a_delay_that_a_queue_can_keep_needs_no_timer() -> None:
+    program = Program(spec())
+    program.drafting.ports = replace(program.ports, timers=Absent("timers"))
+    most = program.ports.queues.bounds.max_delay
+    assert program.call(countdown=most).delay == most
+    with pytest.raises(PortMissing, match=f"a delay of {most + 1} s, which is more than the {most} s that a queue can delay"):
+        program.call(countdown=most + 1)

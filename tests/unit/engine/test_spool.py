@@ -285,3 +285,15 @@ def test_the_database_is_loaded_when_something_is_stored_and_not_before() -> Non
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "False"
+
+
+def test_a_backlog_is_the_spool_of_its_app_and_forgets_what_was_sent_alone() -> None:
+    found = backlog.of("shop")
+    assert found is not None
+    found.keep(MESSAGES, NOW)
+    OPENED.append(found._spool)
+    sent, unsent = found.take(10, NOW)
+    assert taken(of()) == [], "the backlog has taken both"
+    found.done([sent])
+    found.give_back([unsent])
+    assert taken(of()) == [MESSAGES[1]]
