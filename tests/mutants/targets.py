@@ -321,7 +321,7 @@ TARGETS: Sequence[Target] = (
         ),
         (
             *unit("engine/publisher", "engine/publisher_line", "engine/publisher_backlog", "engine/spool", "engine/drafts"),
-            *unit("engine/key_choice", "engine/drafting", "engine/outlet", "engine/spool_steps"),
+            *unit("engine/key_choice", "engine/drafting", "engine/outlet", "engine/spool_steps", "engine/process_exit"),
             *stories("batches", "options", "dedup_arguments", "spool_command", "in_order", "queue_bounds", "kept_results"),
             *stories("results", "results_awaited", "hooks"),
         ),

@@ -1,12 +1,12 @@
 """The way out of a program: what is sent at once, in a batch, or left to the running task, and what is refused before it is sent."""
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from sedano.engine.drafts import CommandDraft
+from sedano.engine.drafts import Addressed, CommandDraft
 from sedano.engine.publisher.publisher import Outlet, _begun
 from sedano.engine.registry import Registry
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, KeyReused, OptionError, SedanoError, Unavailable, UnknownQueue
@@ -19,7 +19,9 @@ from sedano.model.queues import CLAIM_CHECK_BYTES
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Options, Signature
 from sedano.model.tasks.task_spec import TaskSpec
+from sedano.ports import Outgoing
 from sedano.ports.absent import NoSeals
+from sedano.ports.deadlines import left
 from tests.unit.engine.gated import asked, world
 from tests.unit.engine.test_drafting import running
 from tests.unit.engine.test_publisher import Kept
@@ -207,6 +209,47 @@ def test_a_batch_that_cannot_be_sent_at_the_end_of_the_program_is_reported_with_
         program.publish(2)
         program.outlet.close()
         assert ("messages of an open batch were not published", 2) in errors(program)
+
+
+@pytest.mark.parametrize(("patience", "inside", "bound"), [(2.0, False, 2.0), (None, False, None), (2.0, True, None)])
+def test_each_way_out_ends_within_the_deadline_of_a_program_and_within_that_of_a_running_task(
+    patience: float | None, inside: bool, bound: float | None
+) -> None:
+    found, kept = list[Any](), Kept()
+    program = Program(patience=patience, backlog=kept)
+    send = program.ports.queues.send
+
+    def noted(queue: str, messages: Any) -> Any:
+        found.append(left(program.ports.clock.monotonic()))
+        return send(queue, messages)
+
+    program.ports.queues.send = noted  # type: ignore[method-assign]
+    with running() if inside else nullcontext():
+        with program.outlet.batch():
+            program.outlet.post(drafts(2)) if not inside else kept.keep([], 0.0)
+        kept.keep([Addressed("commands:default", Outgoing("{}"))], 0.0)
+        assert program.outlet.send_stored() == 1
+        kept.keep([Addressed("commands:default", Outgoing("{}"))], 0.0)
+        program.outlet.close()
+    assert found == [bound] * (2 if inside else 3)
+    assert left(program.ports.clock.monotonic()) is None
+
+
+def test_what_an_earlier_process_stored_is_sent_after_the_next_publication_and_not_before() -> None:
+    kept = Kept()
+    program = Program(backlog=kept)
+    kept.keep([Addressed("commands:default", Outgoing('"stored"'))], 0.0)
+    program.outlet.resume()
+    assert asked(program.ports.queues, "send") == []
+    program.publish(1)
+    assert [messages[0].body for _, messages in asked(program.ports.queues, "send")][1:] == ['"stored"']
+
+
+def test_a_hook_of_publication_gets_each_task_before_it_is_sent() -> None:
+    program, seen = Program(), list[Any]()
+    program.outlet.registry.hooks["on_publish"] = [lambda draft: seen.append((draft.task, len(program.calls())))]
+    program.outlet.post(drafts(1))
+    assert seen == [("send", 0)]
 
 
 def test_a_budget_beyond_what_the_stage_grants_is_refused_outside_a_task_and_not_within() -> None:

@@ -41,9 +41,10 @@ def key_for(ports: Ports, spec: TaskSpec | None, signature: Signature, queue: st
 
 
 def _own_key(spec: TaskSpec | None, signature: Signature, queue: str) -> str:
-    if spec is None or spec.serial_key is None:
+    key_of = spec.serial_key if spec is not None else None
+    if key_of is None:
         raise OptionError(f"serial_key: {queue!r} keeps order within a key, and this app does not know {signature.task}; give serial_key=")
     try:
-        return spec.serial_key(signature.args, signature.kwargs)
+        return key_of(signature.args, signature.kwargs)
     except Exception as lacking:
         raise ArgumentError("serial_key", f"{type(lacking).__name__}: {lacking}") from lacking
