@@ -255,7 +255,7 @@ TARGETS: Sequence[Target] = (
             "engine.worker.admission",
             "engine.worker.start_check",
         ),
-        (*unit("engine/pausing"), *stories("gates", "looked_at_again", "paused_queues", "preferences", "in_order")),
+        (*unit("engine/pausing", "engine/gate_steps"), *stories("gates", "looked_at_again", "paused_queues", "preferences", "in_order")),
     ),
     Target(
         "revocations",

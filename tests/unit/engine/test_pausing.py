@@ -222,9 +222,9 @@ def held(one: Job) -> tuple[Held, Arguments]:
     return Held(one, None), NOTHING
 
 
-@pytest.mark.parametrize("known", [Known(paused=frozenset({"other"})), Known(revoked={"tenant=acme": 1})])
-def test_what_was_read_for_an_earlier_round_holds_for_a_later_one_while_anything_is_paused_or_revoked(known: Known) -> None:
-    ports = world()
+@pytest.mark.parametrize("given", [{"paused": frozenset({"other"})}, {"revoked": {"tenant=acme": 1}}])
+def test_what_was_read_for_an_earlier_round_holds_for_a_later_one_while_anything_is_paused_or_revoked(given: dict[str, Any]) -> None:
+    ports, known = world(), Known(**given)
     second, gates = look(ports, known)
     second.begin([held(job("a"))])
     second.at(job("a"), ports.clock.now())
