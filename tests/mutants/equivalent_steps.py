@@ -364,4 +364,20 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
         ),
         "less than no delay is none",
     ),
+    **dict.fromkeys(
+        (
+            ("sedano.engine.elections", "Gossip._wait", "return 0.0", "`0.0` → `-1.0`"),
+            ("sedano.engine.elections", "Gossip._wait", "return 0.0", "`0.0` → `-1.0` (2)"),
+        ),
+        "a wait of less than nothing is none, for the one caller",
+    ),
+    (
+        "sedano.engine.elections",
+        "Gossip._dispatch",
+        "context.outbox.append(_draft(election.draft).asking(task_id=election.task_id))",
+        (
+            "`context.outbox.append(_draft(election.draft).asking(task_id=election.task_id))` after "
+            "`self.ports.telemetry.count('ElectionsClosed')`"
+        ),
+    ): "what is counted does not read what follows",
 }
