@@ -249,13 +249,11 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "gates",
+        (*each("engine", "gate expiry redelivery pauses priority"), *each("engine.worker", "gate_order admission start_check")),
         (
-            *each("engine", "gate expiry redelivery pauses priority"),
-            "engine.worker.gate_order",
-            "engine.worker.admission",
-            "engine.worker.start_check",
+            *unit("engine/pausing", "engine/gate_steps", "engine/admission"),
+            *stories("gates", "looked_at_again", "paused_queues", "preferences", "in_order"),
         ),
-        (*unit("engine/pausing", "engine/gate_steps"), *stories("gates", "looked_at_again", "paused_queues", "preferences", "in_order")),
     ),
     Target(
         "revocations",
