@@ -8,7 +8,8 @@ from sedano import memory
 from sedano.engine.batch import Batch, Job
 from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.errors import Unavailable
-from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, BoardChanged, Permit
+from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, Board, BoardChanged, Permit
+from sedano.model.limits.task_limits import Range
 from sedano.ports import Delivery, Ports
 from tests.unit.engine.gated import QUEUE, advance, asked, batch, job, names, told, waits, world
 
@@ -207,3 +208,46 @@ def test_a_permit_that_another_holds_by_now_wakes_no_one() -> None:
     calls(ports)
     permits.release(now)
     assert (calls(ports), now.permits) == (["give_back"], [])
+
+
+class Fickle(memory.MemoryLimits):
+    """Limits whose board another worker changes just before each take."""
+
+    def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
+        """Refuse, with a board that has room."""
+        return BoardChanged(False, Board(name))
+
+
+def test_a_board_that_changes_during_each_of_six_attempts_is_taken_as_full() -> None:
+    ports, permits, now = world_and_permits()
+    limits: Any = ports.limits
+    limits.port = Fickle()
+    assert admitted(permits, now, job("a")) == []
+    assert len(asked(ports.limits, "take")) == 6
+    assert told(now) == [("a", "all 1 permits are held", round(ports.clock.now() + 3.75, 3))]
+
+
+def test_a_strategy_is_asked_at_limited_intervals_and_the_low_end_holds_where_it_fails() -> None:
+    ports, permits, _ = world_and_permits()
+    answers: list[Any] = [7, 99, ValueError("no"), 0]
+    left: list[int] = []
+
+    def strategy() -> int:
+        answer = answers.pop(0)
+        left.append(len(answers))
+        if isinstance(answer, Exception):
+            raise answer
+        return int(answer)
+
+    between = Range(2, 10, strategy, every=5.0)
+    assert permits.limit_of("only", 3) == 3
+    found = []
+    for seconds in (0.0, 4.875, 0.125, 4.875, 0.125, 4.875, 0.125):
+        advance(ports, seconds)
+        found.append(permits.limit_of("only", between))
+    assert found == [7, 7, 10, 10, 2, 2, 2]
+    assert left == [3, 2, 1, 0]
+    telemetry: Any = ports.telemetry
+    assert [line.fields for line in telemetry.lines] == [{"task": "only", "error": "ValueError: no"}]
+    answers.append(4)
+    assert permits.limit_of("other", between) == 4, "each task has its own"
