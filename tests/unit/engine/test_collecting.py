@@ -10,7 +10,7 @@ import pytest
 from sedano import memory
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
-from sedano.engine.collection import ALONE_BYTES, MOST_SENT, Collecting, CollectionRequest, _remember
+from sedano.engine.collection import MOST_SENT, Collecting, CollectionRequest, _remember
 from sedano.errors import SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.collection import Basket, Fetched, Latest, written
@@ -206,7 +206,7 @@ def test_where_a_slice_has_no_room_the_next_one_is_taken() -> None:
 def long_call(name: str, more: int) -> CollectionRequest:
     """A call that is as long as one beside others may be, and *more* bytes."""
     bare = len(written(name, ("",), {}).encode())
-    return call(name, TOGETHER, args=("x" * (ALONE_BYTES - bare + more),))
+    return call(name, TOGETHER, args=("x" * (75_000 - bare + more),))
 
 
 def test_a_call_that_is_too_long_for_a_basket_runs_alone_and_at_once() -> None:
