@@ -380,4 +380,19 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
             "`self.ports.telemetry.count('ElectionsClosed')`"
         ),
     ): "what is counted does not read what follows",
+    (
+        "sedano.engine.pauses",
+        "Pauses.admit",
+        'batch.count("TasksPaused", job.task.name)',
+        (
+            "`batch.count('TasksPaused', job.task.name)` after `put_off(ports, job, f'paused: {stopped.kind}  … _pause_left(ports, job, "
+            "stopped, now), batch)`"
+        ),
+    ): "what is put off does not read what is counted",
+    (
+        "sedano.engine.worker.admission",
+        "Admission.sift",
+        "if batch.decided:",
+        "`if batch.decided` → `if True`",
+    ): "a short cut for most batches: where no message is decided, all of them stay",
 }

@@ -11,7 +11,7 @@ from sedano.engine.gate import Gate
 from sedano.engine.health import RegisteredCheck
 from sedano.engine.registry import Registry
 from sedano.engine.worker.admission import Admission, GateEntry, Occasion, Workplace
-from sedano.engine.worker.gate_order import GATES
+from sedano.engine.worker.gate_order import GATES, voting
 from sedano.engine.worker.start_check import LOOK_S
 from sedano.model.circuits import Breaker
 from sedano.model.cluster.control_record import ControlRecord
@@ -145,6 +145,16 @@ def test_circuits_are_needed_for_a_guarded_task_and_for_a_report_to_a_check() ->
     assert not entry.wanted(Occasion(registry, ControlRecord(), tasks=[plain]))
     check.inbox.append(("healthy", ""))
     assert entry.wanted(Occasion(registry, ControlRecord(), tasks=[plain]))
+
+
+def test_a_vote_is_handed_to_the_gate_of_elections() -> None:
+    votes: list[tuple[Any, ...]] = []
+    gates: Any = SimpleNamespace(gate=lambda name: SimpleNamespace(vote=lambda *given: votes.append((name, *given))))
+    context: Any = object()
+    vote = voting(gates)
+    vote(context, "e", True)
+    vote(context, "e", False, ("topic", "task-1", "draft"))
+    assert votes == [("elections", context, "e", True, ()), ("elections", context, "e", False, ("topic", "task-1", "draft"))]
 
 
 def test_a_revocation_that_was_read_is_forgotten_in_the_next_round() -> None:

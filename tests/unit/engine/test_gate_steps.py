@@ -20,7 +20,7 @@ from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.deferrals import SHORT_S
 from sedano.model.priority import Candidate
 from sedano.model.store_clock import Interval
-from sedano.ports import Ports
+from sedano.ports import Delivery, Ports
 from tests.unit.engine.gated import advance, asked, batch, job, told, waits, world
 
 START = "start the program with"
@@ -160,6 +160,27 @@ def test_a_message_that_waits_to_be_woken_stays_in_flight_and_the_history_says_u
     assert asked(ports.queues, "hold") == [(one.delivery, 2.3456)]
     assert told(found) == [("a", "why", round(ports.clock.now() + 2.346, 3))]
     assert (found.given_back, waits(found)) == ([one.delivery], {})
+
+
+class Slow:
+    """Queues that take a second for each request to hide a message."""
+
+    def __init__(self, ports: Ports) -> None:
+        """Let the time of *ports* pass."""
+        self.ports = ports
+
+    def hold(self, delivery: Delivery, seconds: float) -> None:
+        """Take it."""
+        advance(self.ports, 1.0)
+
+
+def test_the_history_counts_a_wait_from_the_moment_at_which_it_was_decided() -> None:
+    ports = world()
+    queues: Any = ports.queues
+    queues.port = Slow(ports)
+    found, until = batch(ports), ports.clock.now() + 9.0
+    await_call(ports, job("a"), "why", 9.0, found)
+    assert told(found) == [("a", "why", until)]
 
 
 def test_a_message_in_a_queue_that_keeps_order_is_not_hidden_like_others_for_a_short_wait() -> None:

@@ -16,7 +16,6 @@ from sedano.ports import Ports
 
 TRIES = 5
 """How often a revocation is repeated because the task changes between waiting and running."""
-NEVER = float("-inf")
 CHECK_S = 1.0
 """A body's checkpoints read the ledger at most this often."""
 
@@ -46,7 +45,7 @@ class Checkpoint:
 
     def __init__(self, ports: Ports, task_id: str, fence: int) -> None:
         """Check the task *task_id*, which is claimed under *fence*."""
-        self.ports, self.task_id, self.fence, self.last = ports, task_id, fence, NEVER
+        self.ports, self.task_id, self.fence, self.last = ports, task_id, fence, float("-inf")
 
     def __call__(self) -> None:
         """Raise `TaskRevoked` if the task was revoked with *terminate*, also if another worker has taken it over and ended it."""
