@@ -9,7 +9,7 @@ import pytest
 from sedano import memory
 from sedano.engine.cluster.controller import Controller, ControllerRound
 from sedano.engine.health import RegisteredCheck
-from sedano.errors import Unavailable
+from sedano.errors import MessageRefused, Unavailable
 from sedano.model import budgets as budget
 from sedano.model.budgets import Budget, Level
 from sedano.model.cluster.controller import Decisions, Lost, QueueBudget, Scale, Stuck
@@ -18,6 +18,9 @@ from sedano.model.cluster.worker_report import LAMBDA, WorkerReport, text_of
 from sedano.model.health import HealthCheck
 from sedano.model.memos import BUDGET, HEALTH, Memo, MemoChanged, memo_name
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.schedules.agenda import Agenda, Periodic, ScheduledCall
+from sedano.model.schedules.schedule import Schedule, State
+from sedano.model.schedules.timetable import Every
 from sedano.ports import Outgoing, Ports, command_queue
 from tests.unit.engine.gated import Noted, advance, asked
 
@@ -54,6 +57,14 @@ class Once(memory.MemoryMemos):
         if self.left < 0:
             raise Unavailable("away")
         return super().change(memo, seen)
+
+
+class Damaged(memory.MemorySchedules):
+    """Schedules whose first agenda cannot be read."""
+
+    def read(self) -> list[Agenda | MessageRefused]:
+        """Return its refusal, and the other agendas."""
+        return [MessageRefused("no-json", "agenda", "damaged"), *super().read()[1:]]
 
 
 class Away:
@@ -170,6 +181,14 @@ def test_schedules_that_cannot_be_read_raise_no_limit_and_are_asked_for_again() 
     assert stage.logged("warning") == ["the schedules are not known; limits follow what waits"]
     stage.step.look()
     assert len(asked(stage.ports.schedules, "read")) == 2
+
+
+def test_an_agenda_that_cannot_be_read_does_not_hide_the_others() -> None:
+    stage = Stage(schedules=Damaged())
+    often = Periodic(Schedule("often", Every(10, 0)), ScheduledCall("send", "default"), State(0))
+    assert stage.ports.schedules.change(Agenda(3, {"often": often}, "n"), Agenda(3)).done
+    assert stage.step.look().bursts == {"default": 6}
+    assert stage.logged("warning") == []
 
 
 def test_stuck_claims_are_counted_one_by_one() -> None:

@@ -122,3 +122,14 @@ def test_a_report_of_a_worker_explains_a_wait_until_it_is_over(until: float) -> 
     found = explain(ports, ["default"], "t-1")
     assert found.sentence.startswith("circuit; its message is delivered again" if until > 0 else "it was held back until")
     assert found.evidence["until"] == moment + until
+
+
+@pytest.mark.parametrize("moment", [0.5, 43_200.0, 86_399.5])
+def test_a_report_is_looked_for_from_the_beginning_of_yesterday(moment: float) -> None:
+    for days, day in enumerate(("2026-01-03", "2026-01-02", "2026-01-01")):
+        ports = memory.ports()
+        advance(ports, 2 * 86_400.0 + moment)
+        now = ports.clock.now()
+        line = {**LINE, "timestamp": now - days * 86_400.0, "until": now + 5.0}
+        ports.events.append(day, f"{json.dumps(line)}\n".encode(), b"")
+        assert ("reason" in explain(ports, ["default"], "t-1").evidence) == (days < 2), day
