@@ -18,6 +18,13 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
         "`1` → `2`",
     ): "an error callback is called with three values or with one, so it is called with one too where it has room for two",
     (
+        "sedano.engine.declaration_origins",
+        "_here",
+        'if not frame.f_code.co_flags & CO_OPTIMIZED and not f"{module}.".startswith(_OURS) and frame.f_locals is frame.f_globals:',
+        ("`not frame.f_code.co_flags & CO_OPTIMIZED and  … URS)) and (frame.f_locals is frame.f_globals)` → "
+        "`not f'{module}.'.startswith(_OURS) and frame.f_locals is frame.f_globals`"),
+    ): "a short cut: the names of a function are never those of its module, and to look at them makes a copy",
+    (
         "sedano.engine.worker.claim_extension",
         "claim_length",
         "return visibility - 2 * GUARD_S",

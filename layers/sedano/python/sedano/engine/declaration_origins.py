@@ -8,6 +8,7 @@ distinguished by the code that runs at module level: every run of a cell, and ev
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from inspect import CO_OPTIMIZED, getmodulename
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -51,7 +52,7 @@ def may_declare(registry: Registry, name: str, what: object, taken: bool) -> boo
 
 def _here(what: str) -> Origin | None:
     """Return where *what* is declared: the nearest running module outside the library; None without one."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to learn who calls
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - there is no other way to learn who calls
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if not frame.f_code.co_flags & CO_OPTIMIZED and not f"{module}.".startswith(_OURS) and frame.f_locals is frame.f_globals:
@@ -60,12 +61,12 @@ def _here(what: str) -> Origin | None:
     return None
 
 
-def module_of(declared: Any) -> str:
-    """Return the name by which workers import the module that declares this function or class.
+def module_of(declared: Any, modules: Mapping[str, Any] = sys.modules) -> str:
+    """Return the name by which workers import the module that declares this function or class; *modules*: those that are loaded.
 
     For a program's own module, `__main__`, it is the argument of `python -m` or the name of the file; a console has no name.
     """
     module: str = declared.__module__
-    main = sys.modules.get(module) if module == "__main__" else None
+    main = modules.get(module) if module == _MAIN else None
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
     return spec.name if spec is not None else (file and getmodulename(file)) or module
