@@ -17,6 +17,15 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
         'room = spec.parameters.room(len(item.get("args", ())), item.get("kwargs", {})) if spec is not None else 1',
         "`1` → `2`",
     ): "an error callback is called with three values or with one, so it is called with one too where it has room for two",
+    **{
+        ("sedano.engine.batch", place, line, f"`{line}` after `self.decided.add(delivery.message_id)`"): (
+            "two notes that do not read one another"
+        )
+        for place, line in (
+            ("Batch.give_back", "self.given_back.append(delivery)"),
+            ("Batch.park", "self.parkings.append(Parking(delivery, code, field_name, detail))"),
+        )
+    },
     (
         "sedano.engine.declaration_origins",
         "_here",

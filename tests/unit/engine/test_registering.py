@@ -1,4 +1,4 @@
-"""What an app registers: where a name was declared, what a declaration needs, and what each declared task demands of a message."""
+"""What an app registers: where a name was declared, what declarations need, what a task demands of a message; and the notes of a batch."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sedano import memory
+from sedano.engine.batch import Deferral, Parking
 from sedano.engine.built_in_tasks import BUILT_IN_TASKS
 from sedano.engine.declaration_origins import Origin, may_declare, module_of
 from sedano.engine.registry import DELAY, ORDER, Registry, require_of
@@ -22,6 +23,7 @@ from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec, apart, hindrance
 from sedano.ports import Ports
 from sedano.ports.absent import absent
+from tests.unit.engine.gated import batch, job
 
 COMMAND = Command("m", "t", "send")
 MEMBER = JoinMember("j", 0, 1)
@@ -227,3 +229,25 @@ def test_the_librarys_own_tasks_return_what_they_collect_and_vote_where_a_worker
         finally:
             CURRENT.reset(token)
     assert votes == [(context, "e", True, ("about", "more"))]
+
+
+def test_a_batch_notes_each_message_that_was_given_back_parked_or_moved_as_decided() -> None:
+    found, (back, later, parked, moved, left) = batch(memory.ports()), (job(name).delivery for name in "abcde")
+    found.give_back(back)
+    found.defer(later, "busy", COMMAND, 5.0, ran=True)
+    found.park(parked, "schema", "data", "is not an object")
+    found.move(moved)
+    assert found.given_back == [back, later]
+    assert found.deferred == {"b": Deferral(later, "busy", COMMAND, 5.0, ran=True)}
+    assert found.parkings == [Parking(parked, "schema", "data", "is not an object")]
+    assert [found.is_decided(one) for one in (back, later, parked, moved, left)] == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("delivery", "ran", "counts"),
+    [("claimed", True, False), ("claimed", False, False), ("record_once", True, True), ("record_once", False, False)],
+)
+def test_a_deferred_message_counts_as_an_execution_if_its_body_ran_without_a_claim(delivery: str, ran: bool, counts: bool) -> None:
+    found, one = batch(memory.ports()), job("a", delivery=delivery)
+    found.defer_job(one, "away", ran=ran)
+    assert found.deferred == {"a": Deferral(one.delivery, "not answered: away", one.command, None, counts)}
