@@ -26,7 +26,7 @@ def report(ports: Ports, change: StageChange, clock: int, pid: int) -> SedanoErr
     """
     if not has(ports.events):
         return None
-    chronicle = Chronicle(Host(f"operator@{_machine()}", pid))
+    chronicle = Chronicle(Host(f"operator@{host_name(platform.node())}", pid))
     chronicle.line(STAGE_CHANGED, clock, change.at, **fields(change))
     try:
         (refused,) = ports.queues.send(RECORDS, [Outgoing(chronicle.pack() or "")])
@@ -35,6 +35,6 @@ def report(ports: Ports, change: StageChange, clock: int, pid: int) -> SedanoErr
     return refused
 
 
-def _machine() -> str:
-    """Return the name of this machine, reduced to the characters of host names."""
-    return re.sub(r"[^A-Za-z0-9.-]+", "-", platform.node())[:MOST_HOST] or "unknown"
+def host_name(machine: str) -> str:
+    """Return the name of a *machine*, reduced to the characters of host names."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", machine)[:MOST_HOST] or "unknown"
