@@ -26,6 +26,7 @@ def packed(*rows: Any, lines: Any = ()) -> str:
 
 def test_nothing_happened_is_no_message() -> None:
     assert Chronicle(HOST).pack() is None
+    assert Chronicle(HOST).packs(1) == []
 
 
 def test_a_run_becomes_four_events_in_order() -> None:
@@ -59,6 +60,7 @@ def test_lines_bear_their_host() -> None:
     (line,) = unpack(chronicle.pack() or "")
     said = {"type": "message-duplicate", "clock": 5, "timestamp": 1.5, "uuid": "t-1"}
     assert line == {**said, "hostname": "worker-1", "pid": 7, "utcoffset": 0}
+    assert chronicle.unpacked() == [line]
 
 
 def test_celery_reads_the_events() -> None:
@@ -123,6 +125,20 @@ def test_a_record_is_split_only_where_it_is_too_long_and_has_more_than_one_part(
     assert chronicle.packs(len(both)) == [both]
     first, second = chronicle.packs(len(both) - 1)
     assert [event["type"] for body in (first, second) for event in unpack(body)] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines", "halves"),
+    [(2, 0, [(1, 0), (1, 0)]), (0, 3, [(0, 1), (0, 2)]), (1, 5, [(1, 2), (0, 3)]), (3, 1, [(2, 0), (1, 1)]), (4, 2, [(3, 0), (1, 2)])],
+)
+def test_a_record_is_split_into_halves_of_which_the_first_has_the_rows(rows: int, lines: int, halves: list[tuple[int, int]]) -> None:
+    chronicle = Chronicle(HOST)
+    chronicle.rows += [ROW] * rows
+    for number in range(lines):
+        chronicle.line("one", number, 1.0)
+    bodies = [json.loads(body) for body in chronicle.packs(len(chronicle.pack() or "") - 1)]
+    assert [(len(body["rows"]), len(body["lines"])) for body in bodies] == halves
+    assert [line["clock"] for body in bodies for line in body["lines"]] == [*range(lines)]
 
 
 @pytest.mark.parametrize(("moment", "fits"), [(0, True), (LATEST - 1, True), (LATEST, False), (-1, False)])

@@ -5,18 +5,19 @@ from typing import Any
 import pytest
 
 from sedano.engine.batch import Held, Job, Judged, Ran, Stillborn
-from sedano.engine.history.run_events import tell, tell_again
+from sedano.engine.history.run_events import tell, tell_again, tell_exit
 from sedano.engine.task_context import span_of
 from sedano.model import refusals, states
 from sedano.model.collection import RUNS, Fetched, written
 from sedano.model.history.run_rows import MICRO
 from sedano.model.ledger.outcome import Run, Verdict
-from sedano.model.ledger.records import Outcome, TaskRecord
+from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord
 from sedano.model.limits.task_limits import TaskLimits
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.lineage import Lineage
 from sedano.model.messages.trace import trace_of
 from sedano.ports import Ports
-from tests.unit.engine.gated import batch, job, world
+from tests.unit.engine.gated import QUEUE, batch, job, world
 
 LAMPORT = LamportClock(lambda: 100)
 TRACE = "1" * 32
@@ -61,19 +62,50 @@ def test_only_what_ended_as_revoked_is_counted_by_the_reason_why_it_did_not_run(
         assert found.counts == {(metric, "only"): 1}
 
 
-def test_a_row_has_a_field_of_stamps_only_for_a_task_that_has_some() -> None:
-    ((*plain,),), _ = reported(judged(job("a")))
+def test_a_row_says_everything_of_the_message_and_has_stamps_only_for_a_task_that_has_some() -> None:
     one = job("a")
-    ((*stamped,),), _ = reported(judged(one._replace(command=one.command._replace(tenant="acme"))))
-    assert len(stamped) == len(plain) + 1
-    assert stamped[-1]
+    plain = ("a", "only", QUEUE, "a", None, 0, "host", MICRO, 1, 0, 7, 2 * MICRO, 20, 3 * MICRO, 30, "task-succeeded", None)
+    assert reported(judged(one)) == ([plain], [])
+    stamped = one.command._replace(tenant="acme", stamps="team=red", lineage=Lineage("root", "parent"))
+    (row,), _ = reported(judged(one._replace(command=stamped)))
+    assert row == (*plain[:3], "root", "parent", *plain[5:], "tenant=acme,team=red")
+
+
+def test_a_run_without_a_record_has_the_next_clock_and_one_that_is_given_up_has_no_count() -> None:
+    found = batch(world())
+    tell(judged(job("a"), states.POISON)._replace(outcome=None), found, LamportClock(lambda: 100))
+    ((*row,),) = found.chronicle.rows
+    assert row[-4:] == [3 * MICRO, 100, "task-failed", None]
+    assert found.counts == {}, "it was counted before"
+
+
+@pytest.mark.parametrize(
+    ("state", "end", "exception"),
+    [(states.FAILURE, "task-failed", "Odd('why')"), (states.POISON, "task-failed", "POISON('why')"),
+     (states.EXPIRED, "task-revoked", "EXPIRED('why')")],
+)  # fmt: skip
+def test_an_error_is_reported_under_its_own_name_or_that_of_a_state_without_an_event(state: Any, end: str, exception: str) -> None:
+    error = ErrorRecord("Odd", "why")
+    ((*row,),), _ = reported(judged(job("a"), state, error=error))
+    assert row[-2:] == [end, exception]
+    ((*row,),), _ = told_again(job("a"), TaskRecord("a", state, message_id="a", clock=5, error=error))
+    assert row[-2:] == [end, exception]
+
+
+@pytest.mark.parametrize(("error", "says"), [(None, {}), (ErrorRecord("Odd", "w" * 201), {"exception": f"Odd({'w' * 200!r})"})])
+def test_a_task_that_never_ran_has_a_line_of_its_end(error: ErrorRecord | None, says: dict[str, str]) -> None:
+    found = batch(world())
+    tell_exit(Outcome("a", states.FAILURE, "n", 1, "a", 0, 30, "only", ENDED, error=error), found)
+    assert found.chronicle.rows == []
+    assert found.chronicle.lines == [{"type": "task-failed", "clock": 30, "timestamp": ENDED, "uuid": "a", "name": "only", **says}]
 
 
 def test_a_run_in_a_trace_from_outside_reports_its_span_and_one_in_the_trace_of_its_own_tree_does_not() -> None:
     one = job("a")
     outside = one._replace(command=one.command._replace(traceparent=f"00-{TRACE}-{'2' * 16}-01"))
     within = one._replace(command=one.command._replace(traceparent=f"00-{trace_of('a')}-{'2' * 16}-01"))
-    assert reported(judged(one))[1] == reported(judged(within))[1] == []
+    child = one.command._replace(traceparent=f"00-{trace_of('root')}-{'2' * 16}-01", lineage=Lineage("root", "parent"))
+    assert [reported(judged(own))[1] for own in (one, within, one._replace(command=child))] == [[], [], []]
     record = TaskRecord("a", states.RUNNING, fence=4)
     for known, fence in ((None, 0), (record, 4)):
         (line,) = reported(judged(outside, record=known))[1]
@@ -106,6 +138,8 @@ def test_the_end_of_each_call_of_a_basket_is_reported_under_the_name_of_its_task
         ([["{"]], 1, []),
         ([["7"]], 1, []),
         ([7], 1, []),
+        ([{CALLS["call-1"]: 1}], 1, []),
+        ([[CALLS["call-1"]], [CALLS["call-2"]]], 1, ["call-1"]),
         ([], 1, []),
     ],
 )
@@ -124,6 +158,8 @@ def told_again(one: Job, record: TaskRecord) -> tuple[list[Any], list[dict[str, 
 
 def test_an_end_that_an_earlier_process_left_is_reported_with_its_own_clock_and_so_are_its_calls() -> None:
     record = TaskRecord("a", states.FAILURE, message_id="a", clock=5 * MICRO)
+    ((*row,),), _ = told_again(job("a"), record._replace(clock=5))
+    assert row[-4:-1] == [5, 5, "task-failed"], "although the receipt has the clock 7"
     ((*row,),), lines = told_again(batched([Fetched(CALLS)]), record)
     assert row[-6:-1] == [None, None, 5 * MICRO, 5 * MICRO, "task-failed"]
     assert lines == [
