@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sedano import memory
-from sedano.engine.history.invocation_costs import MOST_UNTOLD, ROUTER, WORKER, Invocations
+from sedano.engine.history.invocation_costs import ROUTER, WORKER, Invocations
 from sedano.errors import Unavailable
 from sedano.memory import MemoryQueues, MemoryTelemetry, VirtualClock
 from sedano.model.history.run_rows import Chronicle, Host, unpack
@@ -16,15 +16,27 @@ from sedano.ports import RECORDS
 SEND = "sqs.SendMessageBatch"
 
 
+class Telemetry(MemoryTelemetry):
+    """Telemetry that keeps each count, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: list[tuple[str, float]] = []
+
+    def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
+        self.counts.append((metric, value))
+        super().count(metric, value, **dimensions)
+
+
 class Queues(MemoryQueues):
     """Queues that take a tenth of a second for a call, count it, and may be away."""
 
     def __init__(self, clock: VirtualClock, telemetry: MemoryTelemetry) -> None:
         super().__init__(clock, [RECORDS])
-        self.clock, self.telemetry, self.away = clock, telemetry, False
+        self.clock, self.telemetry, self.away, self.seconds = clock, telemetry, False, 0.1
 
     def send(self, queue: str, messages: Any) -> Any:
-        self.clock.advance(0.1)
+        self.clock.advance(self.seconds)
         self.telemetry.called(SEND)
         if self.away:
             raise Unavailable("sqs.SendMessageBatch: away")
@@ -38,9 +50,9 @@ class Queues(MemoryQueues):
 class Function:
     """A function whose every invocation takes half a second and a call."""
 
-    def __init__(self, kind: str, every: float = 0.0) -> None:
-        self.clock, self.telemetry = VirtualClock(memory.START), MemoryTelemetry()
-        self.queues, self.host = Queues(self.clock, self.telemetry), Host("here", 1)
+    def __init__(self, kind: str, every: float = 0.0, memory_mb: int | None = None) -> None:
+        self.clock, self.telemetry = VirtualClock(memory.START), Telemetry()
+        self.queues, self.host = Queues(self.clock, self.telemetry), Host("here", 1, memory_mb)
         ports = replace(memory.ports(), clock=self.clock, telemetry=self.telemetry, queues=self.queues)
         self.invocations = Invocations(kind, ports, self.host, LamportClock(lambda: int(self.clock.now() * 1e6)), every)
 
@@ -82,13 +94,15 @@ def test_what_the_queue_does_not_take_goes_with_the_next(worker: Function) -> No
     assert worker.telemetry.counted("RecordsLost") == 0
 
 
-def test_records_that_wait_are_bounded_and_what_is_lost_is_counted(worker: Function) -> None:
+@pytest.mark.parametrize(("invocations", "lost"), [(20, []), (21, [1]), (23, [1, 1, 1])])
+def test_twenty_records_wait_and_each_that_is_lost_is_counted(worker: Function, invocations: int, lost: list[int]) -> None:
     worker.queues.away = True
-    for _ in range(MOST_UNTOLD + 3):
+    for _ in range(invocations):
         worker.invoke()
     worker.queues.away = False
     worker.invoke()
-    assert (len(worker.told()), worker.telemetry.counted("RecordsLost")) == (MOST_UNTOLD + 1, 3)
+    assert len(worker.told()) == 21
+    assert [value for metric, value in worker.telemetry.counts if metric == "RecordsLost"] == lost
 
 
 def test_the_router_tells_once_a_minute_for_all_its_invocations() -> None:
@@ -113,6 +127,45 @@ def test_what_happened_is_told_at_once() -> None:
     router.invoke()
     router.invoke(happened=True)
     assert [line["type"] for line in router.queues.lines()] == ["router-invocation", "message-parked", "router-invocation"]
+
+
+def test_a_run_that_ended_is_told_at_once() -> None:
+    router, chronicle = Function(ROUTER, every=60.0), Chronicle(Host("here", 1))
+    router.invoke()
+    chronicle.rows.append(("t-1", "add", "default", "t-1", None, 0, "client", 1, 1, 2, 2, 3, 3, 4, 4, "task-succeeded", None))
+    router.invocations.begin()
+    router.invocations.tell(chronicle, 1, 0)
+    assert [line[:2] for line in router.told()] == [(1, 1), (1, 1)]
+
+
+def test_a_line_is_due_as_soon_as_its_seconds_have_passed() -> None:
+    router = Function(ROUTER, every=60.0)
+    router.queues.seconds = 0.0
+    router.invoke()
+    router.clock.advance(59.0)
+    for _ in range(2):
+        router.invoke()
+    assert [line[:2] for line in router.told()] == [(1, 1), (2, 2)], "after 59.5 seconds it waits, after 60 it does not"
+
+
+@pytest.mark.parametrize(("memory_mb", "says"), [(None, {}), (512, {"memory_mb": 512})])
+def test_a_line_says_what_was_called_since_the_last_one_or_will_be_and_for_how_long(memory_mb: int | None, says: dict[str, int]) -> None:
+    worker, chronicle = Function(WORKER, memory_mb=memory_mb), Chronicle(Host("here", 1))
+    worker.invocations.begin()
+    worker.clock.advance(0.12345678)
+    at = worker.clock.now()
+    worker.invocations.line(chronicle, 3, 1, {"s3.PutObject": 2, "s3.GetObject": 0})
+    worker.invocations.end(3, 1, reported=True)
+    worker.telemetry.called("s3.PutObject", 2)
+    worker.telemetry.called(SEND)
+    worker.invocations.begin()
+    worker.invocations.line(chronicle, 0, 0)
+    first, second = chronicle.lines
+    assert first == {
+        "type": WORKER, "clock": int(at * 1e6), "timestamp": at, "invocations": 1, "messages": 3, "given_back": 1, "cold": True,
+        "calls": {"s3.PutObject": 2}, "duration_ms": 123.457, **says,
+    }  # fmt: skip
+    assert (second["calls"], second["cold"], second["duration_ms"]) == ({SEND: 1}, False, 0.0)
 
 
 def test_nothing_is_sent_where_nothing_happened(worker: Function) -> None:
