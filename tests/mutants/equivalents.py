@@ -53,6 +53,41 @@ EQUIVALENT: Mapping[Key, str] = {
         "`0.0` → `-1.0`",
     ): "a run without an error is not tried again after a pause, so the randomness of the pause is not used",
     (
+        "sedano.engine.history.commits",
+        "History.collect",
+        "gone = set(rule.collectable([term for term in names.values() if term is not None], kept, pointer.token, since))",
+        ("`rule.collectable([term for term in names.valu … erm is not None], kept, pointer.token, since)` → "
+        "`rule.collectable([term for term in names.valu … erm is not None], kept, since, pointer.token)`"),
+    ): "a term is compared with both in the same way",
+    **dict.fromkeys(
+        (
+            (
+                "sedano.engine.history.run_events",
+                "tell",
+                "batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), said))",
+                ("`batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), said))` after "
+                "`_tell_calls(job, end, clock, ran.ended, batch)`"),
+            ),
+            (
+                "sedano.engine.history.run_events",
+                "tell_again",
+                "batch.chronicle.rows.append(_row(job, (None, None), (record.clock, clock, end), _said(record.state, record.error)))",
+                ("`batch.chronicle.rows.append(_row(job, (None,  … ck, end), _said(record.state, record.error)))` after "
+                "`_tell_calls(job, end, clock, record.clock / MICRO, batch)`"),
+            ),
+        ),
+        "rows and lines are two lists that do not read one another",
+    ),
+    **{
+        (
+            "sedano.engine.history.invocation_costs",
+            "Invocations.__init__",
+            "self._began = self._written = 0.0",
+            f"`0.0` → `{seconds}`",
+        ): "each invocation begins before its line; the first line is due in any case"
+        for seconds in ("1.0", "-1.0")
+    },
+    (
         "sedano.engine.history.run_events",
         "tell",
         "if job.command.traceparent is not None and stillborn is None:",

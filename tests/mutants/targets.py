@@ -300,7 +300,7 @@ TARGETS: Sequence[Target] = (
         "history-steps",
         (*each("engine.history", "commits invocation_costs run_events stage_changes"), "model.history.run_rows"),
         (
-            *unit("engine/invocations", "engine/recorder", "engine/chronicle", "engine/run_reports"),
+            *unit("engine/invocations", "engine/recorder", "engine/chronicle", "engine/run_reports", "engine/commits", "engine/reporting"),
             *stories("changes_recorded", "counts_survive", "ignored", "events_and_costs", "failures_found"),
             "pipeline/test_commit.py",
         ),
