@@ -4,8 +4,6 @@ import asyncio
 import threading
 from typing import Any
 
-import pytest
-
 from sedano.engine.services import Services
 from sedano.memory import MemoryTelemetry
 
@@ -35,7 +33,7 @@ def test_a_service_that_fails_is_logged_and_started_again_after_a_pause_that_dou
 
 
 def test_a_service_that_fails_does_not_end_the_others() -> None:
-    resting, beside = threading.Event(), list[str]()
+    telemetry, resting, beside = MemoryTelemetry(), threading.Event(), list[str]()
 
     async def bad() -> None:
         raise OSError("away")
@@ -50,12 +48,31 @@ def test_a_service_that_fails_does_not_end_the_others() -> None:
         resting.set()
         await asyncio.Event().wait()
 
-    services = Services({"bad": bad, "good": good}, MemoryTelemetry(), rest)
+    services = Services({"bad": bad, "good": good}, telemetry, rest, grace=1.0)
     services.begin()
     assert resting.wait(SECONDS)
     assert beside == []
     services.end()
     assert beside == ["cancelled"]
+    assert telemetry.messages("warning") == [], "both ended as soon as they were cancelled"
+
+
+def test_a_service_that_blocks_its_thread_while_it_ends_is_waited_for_longer_than_the_grace_time() -> None:
+    begun, never, ended = threading.Event(), threading.Event(), list[str]()
+
+    async def slow() -> None:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            never.wait(0.45)
+            ended.append("slow")
+
+    services = Services({"slow": slow}, MemoryTelemetry(), grace=0.4)
+    services.begin()
+    assert begun.wait(SECONDS)
+    services.end()
+    assert ended == ["slow"]
 
 
 def test_a_service_that_goes_on_after_it_was_cancelled_is_logged() -> None:
@@ -92,11 +109,14 @@ class Unreadable(dict[str, Any]):
         raise OSError("too many open files")
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_thread_that_cannot_begin_is_not_waited_for() -> None:
-    services = Services(Unreadable(), MemoryTelemetry(), asyncio.sleep)
+def test_services_that_cannot_begin_are_logged_and_not_waited_for() -> None:
+    telemetry = MemoryTelemetry()
+    services = Services(Unreadable(), telemetry)
     services.begin()
     ended = threading.Thread(target=services.end, daemon=True)
     ended.start()
     ended.join(SECONDS)
     assert not ended.is_alive()
+    (line,) = telemetry.lines
+    assert (line.level, line.message) == ("error", "the services cannot run; the process goes on without them")
+    assert line.fields == {"error": "OSError: too many open files"}

@@ -46,8 +46,10 @@ class Services:
     def _run(self) -> None:
         try:
             asyncio.run(self._all())
+        except Exception as error:  # noqa: BLE001 - nothing else would hear of it: the loop cannot begin without free file descriptors
+            self._telemetry.log("error", "the services cannot run; the process goes on without them", error=_why(error))
         finally:
-            if not self._cancel.done():  # the loop could not begin, as without free file descriptors; `end` must not wait for it
+            if not self._cancel.done():  # `end` must not wait for it
                 self._cancel.set_result(_nothing)
 
     async def _all(self) -> None:
@@ -74,9 +76,12 @@ class Services:
                 failures = failures_in_a_row(failures, time.monotonic() - begun)
                 pause = backoff(failures)
                 self._telemetry.count("ServicesFailed", service=name)
-                why = f"{type(error).__name__}: {error}"
-                self._telemetry.log("error", "a service failed; it is started again", service=name, error=why, seconds=pause)
+                self._telemetry.log("error", "a service failed; it is started again", service=name, error=_why(error), seconds=pause)
             await self._rest(pause)
+
+
+def _why(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _nothing() -> None:
