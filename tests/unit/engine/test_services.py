@@ -102,19 +102,28 @@ def test_the_end_of_services_that_were_not_begun_does_nothing() -> None:
 
 
 class Unreadable(dict[str, Any]):
-    """Services that the thread cannot begin."""
+    """Services that the thread cannot begin once they may fail."""
+
+    def __init__(self) -> None:
+        """Wait until they may fail."""
+        super().__init__()
+        self.may_fail = threading.Event()
 
     def items(self) -> Any:
         """Fail, as a loop does that gets no file descriptor."""
+        assert self.may_fail.wait(SECONDS)
         raise OSError("too many open files")
 
 
 def test_services_that_cannot_begin_are_logged_and_not_waited_for() -> None:
-    telemetry = MemoryTelemetry()
-    services = Services(Unreadable(), telemetry)
+    telemetry, unreadable = MemoryTelemetry(), Unreadable()
+    services = Services(unreadable, telemetry)
     services.begin()
     ended = threading.Thread(target=services.end, daemon=True)
     ended.start()
+    ended.join(0.02)
+    assert ended.is_alive(), "it waits for the thread to begin"
+    unreadable.may_fail.set()
     ended.join(SECONDS)
     assert not ended.is_alive()
     (line,) = telemetry.lines
