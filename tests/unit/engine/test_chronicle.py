@@ -89,6 +89,13 @@ def test_what_is_no_record_is_refused_with_the_field(changes: dict[str, Any], fi
     assert (refused.value.code, refused.value.field) == ("bad-record", field)
 
 
+@pytest.mark.parametrize("row", [ROW[:-1], (*ROW, "team=red", 1), "x" * len(ROW)])
+def test_a_row_with_too_few_fields_or_too_many_is_refused_with_their_number(row: Any) -> None:
+    with pytest.raises(MessageRefused) as refused:
+        unpack(packed(row))
+    assert (refused.value.field, refused.value.detail) == ("rows", "each row has 17 fields, or 18 with stamps")
+
+
 def test_a_newer_version_is_refused_as_newer() -> None:
     with pytest.raises(MessageRefused) as refused:
         unpack(json.dumps({**WHOLE, "v": VERSION + 1}))

@@ -11,7 +11,8 @@ from sedano.errors import Unavailable
 from sedano.memory import MemoryQueues, MemoryTelemetry, VirtualClock
 from sedano.model.history.run_rows import Chronicle, Host, unpack
 from sedano.model.messages.lamport import LamportClock
-from sedano.ports import RECORDS
+from sedano.ports import EVENTS, RECORDS
+from sedano.ports.absent import absent
 
 SEND = "sqs.SendMessageBatch"
 
@@ -171,3 +172,11 @@ def test_a_line_says_what_was_called_since_the_last_one_or_will_be_and_for_how_l
 def test_nothing_is_sent_where_nothing_happened(worker: Function) -> None:
     worker.invocations.send(Chronicle(worker.host))
     assert worker.telemetry.calls() == {}
+
+
+def test_nothing_is_sent_in_a_deployment_without_a_history(worker: Function) -> None:
+    ports = replace(memory.ports(), queues=worker.queues, events=absent(EVENTS))
+    invocations = Invocations(WORKER, ports, worker.host, LamportClock(lambda: 1))
+    invocations.begin()
+    invocations.tell(Chronicle(worker.host), 1, 0)
+    assert worker.queues.lines() == []
