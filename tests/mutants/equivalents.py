@@ -186,6 +186,12 @@ EQUIVALENT: Mapping[Key, str] = {
     ): "the same end is written once more, and the lifetime that follows from it",
     ("sedano.memory.blobs", "MemoryBlobs.get", "require_digest(ref)", "`require_digest(ref)` → `pass`"): "nothing here has a name that is "
     "no digest, so it is refused as absent: with the same code and the same field",
+    (
+        "sedano.memory.timers",
+        "MemoryTimers.edit",
+        "self._queues.forget(found.timer.queue, found.message_id)",
+        "`self._queues.forget(found.timer.queue, found.message_id)` after `self._put(found.timer._replace(at=at))`",
+    ): "the message that is forgotten is the one from before the change, and both happen under one lock",
     ("sedano.memory.events", "MemoryEvents.read", "if name >= first:", "`name >= first` → `name > first`"): "the name of an object is "
     "longer than the prefix of its day, so they are never equal",
     **{

@@ -143,7 +143,7 @@ TARGETS: Sequence[Target] = (
         (
             *conformance("archives", "consumers", "key_store", "parameters", "queues", "queues_in_order", "queue_bounds", "telemetry"),
             *conformance("timers", "timers_command", "leases"),
-            *unit("memory", "stream"),
+            *unit("memory", "memory_queues", "folder_archive", "stream"),
             *stories("webhooks_tokens", "wrong_clocks", "streams", "failures_logged", "queue_bounds"),
         ),
     ),
@@ -199,9 +199,9 @@ TARGETS: Sequence[Target] = (
         (*unit("clock", "stamps", "engine/drafts"), *stories("stamps")),
     ),
     Target(
-        "queue-rules",
-        ("model.queues", "engine.order"),
-        (*unit("serial", "transport"), *conformance("queues_in_order"), *stories("in_order", "in_order_random", "in_order_survives")),
+        "queue-rules", ("model.queues", "engine.order"),
+        (*unit("serial", "transport", "engine/order"), *conformance("queues_in_order"),
+         *stories("in_order", "in_order_random", "in_order_survives")),
     ),
     Target(
         "schedules",
@@ -307,8 +307,8 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "parked",
-        each("engine.parked", "parking redrive"),
-        (*stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions", "reruns"), *conformance("parked_command")),
+        each("engine.parked", "parking redrive"), (*unit("engine/parking", "engine/redriving"), *conformance("parked_command"),
+        *stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions", "reruns")),
     ),
     Target(
         "program",

@@ -1,10 +1,12 @@
 """What the ports in memory can do beyond the promises of every world: dead letters, duplicates, time, forgetting."""
 
+import asyncio
 import doctest
 
 import pytest
 
 from sedano import memory
+from sedano.errors import ConfigurationError
 from sedano.model.leases import LeaseRecord, term
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, Claimed, Outcome
 from sedano.model.order import MAX_RECEIVES
@@ -194,6 +196,17 @@ def test_a_test_can_ask_what_was_logged_and_counted() -> None:
     assert telemetry.flushes == 1
 
 
+def test_what_was_counted_since_the_last_flush_can_be_lost() -> None:
+    telemetry = memory.MemoryTelemetry()
+    telemetry.count("Done", task="a")
+    telemetry.flush()
+    telemetry.count("Done", 2, task="a")
+    telemetry.count("Done", 4, task="b")
+    assert telemetry.counted("Done") == 7
+    telemetry.lose()
+    assert (telemetry.counted("Done"), telemetry.counted("Done", task="b")) == (1, 0)
+
+
 def test_a_message_in_order_that_was_received_too_often_leaves_its_key_to_the_next(clock: memory.VirtualClock) -> None:
     queues = memory.MemoryQueues(clock, ["q.fifo"], visibility=30.0)
     queues.send("q.fifo", [Outgoing(body, serial_key="k", once=body) for body in ("poison", "next")])
@@ -209,3 +222,34 @@ def test_time_is_not_moved_backwards(clock: memory.VirtualClock) -> None:
     with pytest.raises(ValueError, match=r"^seconds: -1 would move time backwards$"):
         clock.advance(-1)
     assert clock.now() == before
+
+
+def test_sleeping_moves_the_clock_in_a_thread_and_in_a_coroutine(clock: memory.VirtualClock) -> None:
+    clock.sleep(1.5)
+    asyncio.run(clock.sleep_async(2.0))
+    assert (clock.now(), clock.monotonic()) == (memory.START + 3.5, 3.5)
+
+
+def test_the_first_random_numbers_of_a_seed_are_always_the_same() -> None:
+    entropy = memory.SeededEntropy()
+    assert entropy.uuid() == "e3e70682-c209-4cac-a29f-6fbed82c07cd"
+    assert entropy.nonce() == "f728b4fa42485e3a0a5d2f346baa9455"
+    assert entropy.unit() == pytest.approx(0.5112747213686085)
+
+
+def test_parameters_in_memory_are_those_of_the_dict_that_was_given() -> None:
+    kept = {"/shop/pool": "5"}
+    parameters = memory.MemoryParameters(kept)
+    kept["/shop/size"] = "7"
+    parameters.put("/other", "9")
+    assert parameters.tree("/shop/") == {"pool": "5", "size": "7"}
+    assert kept["/other"] == "9"
+
+
+def test_a_webhook_without_a_secret_in_memory_is_named_with_what_to_do() -> None:
+    kept = {"door": ""}
+    secrets = memory.MemorySecretTexts(kept)
+    with pytest.raises(ConfigurationError, match=r"^webhook door: no secret is set; set it with `world\.secrets\['door'\] = …`$"):
+        secrets.read("door")
+    kept["door"] = "old\nnew"
+    assert secrets.read("door") == ("old", "new")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import MessageRefused, OptionError
-from sedano.memory.stream_records import kinesis_record, table_record
+from sedano.memory.stream_records import kinesis_record, queue_record, s3_notification, table_record
 from sedano.model.messages.codec import decode_value, encode_value
 from sedano.model.messages.timestamps import LAST_SECOND
 from sedano.model.sources.streams import call_id, read, read_back, sequence, written
@@ -243,7 +243,7 @@ def test_a_table_that_is_made_up_holds_what_a_table_holds(value):
         table_record(1, AT, {"id": 1}, {"it": value}, None)
 
 
-@pytest.mark.parametrize("keys", [{}, {"a": 1, "b": 2, "c": 3}, {"id": True}, {"id": None}, {"id": ["a"]}])
+@pytest.mark.parametrize("keys", [{}, {"a": 1, "b": 2, "c": 3}, {"id": True}, {"id": None}, {"id": ["a"]}, {"id": 1, "b": None}])
 def test_a_table_that_is_made_up_has_keys_that_a_table_has(keys):
     with pytest.raises(OptionError, match=r"keys: .* is not a key; give a partition key"):
         table_record(1, AT, keys, {"a": 1}, None)
@@ -271,3 +271,38 @@ def test_what_the_producer_library_has_packed_together_is_no_text():
     """Its four magic bytes, https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md, are not UTF-8."""
     found = read("clicks", kinesis_record(1, AT, b"\xf3\x89\x9a\xc2" + b"plain", "a"), AT)
     assert (found["data"], found["data_base64"]) == (None, "84mawnBsYWlu")
+
+
+def test_a_record_that_is_made_up_is_the_one_that_lambda_gives():
+    parts = {"a": {"b": [None, True, 1.5, b"x", (7,), {"t"}, {b"y"}]}}
+    typed = [{"NULL": True}, {"BOOL": True}, {"N": "1.5"}, {"B": "eA=="}, {"L": [{"N": "7"}]}, {"SS": ["t"]}, {"BS": ["eQ=="]}]
+    assert table_record(18, AT + 0.75, {"id": 7, "at": b"x"}, parts, None) == {
+        "eventID": "00000000000000000000000000000012", "eventName": "INSERT", "eventVersion": "1.1", "eventSource": "aws:dynamodb",
+        "awsRegion": "eu-central-1",
+        "dynamodb": {
+            "ApproximateCreationDateTime": 1_767_225_600, "Keys": {"id": {"N": "7"}, "at": {"B": "eA=="}},
+            "NewImage": {"id": {"N": "7"}, "at": {"B": "eA=="}, "a": {"M": {"b": {"L": typed}}}},
+            "SequenceNumber": "000000000000000000018", "SizeBytes": 1, "StreamViewType": "NEW_AND_OLD_IMAGES",
+        },
+    }  # fmt: skip
+    assert kinesis_record(18, AT + 0.75, b"ab", "p") == {
+        "kinesis": {
+            "kinesisSchemaVersion": "1.0", "partitionKey": "p", "sequenceNumber": "0" * 54 + "18", "data": "YWI=",
+            "approximateArrivalTimestamp": 1_767_225_600.75,
+        },
+        "eventSource": "aws:kinesis", "eventVersion": "1.0", "eventID": f"shardId-000000000000:{'0' * 54}18",
+        "eventName": "aws:kinesis:record", "awsRegion": "eu-central-1",
+    }  # fmt: skip
+    assert queue_record(18, AT + 0.75, "body", {"a": "1"}) == {
+        "messageId": "00000000-0000-0000-0000-000000000012", "receiptHandle": "receipt-18", "body": "body",
+        "attributes": {"ApproximateReceiveCount": "1", "SentTimestamp": "1767225600750"},
+        "messageAttributes": {"a": {"stringValue": "1", "dataType": "String"}},
+        "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:eu-central-1:123456789012:queue", "awsRegion": "eu-central-1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "told"), [(5, {"size": 5}), (0, {"size": 0}), (None, {})])
+def test_a_notification_of_s3_that_is_made_up_has_a_size_where_the_object_has_one(size, told):
+    (record,) = json.loads(s3_notification(18, AT + 0.75, "b", "x y/\u00e9", "ObjectCreated:Put", size))["Records"]
+    assert record["eventTime"] == "2026-01-01T00:00:00.750000Z"
+    assert record["s3"]["object"] == {"key": "x+y/%C3%A9", "sequencer": "000000000000000012", **told}

@@ -5,7 +5,84 @@ import pytest
 from hypothesis import given
 
 from sedano.errors import MessageRefused, OptionError, TooLarge
-from sedano.model.queues import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, batches, messages_wait, misplaced, objection, weigh
+from sedano.model import queues
+from sedano.model.queues import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, QueueBounds, batches, messages_wait, misplaced, objection, weigh
+
+
+def test_the_figures_are_those_of_sqs_and_those_that_leave_room_for_what_the_engine_sends() -> None:
+    assert QueueBounds(max_bytes=1_048_576, max_batch=10, max_delay=900, ordered=True) == queues.SQS
+    assert (queues.MAX_HOLD_S, queues.HOLD_MOST_S) == (43_200, 41_940)
+    assert (queues.MAX_ATTRIBUTES, queues.MAX_NAME, queues.MAX_TENANT) == (10, 256, 128)
+    assert (queues.LEAST_BYTES, queues.CLAIM_CHECK_BYTES) == (8_192, 60_000)
+
+
+@pytest.mark.parametrize(("max_bytes", "inline"), [(8_192, 2_048), (8_199, 2_049), (240_000, 60_000), (239_999, 59_999), (10**6, 60_000)])
+def test_data_stays_in_a_message_up_to_a_quarter_of_its_bytes_and_up_to_the_price_of_a_request(max_bytes: int, inline: int) -> None:
+    assert QueueBounds(max_bytes).inline_bytes == inline
+
+
+@pytest.mark.parametrize(
+    ("body", "delay", "tenant", "attributes", "said"),
+    [
+        ("x" * 8_190, 0, None, {"é": "é"}, "body: 8200 bytes with its attributes; a message may have 8192"),
+        ("", 0, None, {}, "malformed: body: is empty"),
+        ("{}", 6, None, {}, "delay: 6 is not between 0 and 5 seconds"),
+        ("{}", -1, None, {}, "delay: -1 is not between 0 and 5 seconds"),
+        ("{}", 5, "a" * 41 + " ", {}, f"tenant: {'a' * 40!r} is not 1 to 128 printable ASCII characters without spaces"),
+        ("{}", 0, None, {str(n): "1" for n in range(11)}, "attributes: 11 attributes; a message may have 10"),
+        ("{}", 0, None, {"fine": "1", "b" * 41 + ".": "1"}, (
+            f"attributes: {'b' * 40!r} is not a valid name: use 1 to 256 letters, digits, _ and -, with single dots inside; "
+            "AWS. and Amazon. at the start are reserved")),
+        ("{}", 0, None, {"a": ""}, "attributes.a: is empty or has a character that is not legal in a queue"),
+        ("{}", 5, "a", {"a": "1"}, None),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_is_wrong(body: str, delay: int, tenant: str | None, attributes: dict[str, str], said: str | None) -> None:
+    found = objection(body, delay, tenant, attributes, QueueBounds(max_bytes=8_192, max_delay=5))
+    assert (str(found) if found is not None else None) == said
+
+
+KEYLESS = "serial_key: q.fifo keeps order within a key; give 1 to 128 printable ASCII characters without spaces"
+
+
+@pytest.mark.parametrize(
+    ("queue", "delay", "key", "once", "said"),
+    [
+        ("q", 5, None, "", None), ("q", 0, "k", "", "serial_key: q does not keep order; use a queue whose name ends in .fifo"),
+        ("q.fifo", 0, None, "", KEYLESS), ("q.fifo", 0, "a b", "", KEYLESS), ("q.fifo", 0, "k", "o", None),
+        ("q.fifo", 0, "k", "a" * 40 + " ", f"once: {'a' * 40!r} is not 1 to 128 printable ASCII characters without spaces"),
+        ("q.fifo", 1, "k", "", "delay: q.fifo keeps order and cannot delay a single message; remove countdown and eta"),
+    ],
+)  # fmt: skip
+def test_a_queue_says_why_it_cannot_keep_an_order(queue: str, delay: int, key: str | None, once: str, said: str | None) -> None:
+    found = misplaced(queue, delay, key, once)
+    assert (str(found) if found is not None else None) == said
+
+
+def test_queues_without_order_are_refused_by_name_whatever_is_sent() -> None:
+    bounds = QueueBounds(ordered=False)
+    said = "queue: q.fifo must keep order, but the queues of this deployment do not keep order"
+    assert str(misplaced("q.fifo", 0, "k", "", bounds)) == said
+    assert misplaced("q", 0, None, "", bounds) is None
+
+
+def test_a_queue_that_is_not_known_is_named_with_those_that_are() -> None:
+    known = ["commands:b", "commands:a", "events"]
+    assert str(queues.unknown_queue("commands:c", known)) == (
+        "queue: 'c' is not known to this deployment, which has 'a', 'b'; name it in Sedano(queues=…) and deploy again"
+    )
+    assert str(queues.unknown_queue("records", known)) == (
+        "queue: 'records' is not known to this deployment; if sedano itself uses it, deploy the app with this version"
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "found"),
+    [([], []), ([8], [[0]]), ([9], [[0]]), ([4, 4, 1], [[0, 1], [2]]), ([1] * 4, [[0, 1, 2], [3]]), ([9, 9, 1], [[0], [1], [2]]),
+     ([1, 8, 8], [[0], [1], [2]])],
+)  # fmt: skip
+def test_a_batch_ends_before_the_message_that_is_too_much(weights: list[int], found: list[list[int]]) -> None:
+    assert [[*batch] for batch in batches(weights, QueueBounds(max_bytes=8, max_batch=3))] == found
 
 
 @pytest.mark.parametrize(("size", "refused"), [(MAX_BYTES - 1, False), (MAX_BYTES, False), (MAX_BYTES + 1, True)])

@@ -9,14 +9,15 @@ import pytest
 from sedano import memory
 from sedano.engine import reruns
 from sedano.engine.batch import Held, Job, Ran, Stillborn
+from sedano.engine.registry import Registry
 from sedano.engine.reruns import Rerun
-from sedano.errors import MessageRefused, SedanoError, Unavailable, UnknownQueue
+from sedano.errors import ArgumentError, MessageRefused, RerunRefused, SedanoError, Unavailable, UnknownQueue
 from sedano.model import refusals, states
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord, Outcome, Posted, Recorded, TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import DEFAULT_BUDGET, Lineage, rerun_id
-from sedano.model.messages.message import MAP, MAP_ASYNC, Command, Event, JoinMember, Place, Section
+from sedano.model.messages.message import MAP, MAP_ASYNC, BlobRef, Command, Event, Gather, JoinMember, Place, Section
 from sedano.model.messages.stamps import LONGEST
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec
@@ -213,3 +214,42 @@ def test_each_refusal_names_its_task() -> None:
         "again: it is PENDING and has not ended",
         "unknown: no task is recorded under it; `sedano explain unknown` looks for it",
     ]
+
+
+def takes_a_name(name: str, n: int = 1) -> None:
+    """Stand for the function of a task."""
+
+
+REGISTRY = Registry()
+REGISTRY.tasks["shop.sell"] = TaskSpec("shop.sell", takes_a_name, Parameters(takes_a_name))
+STORED = COMMAND._replace(args=(), kwargs={}, data_ref=BlobRef("0" * 64, 5))
+
+
+@pytest.mark.parametrize(
+    ("before", "args", "kwargs", "found"),
+    [(COMMAND, None, None, (("tea",), {"n": 2})), (COMMAND, ["ale"], None, (("ale",), {"n": 2})), (COMMAND, None, {}, (("tea",), {})),
+     (STORED, ["ale"], {"n": 3}, (("ale",), {"n": 3})), (COMMAND._replace(task="unknown"), [1, 2, 3], None, ((1, 2, 3), {"n": 2}))],
+)  # fmt: skip
+def test_arguments_that_are_not_given_stay_as_they_were(before: Command, args: Any, kwargs: Any, found: Any) -> None:
+    again = reruns.edited(Rerun("task-1", before, MAIL), args, kwargs, REGISTRY)
+    assert again == Rerun("task-1", before._replace(args=found[0], kwargs=found[1], data_ref=None), MAIL)
+
+
+GATHERED = COMMAND._replace(gather=Gather("join", 2))
+IN_PART = "its arguments are in the blob store and cannot be edited in part; give args and kwargs"
+
+
+@pytest.mark.parametrize(
+    ("before", "args", "kwargs", "why"),
+    [(STORED, ["ale"], None, IN_PART), (STORED, None, {"n": 3}, IN_PART), (STORED, None, None, IN_PART),
+     (GATHERED, ["ale"], {}, "its first argument is the results of a chord; retry it without other arguments")],
+)  # fmt: skip
+def test_arguments_that_lie_elsewhere_are_not_edited(before: Command, args: Any, kwargs: Any, why: str) -> None:
+    with pytest.raises(RerunRefused) as refused:
+        reruns.edited(Rerun("task-1", before, MAIL), args, kwargs, REGISTRY)
+    assert str(refused.value) == f"task-1: {why}"
+
+
+def test_arguments_that_the_task_does_not_take_are_refused() -> None:
+    with pytest.raises(ArgumentError):
+        reruns.edited(Rerun("task-1", COMMAND, MAIL), [], None, REGISTRY)

@@ -16,6 +16,9 @@ from sedano.errors import OptionError
 from sedano.model.messages.timestamps import write
 from sedano.model.sources.streams import SQS, TIME_TO_LIVE
 
+KEY_TYPES = ({"S"}, {"N"}, {"B"})
+"""The types that a key, and the members of a set, can have."""
+
 
 def table_record(
     number: int, at: float, keys: Mapping[str, Any], new: Mapping[str, Any] | None, old: Mapping[str, Any] | None, expired: bool = False
@@ -48,7 +51,7 @@ def table_record(
 def _image(keys: Mapping[str, Any], image: Mapping[str, Any], path: str) -> dict[str, Any]:
     """Return *image* with its *keys* as a table writes it."""
     typed: dict[str, Any] = _typed(dict(keys), "keys")["M"]
-    if len(typed) not in (1, 2) or not all({*one} <= {"S", "N", "B"} for one in typed.values()):
+    if len(typed) not in (1, 2) or not all({*one} in KEY_TYPES for one in typed.values()):
         raise OptionError(f"keys: {keys!r:.80} is not a key; give a partition key, and a sort key if there is one: text, number, bytes")
     whole = {**typed, **_typed(dict(image), path)["M"]}
     for name, key in typed.items():
@@ -110,7 +113,7 @@ def _typed(value: Any, path: str) -> dict[str, Any]:
 def _typed_set(value: Any, path: str) -> dict[str, Any]:
     parts = [_typed(part, path) for part in value] if isinstance(value, set | frozenset) else []
     kinds = {kind for part in parts for kind in part}
-    if len(kinds) != 1 or not kinds <= {"S", "N", "B"}:
+    if kinds not in KEY_TYPES:
         raise OptionError(f"{path}: a table cannot hold {value!r:.80}; a set has at least one member, and only texts, numbers or bytes")
     (kind,) = kinds
     return {f"{kind}S": [part[kind] for part in parts]}
