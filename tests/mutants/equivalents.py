@@ -38,6 +38,11 @@ def _shut(*changes: str) -> dict[Key, str]:
     return {("sedano.aws.expressions.limits", "SHUT", text, change): reason for change in changes}
 
 
+_CHECK = "f'{ref[ …  is not the claim check of a parked message')"
+_TURN = "tell_held(ports, job, f'it waits for its turn … me serial key {head.serial_key}', 0.0, batch)"
+_TURN_LINE = (
+    'tell_held(ports, job, f"it waits for its turn after message {head.message_id}, of the same serial key {head.serial_key}", 0.0, batch)'
+)
 _COUNTED = "batch.count('CallsCollected', job.task.name)"
 EQUIVALENT: Mapping[Key, str] = {
     (
@@ -151,6 +156,44 @@ EQUIVALENT: Mapping[Key, str] = {
         'return parts[0] if len(parts) == 1 else " AND ".join(f"({one})" if " OR " in one else one for one in parts)',
         "`0` → `-1`",
     ): "the list has one part there: the last one is the first",
+    **{
+        ("sedano.engine.order", "_wait", line, change): "notes that do not read one another, nor what is held back"
+        for line, change in (
+            ('batch.count("TasksHeld", job.task.name)', f"`batch.count('TasksHeld', job.task.name)` after `{_TURN}`"),
+            (_TURN_LINE, f"`{_TURN}` after `hold_back(ports, job.delivery, 0.0, batch)`"),
+        )
+    },
+    **{
+        ("sedano.engine.parked.redrive", "whole_body", f"raise MessageRefused(refusals.BLOB, {line}", f"`MessageRefused({change}`"): (
+            "the code and the field are the same word"
+        )
+        for line, change in (
+            (
+                '"blob", f"{ref[:80]!r} is not the claim check of a parked message")',
+                f"refusals.BLOB, 'blob', {_CHECK}` → `MessageRefused('blob', refusals.BLOB, {_CHECK}",
+            ),
+            (
+                '"blob", "its bytes are not UTF-8") from None',
+                "refusals.BLOB, 'blob', 'its bytes are not UTF-8')` → `MessageRefused('blob', refusals.BLOB, 'its bytes are not UTF-8')",
+            ),
+        )
+    },
+    **{
+        ("sedano.model.queues", place, line, change): "a short cut for most messages, which are ASCII"
+        for place, line, change in (
+            (
+                "_bytes",
+                'return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))',
+                ("`len(text) if text.isascii() else len(text.encode('utf-8', 'surrogatepass'))` → "
+                "`len(text.encode('utf-8', 'surrogatepass'))`"),
+            ),
+            (
+                "objection",
+                "if not body.isprintable() and (bad := re.search(_ILLEGAL, body)):",
+                "`not body.isprintable() and (bad := re.search(_ILLEGAL, body))` → `(bad := re.search(_ILLEGAL, body))`",
+            ),
+        )
+    },
     **STEPS,
     **SOURCES,
     **CLUSTER,

@@ -333,9 +333,9 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target(
-        "schedule-steps",
-        each("engine.schedules", "instance_limits scheduler"),
-        (*unit("engine/scheduler"), *stories("periodic", "periodic_changes", "periodic_claims", "containment", "comes_again")),
+        "schedule-steps", each("engine.schedules", "instance_limits scheduler"),
+        (*unit("engine/scheduler", "engine/occurrences", "engine/instance_limits"),
+         *stories("periodic", "periodic_changes", "periodic_claims", "containment", "comes_again")),
     ),
     Target(
         "sources-steps",

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from sedano.aws.expressions import schedules
-from sedano.engine.schedules.scheduler import Alter, Scheduler
+from sedano.engine.schedules.scheduler import Accepted, Alter, Scheduler
 from sedano.errors import SedanoError
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic
 from sedano.ports import Ports
@@ -110,12 +110,10 @@ class CrossesOffFirst(Scheduler):
     def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
         return dict.fromkeys(found.state.pending)
 
-    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> AgendaChanged:
-        answer = super()._swapped(seen, alter, tries)
-        if tries == 1:
-            for one in seen.periodics.values():
-                super()._publish(one)
-        return answer
+    def _cross_off(self, agenda: Agenda, accepted: Accepted) -> None:
+        super()._cross_off(agenda, accepted)
+        for one in agenda.periodics.values():
+            super()._publish(one)
 
 
 class CrossesOffAnyway(Scheduler):
@@ -128,7 +126,7 @@ class CrossesOffAnyway(Scheduler):
 class WritesOverOthers(Scheduler):
     """Takes what it read an hour ago for what is there: its plan replaces whatever stands in the way."""
 
-    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> AgendaChanged:
+    def _swapped(self, seen: Agenda, alter: Alter) -> AgendaChanged:
         new = alter(seen)
         if new == seen:
             return AgendaChanged(False, seen)
@@ -139,19 +137,19 @@ class WritesOverOthers(Scheduler):
 class PublishesUnclaimed(Scheduler):
     """Publishes what is pending, whoever has claimed it."""
 
-    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> AgendaChanged:
-        return super()._swapped(seen, alter, tries)._replace(done=True)
+    def _swapped(self, seen: Agenda, alter: Alter) -> AgendaChanged:
+        return super()._swapped(seen, alter)._replace(done=True)
 
 
 class NeverTakesOver(Scheduler):
     """Leaves to a dead scheduler what that one has claimed."""
 
-    def _swapped(self, seen: Agenda, alter: Alter, tries: int = 8) -> AgendaChanged:
+    def _swapped(self, seen: Agenda, alter: Alter) -> AgendaChanged:
         def patient(agenda: Agenda) -> Agenda:
             new = alter(agenda)
             return agenda if agenda.held and new._replace(held=agenda.held) == agenda else new
 
-        return super()._swapped(seen, patient, tries)
+        return super()._swapped(seen, patient)
 
 
 def _through(kind: type[Through]) -> PlantedScheduler:

@@ -11,6 +11,7 @@ from sedano.model.queues import MAX_BYTES, MAX_DELAY_S, MAX_ENTRIES, QueueBounds
 
 def test_the_figures_are_those_of_sqs_and_those_that_leave_room_for_what_the_engine_sends() -> None:
     assert QueueBounds(max_bytes=1_048_576, max_batch=10, max_delay=900, ordered=True) == queues.SQS
+    assert (queues.MAX_BYTES, queues.MAX_ENTRIES, queues.MAX_DELAY_S) == (1_048_576, 10, 900)
     assert (queues.MAX_HOLD_S, queues.HOLD_MOST_S) == (43_200, 41_940)
     assert (queues.MAX_ATTRIBUTES, queues.MAX_NAME, queues.MAX_TENANT) == (10, 256, 128)
     assert (queues.LEAST_BYTES, queues.CLAIM_CHECK_BYTES) == (8_192, 60_000)
@@ -79,7 +80,7 @@ def test_a_queue_that_is_not_known_is_named_with_those_that_are() -> None:
 @pytest.mark.parametrize(
     ("weights", "found"),
     [([], []), ([8], [[0]]), ([9], [[0]]), ([4, 4, 1], [[0, 1], [2]]), ([1] * 4, [[0, 1, 2], [3]]), ([9, 9, 1], [[0], [1], [2]]),
-     ([1, 8, 8], [[0], [1], [2]])],
+     ([1, 8, 8], [[0], [1], [2]]), ([8, 4, 4], [[0], [1, 2]]), ([8, 4, 5], [[0], [1], [2]])],
 )  # fmt: skip
 def test_a_batch_ends_before_the_message_that_is_too_much(weights: list[int], found: list[list[int]]) -> None:
     assert [[*batch] for batch in batches(weights, QueueBounds(max_bytes=8, max_batch=3))] == found
@@ -139,7 +140,7 @@ def test_what_xml_can_say_is_taken(code: int) -> None:
 def test_what_xml_cannot_say_is_refused_with_its_place(code: int) -> None:
     refused = objection(f"ab{chr(code)}", 0, None, {})
     assert isinstance(refused, MessageRefused)
-    assert f"U+{code:04X} at 2" in refused.detail
+    assert (refused.code, refused.field, refused.detail) == ("malformed", "body", f"U+{code:04X} at 2 is not legal in a queue")
     assert isinstance(objection("{}", 0, None, {"reason": chr(code)}), OptionError)
 
 

@@ -9,7 +9,7 @@ import pytest
 from sedano import memory
 from sedano.engine.batch import Batch
 from sedano.engine.parked import parking
-from sedano.engine.parked.parking import ATTRIBUTES_BYTES, SEAL, ParkingLot
+from sedano.engine.parked.parking import SEAL, ParkingLot
 from sedano.errors import SedanoError, Unavailable
 from sedano.memory import START
 from sedano.model.messages.lamport import LamportClock
@@ -79,7 +79,7 @@ def test_a_reason_is_cut_and_one_that_is_empty_is_a_dash(length: int, field: str
 
 @pytest.mark.parametrize(("body", "is_long"), [("abcd", False), ("éé", False), ("abcde", True), ("éé!", True), ("a\ud800b", True)])
 def test_a_body_for_which_the_attributes_leave_no_room_lies_in_the_blob_store(body: str, is_long: bool) -> None:
-    ports = memory.ports(bounds=QueueBounds(max_bytes=ATTRIBUTES_BYTES + 4))
+    ports = memory.ports(bounds=QueueBounds(max_bytes=8_576 + 4))
     parked(ports, (Delivery("commands:q", "m", "r", body), "malformed", "body", "-"))
     (sent,) = ports.queues.peek(PARKED)
     if not is_long:
@@ -90,10 +90,6 @@ def test_a_body_for_which_the_attributes_leave_no_room_lies_in_the_blob_store(bo
     assert int(size) == len(body.encode("utf-8", "surrogatepass"))
     assert ports.blobs.get(BlobRef(digest, int(size))).decode("utf-8", "surrogatepass") == body
     assert ports.seals.is_marked(sent.attributes[SEAL], PARKED, *parking.proof(sent.body, sent.attributes))
-
-
-def test_the_attributes_of_a_message_have_room_for_the_longest_ones() -> None:
-    assert ATTRIBUTES_BYTES == 8_576
 
 
 def test_without_keys_a_message_is_parked_without_a_mark() -> None:

@@ -18,9 +18,9 @@ from sedano.model import refusals, states
 from sedano.model.ledger.records import Outcome, Posted
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import rerun_id
-from sedano.model.messages.message import Command, Event
+from sedano.model.messages.message import Command, Document, Event
 from sedano.model.tasks.parameters import Parameters
-from sedano.model.tasks.task_spec import TaskSpec
+from sedano.model.tasks.task_spec import COLLECT, TaskSpec
 from sedano.model.timers import Timer, sealed
 from sedano.ports import EVENTS, PARKED, Delivery, Outgoing, Ports, command_queue
 from tests.unit.engine.gated import asked, world
@@ -73,12 +73,16 @@ def going(ports: Ports, **options: Any) -> Going:
     return found
 
 
-def test_a_queue_counts_as_read_after_three_empty_answers_in_a_row() -> None:
-    ports, queues = slow(1, 0, 0, 1, 0, 0, 0, 1)
-    for number in range(3):
-        park(ports, message_id=f"m-{number}")
-    assert [one.message_id for one in redrive.parked(ports, lambda _: True)] == ["m-0", "m-1"]
-    assert queues.most == [10] * 7
+@pytest.mark.parametrize(
+    ("polls", "number", "asked_for"),
+    [([], 0, 3), ([0, 0, 1], 1, 6), ([0, 0, 0, 1], 0, 3), ([1, 0, 0, 1, 0, 0, 0, 1], 2, 7)],
+)  # fmt: skip
+def test_a_queue_counts_as_read_after_three_empty_answers_in_a_row(polls: list[int], number: int, asked_for: int) -> None:
+    ports, queues = slow(*polls)
+    for name in range(3):
+        park(ports, message_id=f"m-{name}")
+    assert [one.message_id for one in redrive.parked(ports, lambda _: True)] == [f"m-{name}" for name in range(number)]
+    assert queues.most == [10] * asked_for
 
 
 @pytest.mark.parametrize(("most", "polled"), [(1, [1]), (10, [10]), (11, [10, 1]), (25, [10, 10, 5])])
@@ -162,6 +166,7 @@ EVENT = codec.encode(Event("m-1", "Sold", "host", START))
         (BODY, {}, "m-1", True), (BODY, {}, "m-2", False), (BODY, {}, "", False), (TIMED, {}, "m-1", True),
         (BODY, {"reason": refusals.UNEXPECTED}, "m-1", False), (BODY, {"reason": refusals.TAKEN}, "m-1", False),
         (BODY, {"queue": EVENTS}, "m-1", False), (EVENT, {}, "m-1", False), ("{", {}, "m-1", False),
+        (codec.encode(COMMAND._replace(task=COLLECT)), {}, "m-1", False),
     ],
 )  # fmt: skip
 def test_a_message_that_ended_its_task_runs_it_again_as_a_new_one(
@@ -187,11 +192,12 @@ def test_a_message_that_stays_is_not_looked_up() -> None:
 
 def registry() -> Registry:
     """The tasks of an app: one."""
-    found = Registry()
+    found = Registry(documents={"known": ["shop.sell"]}, subscriptions={"Known": ["shop.sell"]})
     found.tasks["shop.sell"] = TaskSpec("shop.sell", print, Parameters(lambda *_, **__: None), queue="bulk")
     return found
 
 
+DOCUMENT = Document("d-1", "t-1", "known", "host", START, value=1)
 LOST = "this app has no task or event of its name, and so no queue to send it to"
 
 
@@ -200,6 +206,9 @@ LOST = "this app has no task or event of its name, and so no queue to send it to
     [
         (BODY, registry(), command_queue("bulk"), None), (TIMED, registry(), command_queue("bulk"), None),
         (BODY, None, "", LOST), (codec.encode(COMMAND._replace(task="other")), registry(), "", LOST), (EVENT, registry(), "", LOST),
+        (EVENT.replace("Sold", "Known"), registry(), EVENTS, None), (codec.encode(DOCUMENT), registry(), EVENTS, None),
+        (codec.encode(DOCUMENT._replace(task="other")), registry(), "", LOST),
+        ("[]", registry(), "", "schema: body: a message is a JSON object"),
     ],
 )  # fmt: skip
 def test_a_foreign_message_goes_to_the_queue_of_its_task(body: str, known: Registry | None, queue: str, error: str | None) -> None:
@@ -244,6 +253,14 @@ def test_what_is_no_claim_check_is_refused_with_its_text(blob: str) -> None:
     assert refused.value.detail == f"{blob[:80]!r} is not the claim check of a parked message"
 
 
+def test_a_blob_may_be_as_long_as_the_longest_message_that_is_parked() -> None:
+    ports = memory.ports()
+    park(ports, blob="0" * 64 + f" {16 * 1_048_576}")
+    with pytest.raises(MessageRefused) as refused:
+        redrive.whole_body(ports, one_of(ports))
+    assert "is not the claim check" not in refused.value.detail
+
+
 @pytest.mark.parametrize(("data", "text"), [(b"long", "long"), (b"\xed\xa0\x80", "\ud800"), (b"\xff", None)])
 def test_a_long_message_is_read_from_the_blob_store(data: bytes, text: str | None) -> None:
     ports = memory.ports()
@@ -266,6 +283,7 @@ def test_what_was_sent_again_is_deleted_and_what_was_refused_stays_and_is_visibl
     assert [type(answer) for answer in answers] == [type(None), UnknownQueue, type(None)]
     assert [one.attributes["message_id"] for one in ports.queues.receive(PARKED)] == ["m-1"]
     ids = [one.one.delivery.message_id for one in found]
+    assert asked(ports.queues, "hold") == [(found[1].one.delivery, 0.0)]
     assert ports.queues.peek(QUEUE) == [Outgoing(BODY, tenant="acme", once=ids[0]), Outgoing(BODY, tenant="acme", once=ids[2])]
 
 
@@ -286,6 +304,33 @@ def test_a_rerun_is_published_and_the_message_too_where_its_end_was_not_recorded
     commands = [codec.decode(one.body) for one in ports.queues.peek(QUEUE)]
     assert [one.task_id for one in commands if isinstance(one, Command)] == sent
     assert ports.queues.depth(PARKED) == 0
+
+
+class Refusing(memory.MemoryQueues):
+    """Queues that refuse some sends to a command queue, by their numbers."""
+
+    def __init__(self, clock: Any, *refused: int) -> None:
+        """Count from the first."""
+        super().__init__(clock, memory.queue_keys(("default",)))
+        self.refused, self.sends = refused, 0
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Refuse, or send."""
+        self.sends += queue == QUEUE
+        refuses = queue == QUEUE and self.sends in self.refused
+        return [Unavailable("away")] * len(messages) if refuses else super().send(queue, messages)
+
+
+@pytest.mark.parametrize(("is_ended", "refused", "depth"), [(False, 1, 0), (True, 1, 0), (True, 2, 1)])
+def test_a_message_that_its_queue_refuses_stays_parked(is_ended: bool, refused: int, depth: int) -> None:
+    ports = memory.ports()
+    queues = Refusing(ports.clock, refused)
+    ports = replace(ports, queues=queues)
+    if is_ended:
+        ports.ledger.keep([failure()])
+    park(ports, reason=refusals.EXECUTIONS)
+    assert [str(answer) for answer in redrive.redrive(ports, [going(ports)])] == [str(Unavailable("away"))]
+    assert (queues.depth(QUEUE), queues.depth(PARKED), queues.sends) == (depth, 1, refused)
 
 
 class Broken(memory.MemoryQueues):

@@ -7,7 +7,7 @@ import pytest
 
 from sedano import memory
 from sedano.engine.drafts import Addressed, Composer
-from sedano.engine.schedules.scheduler import Scheduler
+from sedano.engine.schedules.scheduler import TRIES, Scheduler
 from sedano.errors import MessageRefused, Unavailable
 from sedano.model import refusals
 from sedano.model.messages.lamport import LamportClock
@@ -46,7 +46,7 @@ def test_an_agenda_that_others_change_all_the_time_is_tried_eight_times() -> Non
     scheduler, agendas, _ = over(0)
     with pytest.raises(Unavailable, match=r"others changed it during each of 8 attempts"):
         scheduler.change("daily", lambda _: DAILY)
-    assert agendas.changes == 8
+    assert agendas.changes == TRIES == 8
 
 
 def test_occurrences_that_could_not_be_crossed_off_are_published_nevertheless() -> None:

@@ -90,13 +90,13 @@ def objection(
         return TooLarge(f"body: {size} bytes with its attributes; a message may have {bounds.max_bytes}")
     if not body:
         return MessageRefused(refusals.MALFORMED, "body", "is empty")
-    if not (body.isascii() and body.isprintable()) and (bad := re.search(_ILLEGAL, body)):
+    if not body.isprintable() and (bad := re.search(_ILLEGAL, body)):
         return MessageRefused(refusals.MALFORMED, "body", f"U+{ord(bad[0]):04X} at {bad.start()} is not legal in a queue")
     if not 0 <= delay <= bounds.max_delay:
         return OptionError(f"delay: {delay} is not between 0 and {bounds.max_delay} seconds")
     if tenant is not None and not _is_tenant(tenant):
         return OptionError(f"tenant: {tenant[:40]!r} is not 1 to 128 printable ASCII characters without spaces")
-    return _attributes(attributes) if attributes else None
+    return _attributes(attributes)
 
 
 def _is_tenant(text: str) -> bool:
@@ -118,7 +118,7 @@ def _attributes(attributes: Mapping[str, str]) -> SedanoError | None:
 
 
 def _is_name(name: str) -> bool:
-    if not 1 <= len(name) <= MAX_NAME or name.lower().startswith(("aws.", "amazon.")):
+    if len(name) > MAX_NAME or name.lower().startswith(("aws.", "amazon.")):
         return False
     return all(part.replace("_", "a").replace("-", "a").isalnum() and part.isascii() for part in name.split("."))
 

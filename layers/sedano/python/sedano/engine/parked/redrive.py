@@ -122,15 +122,15 @@ def planned(ports: Ports, some: Sequence[Parked], registry: Registry | None = No
     Raises:
         Unavailable: the ledger did not answer.
     """
-    going = [_marked(one) if _is_own(ports, one) else _foreign(ports, one, registry if foreign else None, foreign) for one in some]
-    commands = [None if one.error is not None else _command(ports, one) for one in going]
+    going = [_marked(one) if _is_own(ports, one) else _foreign(ports, one, registry, foreign) for one in some]
+    commands = [_command(ports, one) for one in going]
     ids = [command.task_id for command in commands if command is not None]
     records = ports.ledger.read(ids) if ids else {}
     return [_again(ports, one, command, records) for one, command in zip(going, commands, strict=True)]
 
 
 def _command(ports: Ports, going: Going) -> Command | None:
-    """Return the command that the message *going* is; None for any other, and for one that cannot be read."""
+    """Return the command that the message *going* is; None for any other, for one that stays, and for one that cannot be read."""
     if not going.queue.startswith(COMMANDS):
         return None
     try:

@@ -35,8 +35,8 @@ def limited(registry: Registry, ports: Ports, lamport: LamportClock, name: str) 
     ) -> None:
         context = current()
         if still(ports, before) >= most:
-            ports.telemetry.count("OccurrencesLeftOut", task=task if task in registry.tasks else OCCURRENCE)
             revoke(ports, lamport, task_id, terminate=False)
+            ports.telemetry.count("OccurrencesLeftOut", task=task if task in registry.tasks else OCCURRENCE)
             return
         args, kwargs = codec.decode_data(data.encode())
         tenant, stamps = context.command.tenant, context.command.stamps

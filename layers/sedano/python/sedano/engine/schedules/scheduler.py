@@ -33,11 +33,13 @@ from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import NOTHING, Command
 from sedano.model.messages.timestamps import write as write_moment
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, agenda_of, claimed, is_held, reconciled, with_periodic
-from sedano.model.schedules.schedule import State, decided, ended, occurrence, withdrawn
+from sedano.model.schedules.schedule import decided, ended, occurrence, withdrawn
 from sedano.ports import Ports
 
 TRIES = 8
 Alter = Callable[[Agenda], Agenda]
+Accepted = Mapping[str, Mapping[int, SedanoError | None]]
+"""The moments of each schedule that need no further attempt: those that were published, and with an error those that cannot be."""
 
 
 class SchedulerRound(NamedTuple):
@@ -65,10 +67,11 @@ class Scheduler:
         Raises:
             Unavailable: the agendas could not be read.
         """
-        done = SchedulerRound()
-        for number, agenda in enumerate(self._ports.schedules.read()):
-            found = self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
-            done = SchedulerRound(*(mine + more for mine, more in zip(done, found, strict=True)))
+        rounds = [
+            self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
+            for number, agenda in enumerate(self._ports.schedules.read())
+        ]
+        done = SchedulerRound(*map(sum, zip(*rounds, strict=True)))
         for metric, number in (("OccurrencesPublished", done.published), ("OccurrencesMissed", done.missed)):
             if number:
                 self._ports.telemetry.count(metric, number)
@@ -94,7 +97,7 @@ class Scheduler:
         number = agenda_of(name)
         changed = self._swapped(_readable(self._ports.schedules.read()[number]), altered).agenda
         after = changed.periodics.get(name)
-        if before is not None and after != before:
+        if before is not None:
             now = self._ports.clock.now()
             for one in withdrawn(before.state, before.schedule, after.schedule if after is not None else None, now):
                 revoke(self._ports, self._lamport, one.task_id, terminate=False)
@@ -149,21 +152,25 @@ class Scheduler:
         missed = _missed(agenda) - _missed(seen)
         accepted = {name: self._publish(one) for name, one in agenda.periodics.items() if one.state.pending}
         if accepted:
-            self._swapped(agenda, lambda now: _crossed_off(now, agenda, accepted), tries=1)
+            self._cross_off(agenda, accepted)
         sent = sum(error is None for done in accepted.values() for error in done.values())
         refused = sum(map(len, accepted.values())) - sent
         return SchedulerRound(sent, max(0, missed) + refused)
+
+    def _cross_off(self, agenda: Agenda, accepted: Accepted) -> None:
+        """Write *agenda* without what was *accepted*; if another write was first, the next round publishes it again, under the same ids."""
+        self._ports.schedules.change(_crossed_off(agenda, accepted)._replace(nonce=self._ports.entropy.nonce()), agenda)
 
     def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
         """Return *found* with the next occurrences; a schedule that cannot be decided is unchanged, and the others continue."""
         return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(_decided, found, over, now), found)
 
-    def _swapped(self, seen: Agenda, alter: Alter, tries: int = TRIES) -> AgendaChanged:
+    def _swapped(self, seen: Agenda, alter: Alter) -> AgendaChanged:
         """Change an agenda by *alter* if it is still as it was *seen*; if another write was first, alter the new one.
 
         Return whether this call wrote it: without a change by *alter* it costs no write.
         """
-        for _ in range(tries):
+        for _ in range(TRIES):
             new = alter(seen)
             if new == seen:
                 return AgendaChanged(False, seen)
@@ -171,9 +178,7 @@ class Scheduler:
             if answer.done:
                 return answer
             seen = answer.agenda
-        if tries > 1:
-            raise Unavailable(f"agenda {seen.number}: others changed it during each of {tries} attempts")
-        return AgendaChanged(False, seen)
+        raise Unavailable(f"agenda {seen.number}: others changed it during each of {TRIES} attempts")
 
     def _publish(self, found: Periodic) -> dict[int, SedanoError | None]:
         """Publish pending occurrences; return the moments that are finished, with the error of those that no repetition can publish.
@@ -228,22 +233,21 @@ def _draft(found: Periodic, moment: int, now: float) -> CommandDraft:
 
 
 def _decided(found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
-    state: State = ended(found.state, over) if over else found.state
+    state = ended(found.state, over)
     new = decided(found.schedule, state, now)
     # what has ended alone is not worth a write: it is found again when the next moment is decided
     return found._replace(state=new) if new is not state else found
 
 
-def _crossed_off(now: Agenda, agenda: Agenda, accepted: Mapping[str, Mapping[int, SedanoError | None]]) -> Agenda:
-    """Return the agenda *now* without the pending moments of *agenda* that were accepted, where they are still the same, and unclaimed."""
-    periodics = dict(now.periodics)
+def _crossed_off(agenda: Agenda, accepted: Accepted) -> Agenda:
+    """Return *agenda* without the pending moments that were *accepted*, and unclaimed."""
+    periodics = dict(agenda.periodics)
     for name, done in accepted.items():
-        found = periodics.get(name)
-        if found is not None and found.state.pending == agenda.periodics[name].state.pending:
-            left = tuple(moment for moment in found.state.pending if moment not in done)
-            refused = sum(error is not None for error in done.values())
-            periodics[name] = found._replace(state=found.state._replace(pending=left, missed=found.state.missed + refused))
-    return now._replace(periodics=periodics, held=0)
+        found = periodics[name]
+        left = tuple(moment for moment in found.state.pending if moment not in done)
+        refused = sum(error is not None for error in done.values())
+        periodics[name] = found._replace(state=found.state._replace(pending=left, missed=found.state.missed + refused))
+    return agenda._replace(periodics=periodics, held=0)
 
 
 def _missed(agenda: Agenda) -> int:
