@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.mutants.equivalent_cluster import CLUSTER
+from tests.mutants.equivalent_gates import GATES
 from tests.mutants.equivalent_processes import PROCESSES
 from tests.mutants.equivalent_sources import SOURCES
 from tests.mutants.equivalent_steps import STEPS
@@ -195,6 +196,7 @@ EQUIVALENT: Mapping[Key, str] = {
         )
     },
     **STEPS,
+    **GATES,
     **SOURCES,
     **CLUSTER,
     **PROCESSES,

@@ -327,10 +327,8 @@ TARGETS: Sequence[Target] = (
     Target(
         "registry",
         (*each("engine", "batch built_in_tasks declaration_origins registry"), "engine.worker.settings", "model.tasks.task_spec"),
-        (
-            *unit("task_options", "declaration", "engine/registering"),
-            *stories("declared_again", "shared_tasks", "newcomers_mistakes", "duplicates"),
-        ),
+        unit("task_options", "declaration", "engine/registering")
+        + stories("declared_again", "shared_tasks", "newcomers_mistakes", "duplicates"),
     ),
     Target(
         "schedule-steps", each("engine.schedules", "instance_limits scheduler"),

@@ -1,0 +1,41 @@
+"""Mutants of gates and elections that no test can notice, with the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.mutants.mutant import Key
+
+GATES: Mapping[Key, str] = {
+    **dict.fromkeys(
+        (
+            ("sedano.engine.elections", "Gossip._wait", "return 0.0", "`0.0` → `-1.0`"),
+            ("sedano.engine.elections", "Gossip._wait", "return 0.0", "`0.0` → `-1.0` (2)"),
+        ),
+        "a wait of less than nothing is none, for the one caller",
+    ),
+    (
+        "sedano.engine.elections",
+        "Gossip._dispatch",
+        "context.outbox.append(_draft(election.draft).asking(task_id=election.task_id))",
+        (
+            "`context.outbox.append(_draft(election.draft).asking(task_id=election.task_id))` after "
+            "`self.ports.telemetry.count('ElectionsClosed')`"
+        ),
+    ): "what is counted does not read what follows",
+    (
+        "sedano.engine.pauses",
+        "Pauses.admit",
+        'batch.count("TasksPaused", job.task.name)',
+        (
+            "`batch.count('TasksPaused', job.task.name)` after `put_off(ports, job, f'paused: {stopped.kind}  … _pause_left(ports, job, "
+            "stopped, now), batch)`"
+        ),
+    ): "what is put off does not read what is counted",
+    (
+        "sedano.engine.worker.admission",
+        "Admission.sift",
+        "if batch.decided:",
+        "`if batch.decided` → `if True`",
+    ): "a short cut for most batches: where no message is decided, all of them stay",
+}
