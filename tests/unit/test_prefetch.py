@@ -1,5 +1,6 @@
 """How many messages a process asks for: never more than may wait for it, and none while no body could begin."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,23 @@ def test_a_process_never_holds_more_than_its_bodies_and_one_receipt(concurrency:
         else:
             held -= min(held, number)
         assert held + sum(polls) <= concurrency + AHEAD
+
+
+@pytest.mark.parametrize(
+    ("held", "asked", "at_once", "messages"),
+    [(0, 0, 10, 4), (0, 0, 3, 3), (2, 10, 10, 2), (0, 12, 10, 2), (0, 13, 10, 1), (0, 15, 10, 0), (4, 0, 10, 0), (5, 0, 9, 0)],
+)
+def test_a_receiver_requests_what_could_begin_and_what_ten_that_wait_leave(held: int, asked: int, at_once: int, messages: int) -> None:
+    assert asks(4, held, asked, at_once) == messages
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "receivers", "at_once", "messages"), [(4, 1, 10, 10), (4, 3, 10, 4), (10, 4, 10, 5), (4, 7, 1, 1), (1, 20, 10, 1)]
+)
+def test_receivers_share_the_bodies_and_one_receipt_and_request_one_message_at_least(
+    concurrency: int, receivers: int, at_once: int, messages: int
+) -> None:
+    assert share(concurrency, receivers, at_once) == messages
 
 
 @given(st.integers(1, 64), st.integers(0, 80))

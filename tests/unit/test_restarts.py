@@ -23,3 +23,4 @@ def test_processes_end_after_about_so_many_tasks_and_after_one_at_least(most: in
 
 def test_processes_do_not_all_end_at_once() -> None:
     assert [spread(1_000, unit) for unit in (0.0, 0.5, 1.0)] == [900, 1_000, 1_100]
+    assert [spread(1, 0.0), spread(0, 0.5)] == [1, 1], "one task at least"

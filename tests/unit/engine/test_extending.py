@@ -239,8 +239,8 @@ def test_a_message_that_was_decided_or_a_worker_that_let_go_while_claims_were_ex
 def test_a_host_whose_queue_hides_messages_for_long_enough_extends_nothing() -> None:
     stage = Stage(None)
     with stage.kept(job("a")):
-        held = stage.claimed(job("a"))
-        stage.extending.ended([held])
+        stage.extending.ended([stage.claimed(job("a"))])
+        stage.claimed(job("b"))
         stage.beat()
     assert (stage.every, stage.hidden(), stage.extending.let_go()) == ([], [], [])
 

@@ -25,7 +25,7 @@ def asks(concurrency: int, held: int, asked: int, at_once: int) -> int:
         at_once: the most that a queue returns.
     """
     free = concurrency - held
-    return max(0, min(at_once, free, concurrency + AHEAD - held - asked)) if free > 0 else 0
+    return max(0, min(at_once, free, free + AHEAD - asked))
 
 
 def share(concurrency: int, receivers: int, at_once: int) -> int:
