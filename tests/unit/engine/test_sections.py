@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from sedano import current, optional, poisonous, retry
+from sedano import current, memory, optional, poisonous, retry
 from sedano.engine.body_sections import MOST_SECTIONS, Mark, mark_of
-from sedano.engine.task_context import CURRENT, TaskContext
+from sedano.engine.task_context import CURRENT, TaskContext, span_of
+from sedano.engine.task_log import TELEMETRY, notice
 from sedano.errors import OptionError, SedanoError
 from sedano.model.messages.message import Command
 from sedano.model.retry import Retry
@@ -147,3 +148,47 @@ def test_the_current_task_tells_who_it_is() -> None:
         assert task.span.parent_id == ""
     finally:
         CURRENT.reset(token)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("card", 173_080), ("mail", 38_897)])
+def test_the_number_of_a_named_section_is_the_same_in_every_process(name: str, expected: int) -> None:
+    assert number(name=name) == expected
+    assert MOST_SECTIONS == 999_999, "as messages carry it"
+
+
+def test_an_attempt_and_a_root_are_counted_from_the_task_that_was_replaced_and_from_its_canvas() -> None:
+    command = context().command
+    replaced = TaskContext(command._replace(lineage=command.lineage._replace(root_id="r-1", parent_id="p-1")), 7, 30.0, 1, before=2)
+    assert (replaced.attempt, replaced.root_id, replaced.parent_id) == (0, "r-1", "p-1")
+    assert (context().attempt, context().root_id) == (2, command.task_id)
+    assert (replaced.published, replaced.over, replaced.revoked, replaced.recorded, replaced.tables) == (0, False, False, True, {})
+    assert (replaced.token, replaced.permit, replaced.collected) == (0, 0, ())
+
+
+def test_the_span_of_an_execution_names_its_claim_and_without_one_its_message_and_its_clock() -> None:
+    command = context().command
+    spans = [span_of(command, fence, clock).span_id for fence, clock in ((7, 1), (7, 2), (8, 1), (0, 1), (0, 2))]
+    assert spans[0] == spans[1], "one claim is one execution"
+    assert len({*spans}) == 4
+    assert context().span.span_id == spans[0]
+
+
+def test_a_line_about_the_running_task_names_it_and_goes_to_the_telemetry_of_its_worker() -> None:
+    telemetry, running = memory.MemoryTelemetry(), context()
+    first, second = CURRENT.set(running), TELEMETRY.set(telemetry)
+    try:
+        notice("info", "charged", amount=3)
+    finally:
+        TELEMETRY.reset(second)
+        CURRENT.reset(first)
+    (line,) = telemetry.lines
+    assert (line.level, line.message) == ("info", "charged")
+    assert line.fields == {
+        "amount": 3, "task": "add", "task_id": running.id, "attempt": 2, "trace_id": "0af7651916cd43dd8448eb211c80319c",
+    }  # fmt: skip
+
+
+def test_a_line_outside_a_worker_has_its_level_and_its_fields_alone(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "sedano"):
+        notice("error", "charged", amount=3)
+    assert [(one.name, one.levelno, one.getMessage()) for one in caplog.records] == [("sedano", logging.ERROR, "charged {'amount': 3}")]
