@@ -8,9 +8,9 @@ import pytest
 
 from sedano import current, memory, optional, poisonous, retry
 from sedano.engine.body_sections import MOST_SECTIONS, Mark, mark_of
-from sedano.engine.task_context import CURRENT, TaskContext, span_of
+from sedano.engine.task_context import CURRENT, TaskContext, must_not_hold_up, span_of
 from sedano.engine.task_log import TELEMETRY, notice
-from sedano.errors import OptionError, SedanoError
+from sedano.errors import ConfigurationError, OptionError, SedanoError, WaitInsideTask
 from sedano.model.messages.message import Command
 from sedano.model.retry import Retry
 
@@ -71,7 +71,8 @@ def test_a_named_section_is_recognised_by_its_name_wherever_it_stands() -> None:
 
 
 def test_the_turns_of_a_loop_are_sections_of_their_own() -> None:
-    token, found = CURRENT.set(context()), []
+    running, found = context(), []
+    token = CURRENT.set(running)
     try:
         for _ in range(3):
             with pytest.raises(RuntimeError) as raised, retry():
@@ -80,6 +81,7 @@ def test_the_turns_of_a_loop_are_sections_of_their_own() -> None:
     finally:
         CURRENT.reset(token)
     assert len({*found}) == 3
+    assert [*running.sections.values()] == [3], "counted up from 0"
     assert all(1 <= one <= MOST_SECTIONS for one in found)
 
 
@@ -192,3 +194,47 @@ def test_a_line_outside_a_worker_has_its_level_and_its_fields_alone(caplog: pyte
     with caplog.at_level(logging.INFO, "sedano"):
         notice("error", "charged", amount=3)
     assert [(one.name, one.levelno, one.getMessage()) for one in caplog.records] == [("sedano", logging.ERROR, "charged {'amount': 3}")]
+
+
+def test_a_task_asks_its_checkpoint_where_it_has_one_and_has_a_configuration_where_its_app_has_one() -> None:
+    asked: list[str] = []
+    context().check()
+    TaskContext(context().command, 7, 30.0, 1, checkpoint=lambda: asked.append("asked")).check()
+    assert asked == ["asked"]
+    running = context()
+    with pytest.raises(ConfigurationError, match="this app has no configuration"):
+        _ = running.config
+    running.snapshot = "the newest"
+    assert running.config == "the newest"
+
+
+def test_the_effects_of_a_task_are_one_collection_and_a_task_without_a_record_has_none() -> None:
+    running = context()
+    assert running.effects is running.effects
+    assert running.collected == ()
+    running.recorded = False
+    assert running.effects is running.effects
+    unrecorded = context()
+    unrecorded.recorded = False
+    with pytest.raises(SedanoError):
+        _ = unrecorded.effects
+
+
+def test_a_task_has_the_tenant_the_trace_state_and_the_trace_of_its_command() -> None:
+    command = context().command
+    running = TaskContext(command._replace(tenant="acme", tracestate="a=1"), 7, 30.0, 1)
+    assert (running.tenant, running.tracestate, running.stamps) == ("acme", "a=1", {})
+    assert running.span is running.span
+    root = "1af76519-16cd-43dd-8448-eb211c80319c"
+    child = command._replace(lineage=command.lineage._replace(root_id=root))
+    assert span_of(child, 7, 1).trace_id == root.replace("-", "")
+
+
+def test_a_running_task_must_not_wait_for_another_one() -> None:
+    must_not_hold_up()
+    token = CURRENT.set(context())
+    try:
+        with pytest.raises(WaitInsideTask):
+            must_not_hold_up()
+    finally:
+        CURRENT.reset(token)
