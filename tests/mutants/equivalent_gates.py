@@ -1,4 +1,4 @@
-"""Mutants of gates and elections that no test can notice, with the reasons."""
+"""Mutants of gates, elections and short cuts on the way of every task that no test can notice, with the reasons."""
 
 from __future__ import annotations
 
@@ -38,4 +38,22 @@ GATES: Mapping[Key, str] = {
         "if batch.decided:",
         "`if batch.decided` → `if True`",
     ): "a short cut for most batches: where no message is decided, all of them stay",
+    (
+        "sedano.engine.revocation.revocation_gate",
+        "Revocations.open",
+        "pair = revoked_by(control, job.command, queue_of(job.delivery.queue)) if control.revoked else None",
+        (
+            "`revoked_by(control, job.command, queue_of(job … delivery.queue)) if control.revoked else None` → "
+            "`revoked_by(control, job.command, queue_of(job.delivery.queue))`"
+        ),
+    ): "a short cut for every task of a stage where nothing is revoked, which `revoked_by` finds too",
+    (
+        "sedano.engine.history.run_events",
+        "tell",
+        "said = None if ran.run.error is None else _said(judged.verdict.state, ran.run.error)",
+        (
+            "`None if ran.run.error is None else _said(judged.verdict.state, ran.run.error)` → "
+            "`_said(judged.verdict.state, ran.run.error)`"
+        ),
+    ): "a short cut for every task that succeeds: without an error, none is said",
 }

@@ -180,8 +180,13 @@ EQUIVALENT: Mapping[Key, str] = {
         )
     },
     **{
-        ("sedano.model.queues", place, line, change): "a short cut for most messages, which are ASCII"
+        ("sedano.model.queues", place, line, change): "a short cut for most messages, which are ASCII and have no attributes"
         for place, line, change in (
+            (
+                "objection",
+                "return _attributes(attributes) if attributes else None",
+                "`_attributes(attributes) if attributes else None` → `_attributes(attributes)`",
+            ),
             (
                 "_bytes",
                 'return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))',

@@ -96,7 +96,7 @@ def objection(
         return OptionError(f"delay: {delay} is not between 0 and {bounds.max_delay} seconds")
     if tenant is not None and not _is_tenant(tenant):
         return OptionError(f"tenant: {tenant[:40]!r} is not 1 to 128 printable ASCII characters without spaces")
-    return _attributes(attributes)
+    return _attributes(attributes) if attributes else None
 
 
 def _is_tenant(text: str) -> bool:

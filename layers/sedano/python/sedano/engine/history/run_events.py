@@ -52,7 +52,7 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
     if metric:
         batch.count(metric, job.task.name)
-    said = _said(judged.verdict.state, ran.run.error)
+    said = None if ran.run.error is None else _said(judged.verdict.state, ran.run.error)
     batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), said))
     _tell_calls(job, end, clock, ran.ended, batch)
     if job.command.traceparent is not None and stillborn is None:

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from sedano.errors import SedanoError, TaskRevoked, Unavailable
 from sedano.model import states
 from sedano.model.ledger.records import NO_RETRY, TERMINATE
@@ -45,7 +47,7 @@ class Checkpoint:
 
     def __init__(self, ports: Ports, task_id: str, fence: int) -> None:
         """Check the task *task_id*, which is claimed under *fence*."""
-        self.ports, self.task_id, self.fence, self.last = ports, task_id, fence, float("-inf")
+        self.ports, self.task_id, self.fence, self.last = ports, task_id, fence, -inf
 
     def __call__(self) -> None:
         """Raise `TaskRevoked` if the task was revoked with *terminate*, also if another worker has taken it over and ended it."""

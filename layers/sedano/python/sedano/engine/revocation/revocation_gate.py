@@ -21,7 +21,8 @@ class Revocations(Gate):
 
     def open(self, job: Job) -> Stillborn | None:
         """Return the end of a *job* that is revoked by one of its headers."""
-        pair = revoked_by(self._membership.control, job.command, queue_of(job.delivery.queue))
+        control = self._membership.control
+        pair = revoked_by(control, job.command, queue_of(job.delivery.queue)) if control.revoked else None
         return Stillborn(states.REVOKED, refusals.REVOKED, pair.partition("=")[0], f"revoked by {pair}") if pair is not None else None
 
     def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Stillborn | None:
