@@ -133,6 +133,21 @@ def test_a_process_that_does_not_end_after_its_tests_is_ended(tmp_path: Path) ->
     assert "in pytest_sessionfinish" in said
 
 
+WAITS_AFTERWARDS = """
+import time
+
+def pytest_unconfigure(config):
+    if hasattr(config, "workerinput"):
+        time.sleep(1.5)
+"""
+
+
+def test_a_process_that_ended_in_time_may_wait_for_the_others(tmp_path: Path) -> None:
+    """It printed where each of its threads stood and was ended, while the others were still at their tests."""
+    code, said = _ran(tmp_path, CONFTEST + WAITS_AFTERWARDS, "def test_that_passes():\n    pass\n")
+    assert (code, "Thread 0x" in said) == (0, False), said
+
+
 class _Config:
     pluginmanager = type("None", (), {"get_plugin": staticmethod(lambda _name: None)})
 
