@@ -223,7 +223,7 @@ def test_a_snapshot_that_the_pointer_names_and_that_is_missing_is_refused_with_w
 
 
 class AlwaysLate(MemoryArchive):
-    """An archive in which somebody has always just changed the pointer."""
+    """An archive whose pointer another run changes before each write."""
 
     tries = 0
 

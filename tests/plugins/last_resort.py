@@ -60,8 +60,8 @@ def _end_late(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
-    """Give what is left a limit too, in a process that runs tests for another one. Where it ends in time it may wait for the other processes,
-    however long their tests take.
+    """Give what is left a limit too, in a process that runs tests for another one. One that ends it in time may wait for others, however
+    long their tests take.
     """
     if hasattr(session.config, "workerinput"):
         faulthandler.dump_traceback_later(FINISH_S, exit=True, file=session.config.stash[STDERR])

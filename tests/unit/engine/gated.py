@@ -53,6 +53,20 @@ class Noted:
         return [args for name, args in self.calls if name == operation]
 
 
+class FailsOnce:
+    """Stands for something one of whose operations raises at its first call."""
+
+    def __init__(self, real: Any, operation: str, error: Exception) -> None:
+        """Pass every other call on to *real*."""
+        self.real, self.operation, self.errors = real, operation, [error]
+
+    def __getattr__(self, operation: str) -> Any:
+        """Return the operation; if it is the one that fails, raise instead of calling it, once."""
+        if operation == self.operation and self.errors:
+            raise self.errors.pop()
+        return getattr(self.real, operation)
+
+
 def world(unit: float = 0.25, *noted: str) -> Ports:
     """Return ports in memory; those *noted*, and the queues, note their calls."""
     ports = memory.ports()

@@ -111,7 +111,10 @@ class Turns(Gate):
 
 def test_the_first_gate_that_keeps_an_order_determines_the_turns() -> None:
     first, second = iter([[job("a")]]), iter([[job("b")]])
-    always: Wanted = lambda _: True  # noqa: E731 - a name for three uses
+
+    def always(_: Occasion) -> bool:
+        return True
+
     found = admission((always, Turns(None)), (always, Turns(first)), (always, Turns(second)))
     assert found.turns([], [], batch(world())) is first
     assert admission((always, Turns(None))).turns([], [], batch(world())) is None

@@ -10,25 +10,19 @@ from sedano.engine.worker.event_loop import run_together
 from sedano.engine.worker.start_check import LOOK_S
 from sedano.errors import Unavailable
 from sedano.model import refusals, states
-from tests.unit.engine.gated import batch, job
+from tests.unit.engine.gated import FailsOnce, batch, job
 from tests.unit.engine.test_worker_faults import run_of
 from tests.unit.engine.test_worker_steps import Stage, message
 
 
-class BreaksOnce:
-    """Stands for the second look, which raises when the first body is about to begin."""
-
-    def __init__(self) -> None:
-        self.looks = 0
+class Quiet:
+    """Stands for a second look that never has anything to look at."""
 
     def begin(self, _: Any) -> None:
         """Begin a round."""
 
     def due(self, _: float) -> bool:
-        """Raise, once."""
-        self.looks += 1
-        if self.looks == 1:
-            raise RuntimeError("a defect")
+        """Say that no look is due."""
         return False
 
     def at(self, *_: Any) -> None:
@@ -48,7 +42,7 @@ def test_an_error_around_a_body_fails_its_attempt_and_no_other(body: Callable[[]
     stage = Stage(body, **settings)
     if body is waits:
         stage.registry.tasks["claimed"] = stage.registry.tasks["claimed"]._replace(is_async=True)
-    execution = stage.worker._execution._replace(look=BreaksOnce(), run_loop=run_together)  # type: ignore[arg-type]
+    execution = stage.worker._execution._replace(look=FailsOnce(Quiet(), "due", RuntimeError("a defect")), run_loop=run_together)
     object.__setattr__(stage.worker, "_execution", execution)
     assert stage.work(message("a"), message("b")) == []
     assert (stage.state("a"), stage.state("b")) == (states.RETRY, states.SUCCESS)

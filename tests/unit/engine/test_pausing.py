@@ -19,7 +19,7 @@ from sedano.model.deferrals import SHORT_S
 from sedano.model.messages.message import MAP, Command
 from sedano.model.order import KEPT_S
 from sedano.ports import Ports
-from tests.unit.engine.gated import Steady, advance, asked, batch, job, names, told, waits, world
+from tests.unit.engine.gated import FailsOnce, Steady, advance, asked, batch, job, names, told, waits, world
 
 NOTHING: Arguments = ((), {})
 
@@ -127,21 +127,8 @@ def test_a_map_without_arguments_is_paused_by_its_own_name_only() -> None:
     assert told(found) == [("b", f"paused: task {MAP}", ports.clock.now() + HOLD_S)]
 
 
-class FailsOnce(Steady):
-    """Entropy whose first number cannot be drawn."""
-
-    drawn = 0
-
-    def unit(self) -> float:
-        """Return the number, or raise."""
-        self.drawn += 1
-        if self.drawn == 1:
-            raise ValueError("no number")
-        return super().unit()
-
-
 def test_an_error_that_no_rule_foresaw_costs_the_one_message_of_a_paused_queue_for_which_it_was_raised() -> None:
-    ports = replace(world(), entropy=FailsOnce(0.0))
+    ports = replace(world(), entropy=FailsOnce(Steady(0.0), "unit", ValueError("no number")))
     found, (first, second) = batch(ports), (job("a").delivery, job("b").delivery)
     assert gate(ports, "default").sift([first, second], found) == []
     assert [(one.delivery, one.code) for one in found.parkings] == [(first, refusals.UNEXPECTED)]

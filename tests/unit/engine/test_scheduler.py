@@ -1,12 +1,10 @@
 """The scheduler alone, where others change its agendas at the same time."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from sedano import memory
-from sedano.engine.drafts import Addressed, Composer
 from sedano.engine.schedules.scheduler import TRIES, Scheduler
 from sedano.errors import MessageRefused, Unavailable
 from sedano.model import refusals
@@ -14,7 +12,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, ScheduledCall
 from sedano.model.schedules.schedule import Schedule, State
 from sedano.model.schedules.timetable import Every
-from tests.unit.engine.gated import QUEUE
+from tests.unit.engine.gated import QUEUE, FailsOnce
 
 DAILY = Periodic(Schedule("daily", Every(30)), ScheduledCall("report", "default"), State(0))
 
@@ -56,24 +54,9 @@ def test_occurrences_that_could_not_be_crossed_off_are_published_nevertheless() 
     assert done.published > 0
 
 
-class BreaksOnce:
-    """Stands for the composer, which cannot compose the first occurrence."""
-
-    def __init__(self, composer: Composer) -> None:
-        """Pass on every other one to *composer*."""
-        self.composer, self.drafts = composer, 0
-
-    def compose(self, draft: Any) -> Addressed:
-        """Compose, or raise."""
-        self.drafts += 1
-        if self.drafts == 1:
-            raise RuntimeError("a defect")
-        return self.composer.compose(draft)
-
-
 def test_an_occurrence_that_cannot_be_composed_costs_none_of_the_others() -> None:
     scheduler, _, queues = over(1)
-    scheduler._composer = BreaksOnce(scheduler._composer)  # type: ignore[assignment]
+    scheduler._composer = FailsOnce(scheduler._composer, "compose", RuntimeError("a defect"))
     first, second = scheduler.publish(DAILY, [int(memory.START) - 60, int(memory.START) - 30])
     assert isinstance(first, MessageRefused)
     assert (first.code, second) == (refusals.UNEXPECTED, None)

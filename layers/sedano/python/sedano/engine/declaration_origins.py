@@ -52,7 +52,7 @@ def may_declare(registry: Registry, name: str, what: object, taken: bool) -> boo
 
 def _here(what: str) -> Origin | None:
     """Return where *what* is declared: the nearest running module outside the library; None without one."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - there is no other way to learn who calls
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the standard library finds the module of a namedtuple in this way
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if not frame.f_code.co_flags & CO_OPTIMIZED and not f"{module}.".startswith(_OURS) and frame.f_locals is frame.f_globals:
