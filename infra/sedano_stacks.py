@@ -93,6 +93,13 @@ class SedanoStacks(Construct):
         """Let *grantee* read the results of tasks: `AsyncResult.get()`, `.state` and similar."""
         self.core.grant_results(grantee)
 
+    def grant_invoke(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee* call tasks directly (`app.invoke`): it may call the worker function, and read the stage's keys, which seal its calls.
+
+        A holder of these keys can also send commands to the inbox of workers, so grant it to programs of your own only.
+        """
+        self.core.grant_invoke(grantee)
+
     def grant_view(self, grantee: iam.IGrantable) -> None:
         """Let *grantee*, such as the role that colleagues assume, look: `sedano web`, `sedano top`, and every verb that changes nothing."""
         self.core.grant_people(grantee, VIEWER)

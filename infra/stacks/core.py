@@ -85,10 +85,10 @@ class CoreStack(StageStack):
         require_that_they_fit(layers)
         self._layers: list[lambda_.ILayerVersion] = [layer.version for layer in layers]
         environment = {**self._environment(), **{name: state.output(output) for name, output in SETTINGS.items()}}
-        #: The settings by which a program finds the stage.
-        self.variables: Mapping[str, str] = environment
         for add in (self._add_worker, self._add_router, self._add_recorder):
             add(environment)
+        #: The settings by which a program finds the stage.
+        self.variables: Mapping[str, str] = {**environment, "SEDANO_WORKER": self._functions["worker"].target.function_arn}
         self._add_what_is_declared(environment, application.declared)
         self._add_outputs()
 
@@ -291,9 +291,12 @@ class CoreStack(StageStack):
         CloudFormation cannot make a SecureString. A role that reads them could sign anyway, so creating them adds nothing to what it may
         do; none may overwrite or delete them.
         """
-        keys = self.format_arn(service="ssm", resource="parameter", resource_name=f"sedano/{self._config.stage}/keys")
+        keys = self._keys_arn()
         function.allow(["ssm:GetParameter"], keys)
         function.allow(["ssm:PutParameter"], keys, where={"StringEqualsIfExists": {"ssm:Overwrite": "false"}})
+
+    def _keys_arn(self) -> str:
+        return self.format_arn(service="ssm", resource="parameter", resource_name=f"sedano/{self._config.stage}/keys")
 
     def _allow_blobs(self, function: Function | Grants, *actions: str) -> None:
         function.allow_objects(
@@ -321,6 +324,12 @@ class CoreStack(StageStack):
         self._grant(grantee, ["s3:GetObject"], self._blobs.arn_for_objects("*"))
         self._grant(grantee, ["s3:ListBucket"], self._blobs.bucket_arn)  # without it S3 answers "access denied" for a missing object
 
+    def grant_invoke(self, grantee: iam.IGrantable) -> None:
+        """Let *grantee* call tasks directly, with arguments of any size: it calls the worker, and seals its calls with the stage's keys."""
+        self._grant(grantee, ["lambda:InvokeFunction"], self._functions["worker"].target.function_arn)
+        self._grant(grantee, ["ssm:GetParameter"], self._keys_arn())
+        self._grant(grantee, ["s3:PutObject"], self._blobs.arn_for_objects("*"))
+
     def grant_people(self, grantee: iam.IGrantable, *roles: Actions) -> None:
         """Let *grantee*, the identity of a person, do what *roles* of `constructs.operators` allow."""
         arns = {
@@ -330,7 +339,7 @@ class CoreStack(StageStack):
             "events": [self._history.arn_for_objects(f"{HISTORY_PREFIX}*")], "blobs": [self._blobs.bucket_arn],
             "values": [self._blobs.arn_for_objects("*")], "commands": self._command_arns(), "topics": [self._events.queue_arn],
             "parked": [self._parked.queue_arn], "records": [self._records.queue_arn], "timers": [self._timers.schedules],
-            "keys": [self.format_arn(service="ssm", resource="parameter", resource_name=f"sedano/{self._config.stage}/keys")],
+            "keys": [self._keys_arn()],
             "stacks": [self.format_arn(service="cloudformation", resource="stack", resource_name=name) for name in self._described()],
         }  # fmt: skip
         for statement in (one for role in roles for one in allowed(role, arns)):
@@ -374,6 +383,7 @@ class CoreStack(StageStack):
         CfnOutput(self, "SedanoQueues", value=self._command_names())
         CfnOutput(self, "SedanoEventsQueue", value=self._events.queue_url)
         CfnOutput(self, "SedanoRecordsQueue", value=self._records.queue_url)
+        CfnOutput(self, "SedanoWorker", value=self.variables["SEDANO_WORKER"])
         CfnOutput(self, "SedanoWorkerLogs", value=self._functions["worker"].logs.log_group_name)
         CfnOutput(self, "SedanoTimersRole", value=self._timers.role.role_arn)
         CfnOutput(self, "SedanoScheduler", value=self._scheduler_state())

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Never, ParamSpec, TypeVar, Unpack, overload
 
 from sedano.api.boot import Booting
 from sedano.api.checks_and_budgets import Guarded
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from sedano.result import AsyncResult, GroupResult
 
 C = TypeVar("C")
+P = ParamSpec("P")
+R = TypeVar("R")
 Named = TypeVar("Named", bound=DomainEvent)
 AWS = "sedano.aws.deployment:connect"
 """The function that binds an app to AWS, by name: `import sedano` does not import boto3."""
@@ -180,6 +182,36 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         from sedano.canvas import signature
 
         return signature(name, args, kwargs, app=self, immutable=immutable, **options)
+
+    @overload
+    def invoke(self, task: Task[P, R], *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    @overload
+    def invoke(self, task: Sig[R], *, timeout: float = ...) -> R: ...
+
+    def invoke(self, task: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run *task* in the worker function now and return its value: one call of Lambda, and no queue.
+
+        The task has its whole life: claim and fence, limits, revocation, retries, history, hooks. If it cannot run at once (a pause, a
+        limit, a retry, another worker that runs it), it waits in its queue, and this call waits for its result.
+
+        Args:
+            task: a task, with its arguments after it; or a signature, whose options count: ``add.s(2, 3).set(task_id="invoice-17")``.
+            args: the arguments.
+            kwargs: the keyword arguments; of a signature only ``timeout``: the seconds to wait at most (60, at most 900).
+
+        Raises:
+            RemoteError: the task failed; and the other errors of `AsyncResult.get`.
+            KeyReused: its deduplication key was used before with other arguments.
+            MessageRefused: the worker does not know the task, or refused the call; nothing of it has run.
+            ResultTimeout: it did not end in time, and may still do so.
+            Unavailable: the worker could not be called, or ended without an answer. Nothing repeats the call but its caller: the same
+                ``task_id`` again has no second effect.
+            OptionError: an option needs a queue: ``countdown``, ``eta``, a FIFO queue, `debounce` and `batch`.
+        """
+        from sedano.api.direct_calls import invoked
+
+        return invoked(self.outlet, task, args, kwargs)
 
     def result(self, task_id: str) -> AsyncResult[Any]:
         """Return the result of the task with this id, whichever program published it."""

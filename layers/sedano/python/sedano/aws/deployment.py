@@ -23,6 +23,7 @@ from sedano.ports.deadlines import patience
 
 if TYPE_CHECKING:
     from sedano.ports.consumers import Consumers
+    from sedano.ports.direct_calls import DirectCalls
     from sedano.ports.effects import Effects
     from sedano.ports.functions import CalledFunctions
     from sedano.ports.limits import Limits
@@ -78,7 +79,7 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
         timers=_when_used(lambda: _timers(client("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings)),
         effects=_when_used(lambda: _effects(dynamodb, settings)),
-        functions=_when_used(lambda: _functions(session, settings)),
+        functions=_when_used(lambda: _functions(session, settings)), direct_calls=_when_used(lambda: _direct_calls(session, settings)),
         sinks=_when_used(lambda: _sinks(client, settings, clock)),
         parameters=_when_used(lambda: _parameters(client("ssm"), client("appconfigdata"))),
         seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
@@ -204,6 +205,12 @@ def _functions(session: Session, settings: DeploymentSettings) -> CalledFunction
     from sedano.aws.functions import LambdaFunctions
 
     return LambdaFunctions(lambda seconds: session.single("lambda", seconds), settings.functions)
+
+
+def _direct_calls(session: Session, settings: DeploymentSettings) -> DirectCalls:
+    from sedano.aws.direct_calls import LambdaDirectCalls
+
+    return LambdaDirectCalls(lambda seconds: session.single("lambda", seconds), settings.worker)
 
 
 def _limits(dynamodb: Any, settings: DeploymentSettings) -> Limits:

@@ -26,7 +26,8 @@ class DeploymentSettings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
     command queues to the UUIDs of their event source mappings. *scheduler*: a scheduler runs periodic tasks. *streams*: the ARNs of the
     app's streams, by name. *tables*, *functions*, *sinks*: the names or ARNs of the app's tables and of the functions of its boxes, and
-    the places of its sinks, by name. *most_budget*: the largest budget that is accepted from a message without a mark.
+    the places of its sinks, by name. *worker*: the name or the ARN of the worker function, for direct calls. *most_budget*: the largest
+    budget that is accepted from a message without a mark.
     """
 
     queues: Mapping[str, str]
@@ -46,6 +47,7 @@ class DeploymentSettings(NamedTuple):
     tables: Mapping[str, str] = MappingProxyType({})
     functions: Mapping[str, str] = MappingProxyType({})
     sinks: Mapping[str, str] = MappingProxyType({})
+    worker: str = ""
 
 
 def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
@@ -71,6 +73,7 @@ def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
         tables=_named(environment, "SEDANO_TABLES", "arn:aws:dynamodb:…", "orders") if environment.get("SEDANO_TABLES") else {},
         functions=_named(environment, "SEDANO_FUNCTIONS", "arn:aws:lambda:…", "resize") if environment.get("SEDANO_FUNCTIONS") else {},
         sinks=_named(environment, "SEDANO_SINKS", "arn:aws:s3:::…", "archive") if environment.get("SEDANO_SINKS") else {},
+        worker=environment.get("SEDANO_WORKER", ""),
         most_budget=_count(environment, "SEDANO_MOST_BUDGET", DEFAULT_BUDGET),
     )
 

@@ -55,8 +55,10 @@ def refuse(ports: Ports, delivery: Delivery, refused: MessageRefused, batch: Bat
 
 
 def hold_back(ports: Ports, delivery: Delivery, seconds: float, batch: Batch) -> None:
-    """Give *delivery* back and let it be delivered again in *seconds*."""
+    """Give *delivery* back and let it be delivered again in *seconds*; a direct call comes from no queue that could."""
     batch.give_back(delivery)
+    if not delivery.receipt:
+        return
     try:
         ports.queues.hold(delivery, seconds)
     except SedanoError as error:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sedano.aws.client.session import Session
 from sedano.aws.deliveries import delivery
@@ -19,10 +20,12 @@ from sedano.ports import EVENTS, RECORDS, Delivery, Ports
 if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.engine.boot import Boot
+    from sedano.engine.worker.time_limit_warning import Overtime
 
 FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
 """Set by Lambda: this process then belongs to the function, which may configure standard logging."""
 Event = Mapping[str, Any]
+T = TypeVar("T")
 Work = Callable[[Sequence[Delivery], float], list[Delivery]]
 
 
@@ -56,16 +59,29 @@ def worker() -> Handler:
     built.membership.report = _reporting(app, boot, served)
 
     def work(deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
-        if boot is not None:
-            boot.look()
         served.update(queue_of(delivery.queue) for delivery in deliveries)
-        overtime.begin(deadline - ports.clock.now())
-        try:
-            return built.work(deliveries, deadline)
-        finally:
-            overtime.end()
+        return _warned(boot, overtime, deadline - ports.clock.now(), partial(built.work, deliveries, deadline))
 
-    return _handler(work, ports, keys, "")
+    def answer(event: Event, context: LambdaContext) -> dict[str, Any]:
+        from sedano.engine.worker.call_answers import CallAnswers
+
+        left = context.get_remaining_time_in_millis() / 1000
+        answers = CallAnswers(built, app.registry.tasks)
+        return _warned(boot, overtime, left, partial(answers.answer, event, ports.clock.now() + left))
+
+    handle = _handler(work, ports, keys, "")
+    return lambda event, context: answer(event, context) if "sedano" in event else handle(event, context)
+
+
+def _warned(boot: Boot | None, overtime: Overtime, seconds: float, work: Callable[[], T]) -> T:
+    """Look after *boot*, do *work*, and warn of tasks that take most of the *seconds* that the invocation has."""
+    if boot is not None:
+        boot.look()
+    overtime.begin(seconds)
+    try:
+        return work()
+    finally:
+        overtime.end()
 
 
 def router() -> Handler:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from sedano.memory.blobs import MemoryBlobs
 from sedano.memory.consumers import MemoryConsumers
 from sedano.memory.control import MemoryControl
+from sedano.memory.direct_calls import MemoryDirectCalls
 from sedano.memory.effects import MemoryEffects
 from sedano.memory.elections import MemoryElections
 from sedano.memory.events import MemoryEvents
@@ -45,6 +46,7 @@ __all__ = [
     "MemoryBlobs",
     "MemoryConsumers",
     "MemoryControl",
+    "MemoryDirectCalls",
     "MemoryEffects",
     "MemoryElections",
     "MemoryEvents",
@@ -126,6 +128,7 @@ def over(clock: Clock, queues: MemoryQueues, telemetry: Telemetry, seed: int = 0
         functions=MemoryFunctions(),
         parameters=MemoryParameters(),
         sinks=MemorySinks(),
+        direct_calls=MemoryDirectCalls(),
         seals=Seals(MemoryKeyStore(), clock, SeededEntropy(seed), telemetry),
         clock=clock,
         entropy=SeededEntropy(seed),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sedano.model.timers import Foreign, Timer
     from sedano.model.workflow.flow_run import FlowChanged, FlowRun
     from sedano.ports.consumers import Consumers
+    from sedano.ports.direct_calls import DirectCalls
     from sedano.ports.effects import Effects
     from sedano.ports.functions import CalledFunctions
     from sedano.ports.limits import Limits
@@ -353,6 +354,7 @@ class Ports:
     functions: CalledFunctions = absent("functions")
     parameters: OwnersParameters = absent("parameters")
     sinks: Sinks = absent("sinks")
+    direct_calls: DirectCalls = absent("direct_calls")
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown
     looks: LookPauses = AWS_LOOKS

@@ -30,6 +30,7 @@ REQUIRED_BY: Mapping[str, str] = MappingProxyType({
     "effects": "app.table and current().effects",
     "functions": "app.boxed(…, function=…) without a command",
     "sinks": "app.sink",
+    "direct_calls": "app.invoke without a queue",
     "seals": "the keys of the stage (`sedano keys`)",
 })  # fmt: skip
 """For each optional port, the features that need it, as the error names them."""

@@ -10,8 +10,8 @@ The worker, the router and the recorder are those that run in Lambda; only the p
 """
 
 from sedano.testing.deployment import INVOCATION_S as INVOCATION_S
-from sedano.testing.deployment import MOST_RECEIVES as MOST_RECEIVES
-from sedano.testing.deployment import SentQueues as SentQueues
 from sedano.testing.deployment import WaitingClock as WaitingClock
 from sedano.testing.deployment import World as World
 from sedano.testing.deployment import world as world
+from sedano.testing.sent_queues import MOST_RECEIVES as MOST_RECEIVES
+from sedano.testing.sent_queues import SentQueues as SentQueues

@@ -18,28 +18,26 @@ from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.sources.webhooks import Webhooks
 from sedano.engine.task_context import CURRENT
+from sedano.engine.worker.call_answers import CallAnswers
 from sedano.engine.worker.gate_order import GATES
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.errors import MessageRefused, SedanoError
+from sedano.errors import Unavailable
 from sedano.host.sources import answering, reading
-from sedano.memory import START, MemoryParameters, MemoryQueues, MemorySecretTexts, MemoryTelemetry, VirtualClock, queue_keys
+from sedano.memory import START, MemoryParameters, MemorySecretTexts, MemoryTelemetry, VirtualClock
 from sedano.memory.stream_records import kinesis_record, queue_record, s3_notification, table_record
 from sedano.model.history.run_rows import Host
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.messages.message import LAUNCH, NOTHING, Command, Document, Event
-from sedano.model.queues import is_fifo
 from sedano.model.sources.webhooks import Answer, ReceivedRequest
-from sedano.model.timers import opened
-from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Delivery, Outgoing, command_queue
+from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, Outgoing, command_queue
 from sedano.testing.crash_points import CrashWatch, Died
+from sedano.testing.sent_queues import SentQueues
 
 INVOCATION_S = 900.0
 MINUTE_S = 60.0
 MOST_ROUNDS = 100_000
-MOST_RECEIVES = 25
-COPY_S = 1
 WORKER, ROUTER, RECORDER, SCHEDULER = "worker", "router", "recorder", "scheduler"
 
 
@@ -76,49 +74,6 @@ class WaitingClock(VirtualClock):
                 self.sleep(left)
 
 
-class SentQueues(MemoryQueues):
-    """Queues in memory that remember what was sent to tasks and events."""
-
-    def __init__(self, clock: Clock, queues: Sequence[str], *, twice: bool = False) -> None:
-        """Create these command *queues*; messages become dead letters after more receives than the engine's own limits, as in the deployed
-        stack.
-
-        *twice*: every message is delivered twice, the copy a second later, except parked ones and those of a queue that keeps order.
-        """
-        super().__init__(clock, queue_keys(queues), max_receives=MOST_RECEIVES)
-        self.sent: list[str] = []
-        self._twice = twice
-        self._copies: dict[str, str] = {}
-        self._timed: set[str] = set()
-
-    def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
-        """Send, and remember the messages that the queue took."""
-        answers = super().send(queue, messages)
-        accepted = [m for m, refused in zip(messages, answers, strict=True) if refused is None] if any(answers) else messages
-        if queue not in (RECORDS, PARKED):
-            self.sent += [m.body for m in accepted if _id(m.body) not in self._timed] if self._timed else [m.body for m in accepted]
-        if self._twice and queue != PARKED and not is_fifo(queue):
-            super().send(queue, [m._replace(delay=min(m.delay + COPY_S, self.bounds.max_delay)) for m in accepted])
-        return answers
-
-    def later(self, queue: str, message: Outgoing, seconds: float) -> str:
-        """Set a timer, and remember its message as sent now, not again when the timer fires."""
-        body = opened(message.body).body
-        if _id(body) not in self._timed:
-            self._timed.add(_id(body))
-            self.sent.append(body)
-        message_id = super().later(queue, message, seconds)
-        if self._twice:
-            self._copies[message_id] = super().later(queue, message, seconds + COPY_S)
-        return message_id
-
-    def forget(self, queue: str, message_id: str) -> None:
-        """Remove a message and its copy."""
-        for one in (message_id, self._copies.pop(message_id, None)):
-            if one is not None:
-                super().forget(queue, one)
-
-
 class World:
     """A whole deployment in memory: queues, ledger, worker, router and recorder of one app."""
 
@@ -137,6 +92,8 @@ class World:
         self.ports = replace(
             memory.over(self.clock, self.queues, self.telemetry, seed, most_budget), parameters=MemoryParameters({**parameters})
         )  # fmt: skip
+        direct: Any = self.ports.direct_calls
+        direct.answer = self._answer
         self.boot = Boot(app.registry, self.ports)
         for process in (WORKER, ROUTER, RECORDER, SCHEDULER):
             self._start(process)
@@ -314,6 +271,21 @@ class World:
         else:
             self._watch.around(process, "queues.delete", lambda: self.ports.queues.delete(done))
 
+    def _answer(self, call: Any, seconds: float) -> dict[str, Any]:
+        """Let the worker answer a direct call, for which its caller waits *seconds*.
+
+        Raises:
+            Unavailable: the worker died.
+        """
+        answers: list[dict[str, Any]] = []
+        deadline = self.ports.clock.now() + min(seconds, INVOCATION_S)
+        if self._watch is not None:
+            self._watch.received(WORKER)
+        direct = CallAnswers(self.worker, self.app.registry.tasks)
+        if not self._survived(WORKER, lambda: answers.append(direct.answer(call, deadline))):
+            raise Unavailable("the worker ended without an answer")
+        return answers[0]
+
     def _wait(self) -> bool:
         due = self._due()
         if due is None:
@@ -370,14 +342,6 @@ def world(
     finally:
         built.boot.end()
         app.attach(None)
-
-
-def _id(body: str) -> str:
-    """Return the id of the message *body*; the body itself if it is not a message, as some tests send."""
-    try:
-        return codec.decode(body).id
-    except MessageRefused:
-        return body
 
 
 def _name(message: object) -> str:

@@ -75,6 +75,17 @@ class Outlet:
                 self._post([draft], options.budget)
         return draft
 
+    def compose(self, signature: Signature) -> tuple[CommandDraft, Addressed]:
+        """Return the draft of *signature* and its message, for a caller that passes it on without a queue."""
+        draft, budget = self.drafting.call(signature, self.drafting.task_id(signature)), signature.options.budget
+        if signature.options.dedup_key is not None:
+            draft = draft._replace(keyed=self._composer.payload(draft))
+        if self.registry.hooks:
+            self._hear([draft])
+        with self._in_time():
+            self._ask(budget)
+            return draft, self._composer.compose(draft, ROOT if budget is None else Lineage(budget=budget))
+
     def post(self, drafts: Sequence[Draft]) -> None:
         """Publish *drafts* together, or put them into the outbox of the running task."""
         with self._in_time():
@@ -162,11 +173,15 @@ class Outlet:
         if budget is not None and CURRENT.get() is None:
             require_grant(self.ports, budget)
 
+    def _hear(self, drafts: Sequence[Draft]) -> None:
+        """Call the hooks of publications."""
+        from sedano.engine import hooks
+
+        hooks.publish(self.registry.hooks, drafts, self.ports.telemetry)
+
     def _post(self, drafts: Sequence[Draft], budget: int | None) -> None:
         if self.registry.hooks:
-            from sedano.engine import hooks
-
-            hooks.publish(self.registry.hooks, drafts, self.ports.telemetry)
+            self._hear(drafts)
         context = CURRENT.get()
         if context is not None:
             self._into_outbox(context, drafts)

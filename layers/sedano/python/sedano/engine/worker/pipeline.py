@@ -109,7 +109,7 @@ class Worker:
         *run_loop* runs async bodies (None: none), *ticker* the beats of claims; *gates* check received messages.
         """
         install()
-        self._listener, self._draining, self._configuration = listener, threading.Event(), registry.configuration
+        self.listener, self._draining, self._configuration = listener, threading.Event(), registry.configuration
         registry.begin(ports)
         self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
         self.lamport = LamportClock(lambda: int(now() * 1_000_000))
@@ -163,12 +163,12 @@ class Worker:
             configuration=registry.configuration, hooks=hooks_of(registry),
         )  # fmt: skip
 
-    def work(self, deliveries: Sequence[Delivery], deadline: float) -> list[Delivery]:
-        """Process *deliveries* before *deadline* (epoch s) and return those to deliver again.
+    def work(self, deliveries: Sequence[Delivery], deadline: float, batch: Batch | None = None) -> list[Delivery]:
+        """Process *deliveries* before *deadline* (epoch s), in the *batch* of the caller if it has one, and return those to deliver again.
 
         Every other message is finished: recorded with its follow-ups, or parked.
         """
-        batch = Batch(deadline, Chronicle(self.host))
+        batch = batch or Batch(deadline, Chronicle(self.host))
         with self._extending.batch(deliveries, batch):
             return self._work(deliveries, batch)
 
@@ -316,8 +316,8 @@ class Worker:
         tell_failure(found, judged, self.ports.telemetry)
         if self._execution.hooks is not None:
             self._execution.hooks.end(found, judged, self.ports.telemetry)
-        if self._listener is not None:
-            passing(self.ports.telemetry, "listen", partial(self._listener, found, judged), None)
+        if self.listener is not None:
+            passing(self.ports.telemetry, "listen", partial(self.listener, found, judged), None)
         return answer
 
     def _judge_and_record(self, ran: Ran) -> RecordedRun:
