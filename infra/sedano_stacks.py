@@ -94,7 +94,7 @@ class SedanoStacks(Construct):
         self.core.grant_results(grantee)
 
     def grant_invoke(self, grantee: iam.IGrantable) -> None:
-        """Let *grantee* call tasks directly (`app.invoke`): it may call the worker function, and read the stage's keys, which seal its calls.
+        """Let *grantee* call tasks directly (`app.invoke`): it may call the worker function, and read the keys that seal its calls.
 
         A holder of these keys can also send commands to the inbox of workers, so grant it to programs of your own only.
         """

@@ -23,6 +23,8 @@ large = "x" * 100_000
 assert echo.delay("small").get(timeout=60) == "small"
 assert echo.delay(large).get(timeout=60) == large
 assert sums(range(4)) == 12
+assert app.invoke(echo, "now") == "now"
+assert app.invoke(echo.s(large).set(task_id="direct"), timeout=50) == app.result("direct").get(timeout=0) == large
 runs = [alone.delay(3) for _ in range(3)]
 assert [run.get(timeout=60) for run in runs] == [[1, 1, 1, 3]] * 3
 assert echo.s("elected").election(timeout=2).get(timeout=60) == "elected"
@@ -83,6 +85,46 @@ def test_what_no_function_can_read_is_parked_by_each_of_them(enforced: LocalStag
 
 def test_nothing_was_denied_on_the_way(enforced: LocalStage) -> None:
     assert "AccessDenied" not in enforced.endpoint.log.read_text()
+
+
+CALLER = """
+from sedano.errors import MessageRefused, SedanoError
+from walks import app, echo
+assert app.invoke(echo, "now") == "now"
+assert app.invoke(echo, "x" * 100_000) == "x" * 100_000
+for call in (lambda: echo.delay("no"), lambda: app.result("direct").state):
+    try:
+        raise AssertionError(call())
+    except SedanoError as denied:
+        assert "not authorized" in str(denied) or "not allow" in str(denied), denied
+"""
+
+
+def test_a_program_that_calls_directly_needs_the_worker_the_keys_and_room_for_large_arguments(
+    enforced: LocalStage, strict_child: Strict
+) -> None:
+    """What `grant_invoke` grants, and nothing else (tests/infra/test_beside_a_stage)."""
+    settings, iam, sts = enforced.environment, _client(enforced, "iam"), _client(enforced, "sts")
+    account, keys = sts.get_caller_identity()["Account"], f"parameter/sedano/{settings['SEDANO_STAGE']}/keys"
+    granted = [
+        {"Effect": "Allow", "Action": action, "Resource": resource}
+        for action, resource in (
+            ("lambda:InvokeFunction", settings["SEDANO_WORKER"]),
+            ("ssm:GetParameter", f"arn:aws:ssm:{settings['AWS_REGION']}:{account}:{keys}"),
+            ("s3:PutObject", f"arn:aws:s3:::{settings['SEDANO_BLOBS_BUCKET']}/*"),
+        )
+    ]
+    trust = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{account}:root"}, "Action": "sts:AssumeRole"}
+    iam.create_role(RoleName="caller", AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}))
+    policy = json.dumps({"Version": "2012-10-17", "Statement": granted})
+    iam.put_role_policy(RoleName="caller", PolicyName="invoke", PolicyDocument=policy)
+    given = sts.assume_role(RoleArn=f"arn:aws:iam::{account}:role/caller", RoleSessionName="caller")["Credentials"]
+    names = {"AWS_ACCESS_KEY_ID": "AccessKeyId", "AWS_SECRET_ACCESS_KEY": "SecretAccessKey", "AWS_SESSION_TOKEN": "SessionToken"}
+    own = {variable: given[name] for variable, name in names.items()}
+    path = os.pathsep.join([str(ROOT / "layers" / "sedano" / "python"), str(CODE)])
+    environment = strict_child({**os.environ, **settings, **own, "PYTHONPATH": path})
+    done = subprocess.run([sys.executable, "-c", CALLER], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stderr}\n{enforced.endpoint.last_lines()}"
 
 
 def test_a_function_whose_role_allows_nothing_is_denied(enforced: LocalStage) -> None:

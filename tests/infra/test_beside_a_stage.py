@@ -30,9 +30,11 @@ def test_a_function_beside_a_stage_is_granted_what_a_client_calls(foreign: Templ
     allowed = _policy(foreign)
     assert set(allowed) == {
         "sqs:SendMessage", "s3:PutObject", "s3:GetObject", "s3:ListBucket", "dynamodb:GetItem", "dynamodb:BatchGetItem",
-        "dynamodb:UpdateItem", "scheduler:CreateSchedule", "iam:PassRole",
+        "dynamodb:UpdateItem", "scheduler:CreateSchedule", "iam:PassRole", "lambda:InvokeFunction", "ssm:GetParameter",
     }  # fmt: skip
     assert len(allowed["sqs:SendMessage"]) == 3, "two command queues and the event queue"
+    (worker,) = allowed["lambda:InvokeFunction"]
+    assert "Worker" in worker, "no other function can be called"
     assert not [arn for arns in allowed.values() for arn in arns if arn == '"*"']
 
 
@@ -40,7 +42,7 @@ def test_its_environment_is_the_variables_of_the_stage(foreign: Templates) -> No
     functions = foreign.of_type("Lambda::Function")
     (web,) = [one["Environment"]["Variables"] for name, one in functions.items() if name.startswith("Web")]
     (worker,) = [one["Environment"]["Variables"] for name, one in functions.items() if name.startswith("Worker")]
-    assert set(web) == set(worker)
+    assert set(web) == {*worker, "SEDANO_WORKER"}
     assert web["SEDANO_APP"] == "shop.tasks:app"
 
 

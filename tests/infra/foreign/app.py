@@ -59,6 +59,7 @@ web = lambda_.Function(
 )
 stacks.grant_publish(web)
 stacks.grant_results(web)
+stacks.grant_invoke(web)
 for name, grant in (("WebViewer", stacks.grant_view), ("WebOperator", stacks.grant_operate), ("WebAdmin", stacks.grant_administer)):
     grant(iam.Role(site, name, assumed_by=iam.AccountPrincipal("123456789012")))
 app.synth()

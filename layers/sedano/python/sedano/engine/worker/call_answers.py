@@ -16,7 +16,7 @@ from sedano.engine.redelivery import unknown
 from sedano.engine.worker.pipeline import Worker
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals
-from sedano.model.direct_calls import AWAY, UNSEALED, DirectAnswer, DirectCall, answer_of, audience, call_of, ended
+from sedano.model.direct_calls import AWAY, MOST_RESULT, UNSEALED, DirectAnswer, DirectCall, answer_of, audience, call_of, ended
 from sedano.model.history.run_rows import Chronicle
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
@@ -27,7 +27,8 @@ from sedano.ports import Delivery, Outgoing, command_queue
 
 @dataclass(slots=True)
 class CallBatch(Batch):
-    """The batch of one call, which notes how its task *ended*, with its result, also one that no record keeps; and why it was *refused*."""
+    """The batch of one call. It notes how its task *ended*, with its result, even one that is kept nowhere or elsewhere; and why it was
+    *refused*."""
 
     ended: TaskRecord | None = None
     refused: tuple[str, str, str] | None = None
@@ -40,7 +41,8 @@ class CallBatch(Batch):
         record = ended(outcome) if outcome is not None else TaskRecord(
             command.task_id, judged.verdict.state, attempt=command.attempt, message_id=command.id, name=command.task, error=end.run.error,
         )  # fmt: skip
-        self.ended = record if record.result or record.result_ref else record._replace(result=end.result)
+        travels = end.result is not None and len(end.result) <= MOST_RESULT
+        self.ended = record._replace(result=end.result, result_ref=None) if travels else record
 
     def park(self, delivery: Delivery, code: str, field_name: str, detail: str) -> None:
         """Park the message when the batch ends, and note why."""
