@@ -103,6 +103,7 @@ class StageConfig:
         schedules: run the scheduler although the application declares no periodic task, because some are added at run time.
         release: how production deploys new code: `canary` gives it a tenth of the work for five minutes, and rolls back if it fails more
             often than the code before it; `all-at-once` is for a fix that must not wait.
+        worker_url: give the worker an address for direct calls (`app.invoke`), which lets in signed requests that IAM allows.
         webhook_concurrency: requests at once that the webhook URL accepts (1 to 1 000), which limits the cost that anyone on the internet
             can cause. It is reserved from the account's concurrency; 0 reserves none, and then the account's own limit is the ceiling.
         streams: the ARN of each stream that the application declares, by its name there: a DynamoDB table's, one of Kinesis, or that of a
@@ -150,6 +151,7 @@ class StageConfig:
     budget: float | None = None
     task_metrics: bool = False
     schedules: bool = False
+    worker_url: bool = False
     release: str = "canary"
     webhook_concurrency: int = 10
     streams: Mapping[str, str] = field(default_factory=dict)
@@ -189,6 +191,7 @@ class StageConfig:
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
+        require(isinstance(self.worker_url, bool), "worker_url", self.worker_url, "True or False")
         for name in ("queue_concurrency", "served_by", "tags", "streams", "stream_keys", "tables", "functions", "sinks"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 

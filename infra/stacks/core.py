@@ -182,6 +182,8 @@ class CoreStack(StageStack):
         for name, queue in mine.items():
             self._mappings[name] = worker.consume(f"From-{name}", queue, concurrency=self._config.concurrency_of(name))
         self._grant_work(worker.grants)
+        if self._config.worker_url:
+            CfnOutput(self, "SedanoWorkerUrl", value=worker.target.add_function_url(auth_type=lambda_.FunctionUrlAuthType.AWS_IAM).url)
         if processes := {name: queue for name, queue in self._commands.items() if name not in mine}:
             from ..constructs.processes import Processes
 
@@ -326,7 +328,8 @@ class CoreStack(StageStack):
 
     def grant_invoke(self, grantee: iam.IGrantable) -> None:
         """Let *grantee* call tasks directly, with arguments of any size: it calls the worker, and seals its calls with the stage's keys."""
-        self._grant(grantee, ["lambda:InvokeFunction"], self._functions["worker"].target.function_arn)
+        called = ["lambda:InvokeFunction", *(["lambda:InvokeFunctionUrl"] if self._config.worker_url else [])]
+        self._grant(grantee, called, self._functions["worker"].target.function_arn)
         self._grant(grantee, ["ssm:GetParameter"], self._keys_arn())
         self._grant(grantee, ["s3:PutObject"], self._blobs.arn_for_objects("*"))
 

@@ -1,13 +1,20 @@
-"""The worker function as programs reach it: in memory, and over Lambda's own API."""
+"""The worker function as programs reach it: in memory, over Lambda's own API, and at its URL."""
 
 import json
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.credentials import Credentials
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 
-from sedano.aws.direct_calls import LambdaDirectCalls
+from sedano.aws.client.session import Session
+from sedano.aws.direct_calls import _REGION, LambdaDirectCalls, UrlDirectCalls
 from sedano.errors import ConfigurationError, NotAllowed, ResultTimeout, Unavailable
 from sedano.memory.direct_calls import MemoryDirectCalls
 from sedano.ports.direct_calls import DirectCalls
@@ -96,3 +103,91 @@ def test_a_service_that_cannot_be_reached_has_run_nothing() -> None:
     calls = LambdaDirectCalls(lambda _: Silent(ConnectTimeoutError(endpoint_url="lambda")), ARN)
     with pytest.raises(Unavailable):
         calls.call("{}", 1.0)
+
+
+class Served(BaseHTTPRequestHandler):
+    """A function URL that keeps what it is asked, and answers as it is told."""
+
+    def do_POST(self) -> None:
+        """Answer."""
+        server: Any = self.server
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        server.asked.append((self.headers, body))
+        status, headers, answer = server.answer
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture
+def served() -> Iterator[Any]:
+    """A server on this machine in place of Lambda."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Served) as server:
+        held: Any = server
+        held.asked, held.answer = [], (200, SERVED, b'{"state":"PENDING"}')
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def at(served: Any, region: str = "eu-west-1") -> UrlDirectCalls:
+    """The adapter over that address."""
+    return UrlDirectCalls(lambda: (Credentials("AKIDEXAMPLE", "secret", "token"), region, True), f"http://127.0.0.1:{served.server_port}/")
+
+
+def test_a_request_to_a_url_is_signed_for_lambda_with_the_callers_credentials(served: Any) -> None:
+    assert at(served).call('{"a": "é"}', 5.0) == b'{"state":"PENDING"}'
+    ((headers, body),) = served.asked
+    assert body == '{"a": "é"}'.encode()
+    said = headers["Authorization"]
+    assert said.startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+    assert "/eu-west-1/lambda/aws4_request, SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, Signature=" in said
+    assert (headers["X-Amz-Security-Token"], headers["Content-Type"]) == ("token", "application/json")
+
+
+def test_the_region_of_a_url_signs_its_requests() -> None:
+    found = _REGION("https://abc.lambda-url.ap-southeast-2.on.aws/")
+    assert found is not None
+    assert found[1] == "ap-southeast-2"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "kind", "said"),
+    [
+        (200, {}, Unavailable, "^lambda.InvokeFunctionUrl: the response with status 200 is not from Lambda: is a proxy in between"),
+        (403, SERVED, NotAllowed, r"let these credentials in \(no\): they need lambda:InvokeFunctionUrl and lambda:InvokeFunction$"),
+        (404, SERVED, ConfigurationError, "cannot be called: no$"),
+        (429, SERVED, Unavailable, "^the worker ended without an answer: status 429, no$"),
+        (502, SERVED, Unavailable, "^the worker ended without an answer: status 502, no$"),
+    ],
+)
+def test_any_other_answer_of_a_url_confirms_nothing(
+    served: Any, status: int, headers: dict[str, str], kind: type[Exception], said: str
+) -> None:
+    served.answer = (status, headers, b"no")
+    with pytest.raises(kind, match=said):
+        at(served).call("{}", 5.0)
+
+
+def test_a_url_that_does_not_answer_and_one_that_cannot_be_reached() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        calls = UrlDirectCalls(lambda: (Credentials("a", "b"), "eu-west-1", True), f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        with pytest.raises(ResultTimeout, match=r"^the worker did not answer within 0\.2 s$"):
+            calls.call("{}", 0.2)
+    with pytest.raises(Unavailable):
+        calls.call("{}", 0.2)
+
+
+def test_a_session_without_credentials_says_what_to_do() -> None:
+    none = SimpleNamespace(
+        get_component=lambda _: SimpleNamespace(search_paths=[]), register_component=lambda *_: None, get_credentials=lambda: None,
+        get_config_variable=lambda _: None,
+    )  # fmt: skip
+    with pytest.raises(ConfigurationError, match="the credentials of this program"):
+        Session(lambda: none).identity()

@@ -1,5 +1,6 @@
 """A direct call at the deployed handler: the event that Lambda passes on becomes an answer, and batches of queues go on as before."""
 
+import base64
 import json
 from typing import Any
 
@@ -41,3 +42,22 @@ def test_any_other_event_of_this_form_is_refused_by_what_it_lacks(functions: Fun
     for event, field in (({"sedano": "other"}, "sedano"), ({"sedano": "call"}, "queue"), (request(1, 1) | {"queue": "\n"}, "queue")):
         code, where, _ = functions.handlers["worker"](event, Remaining())["refused"]
         assert (code, where) == ("schema", field)
+
+
+def by_url(body: str, *, encoded: bool = False) -> dict[str, Any]:
+    """The event of a request to the worker's URL."""
+    sent = base64.b64encode(body.encode()).decode() if encoded else body
+    return {"requestContext": {"http": {"method": "POST"}}, "rawPath": "/", "headers": {}, "body": sent, "isBase64Encoded": encoded}
+
+
+def test_the_worker_answers_a_call_by_its_url_too(functions: Functions) -> None:
+    for encoded in (False, True):
+        answer = functions.handlers["worker"](by_url(json.dumps(request(2, 3)), encoded=encoded), Remaining())
+        assert (answer["statusCode"], answer["headers"]) == (200, {"content-type": "application/json"})
+        assert json.loads(answer["body"])["result"] == "5"
+
+
+def test_a_request_to_its_url_that_is_no_call_is_refused(functions: Functions) -> None:
+    for event in (by_url("{"), by_url(""), by_url("[]"), by_url('{"a":1,"a":2}'), by_url("5", encoded=True) | {"body": "%"}):
+        answer = functions.handlers["worker"](event, Remaining())
+        assert json.loads(answer["body"])["refused"] == ["schema", "sedano", "expected an object with sedano: call"]

@@ -62,3 +62,14 @@ def test_a_stage_says_how_many_tasks_it_bears() -> None:
     said = StageConfig().capacity_sentence()
     assert said.startswith("its tables can take about 2000 claimed tasks a second (most_writes=4000), and a queue has at most 100 in")
     assert "about 50 claimed" in StageConfig(most_writes=100).capacity_sentence()
+
+
+def test_the_address_of_a_worker_is_made_on_request_and_lets_in_what_iam_allows(tmp_path: Path) -> None:
+    context = {**stage_context(APP, CODE), "local": "false", "stage": "dev", "pipeline": "none"}
+    without = read(synthesise(context, tmp_path / "without"))
+    made = read(synthesise({**context, "worker_url": "true"}, tmp_path / "with"))
+    (url,) = [one for name, one in made.of_type("Lambda::Url").items() if name not in without.of_type("Lambda::Url")]
+    assert url["AuthType"] == "AWS_IAM"
+    assert "Worker" in json.dumps(url["TargetFunctionArn"])
+    public = [one for one in made.of_type("Lambda::Permission").values() if one.get("Principal") == "*"]
+    assert not [one for one in public if "Worker" in json.dumps(one["FunctionName"])], "nobody is let in without IAM"

@@ -150,7 +150,7 @@ def test_the_edges_of_every_range_are_usable() -> None:
 def test_every_field_is_a_setting_of_the_command_line() -> None:
     texts = {
         "account": "123456789012", "region": "eu-central-1", "stage": "staging", "queue_concurrency": "mail=2, bulk=50",
-        "tags": "team=shop,cost centre=42", "local": "yes", "production": "yes", "schedules": "no",
+        "tags": "team=shop,cost centre=42", "local": "yes", "production": "yes", "schedules": "no", "worker_url": "yes",
         "task_metrics": "no", "empty_buckets": "no", "budget": "12.50", "alarm_topic": TOPIC,
         "permissions_boundary": "arn:aws:iam::123456789012:policy/b", "pipeline": "glue",
         "pipeline_by_task": "no", "pipeline_schedule": "cron(15 * * * ? *)",

@@ -208,8 +208,10 @@ def _functions(session: Session, settings: DeploymentSettings) -> CalledFunction
 
 
 def _direct_calls(session: Session, settings: DeploymentSettings) -> DirectCalls:
-    from sedano.aws.direct_calls import LambdaDirectCalls
+    from sedano.aws.direct_calls import LambdaDirectCalls, UrlDirectCalls
 
+    if settings.worker.startswith("https://"):
+        return UrlDirectCalls(session.identity, settings.worker)
     return LambdaDirectCalls(lambda seconds: session.single("lambda", seconds), settings.worker)
 
 

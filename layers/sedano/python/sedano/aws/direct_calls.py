@@ -1,18 +1,29 @@
-"""Direct calls over AWS: one `Invoke` of the worker function, which waits for its answer. It is never repeated here."""
+"""Direct calls over AWS: one `Invoke` of the worker function, or one signed request to its URL, which waits for its answer. It is never
+repeated here.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from math import ceil
 from typing import Any
 
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
+from botocore.httpsession import URLLib3Session
 
 from sedano.aws.client.faults import AWS_ERRORS, fault
+from sedano.aws.client.session import CONNECT_TIMEOUT_S
 from sedano.errors import ConfigurationError, NotAllowed, ResultTimeout, Unavailable
 
-_CALL = "lambda.Invoke"
+_CALL, _URL_CALL = "lambda.Invoke", "lambda.InvokeFunctionUrl"
+_REGION = re.compile(r"\.lambda-url\.([a-z0-9-]+)\.on\.aws").search
+IDENTITY = "x-amzn-requestid"
+"""The header that every answer of a function URL has; an answer without it is of a proxy."""
+_ACTION = "lambda:InvokeFunctionUrl"
 MOST_REPORT = 300
 """The most characters of the report of a failed function in an error."""
 
@@ -53,6 +64,50 @@ class LambdaDirectCalls:
             if seconds not in self._clients:
                 self._clients[seconds] = self._client_for(seconds)
             return self._clients[seconds]
+
+
+class UrlDirectCalls:
+    """The worker function behind its URL, which lets in requests that IAM allows.
+
+    Args:
+        identity: see `Session.identity`; its Region signs for a URL that names none.
+        url: the address.
+    """
+
+    def __init__(self, identity: Callable[[], tuple[Any, str, str | bool]], url: str) -> None:
+        """Use this address; no call is made yet."""
+        self._identity, self._url = identity, url
+
+    def call(self, request: str, seconds: float) -> bytes:
+        """Post *request* once, signed, and return the worker's answer; wait at most *seconds*."""
+        credentials, region, trusted = self._identity()
+        named = _REGION(self._url)
+        asked = AWSRequest("POST", self._url, data=request.encode(), headers={"Content-Type": "application/json"})
+        SigV4Auth(credentials, "lambda", named[1] if named else region).add_auth(asked)
+        try:
+            answer = URLLib3Session(verify=trusted, timeout=(CONNECT_TIMEOUT_S, seconds)).send(asked.prepare())
+            data: bytes = answer.content
+        except ConnectTimeoutError as error:
+            raise fault(error, _URL_CALL) from error
+        except ReadTimeoutError:
+            raise ResultTimeout(f"the worker did not answer within {seconds:g} s") from None
+        except AWS_ERRORS as error:
+            raise fault(error, _URL_CALL) from error
+        return self._checked(answer.status_code, {name.lower() for name in answer.headers}, data)
+
+    def _checked(self, status: int, headers: set[str], data: bytes) -> bytes:
+        """Return *data* if it is the worker's answer."""
+        said = data[:MOST_REPORT].decode(errors="replace")
+        if IDENTITY not in headers:
+            raise Unavailable(f"{_URL_CALL}: the response with status {status} is not from Lambda: is a proxy in between?")
+        if status == 200:
+            return data
+        if status in (401, 403):
+            why = f"does not let these credentials in ({said}): they need {_ACTION} and lambda:InvokeFunction"
+            raise NotAllowed(f"SEDANO_WORKER: {self._url} {why}", _ACTION)
+        if status == 404:
+            raise ConfigurationError(f"SEDANO_WORKER: {self._url} cannot be called: {said}")
+        raise Unavailable(f"the worker ended without an answer: status {status}, {said}")
 
 
 def _meaning(found: Exception, worker: str) -> Exception:

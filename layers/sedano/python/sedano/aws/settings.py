@@ -26,8 +26,8 @@ class DeploymentSettings(NamedTuple):
     """The names and addresses of one deployment. *queues* maps the keys of `sedano.ports` to queue URLs, *mappings* those of
     command queues to the UUIDs of their event source mappings. *scheduler*: a scheduler runs periodic tasks. *streams*: the ARNs of the
     app's streams, by name. *tables*, *functions*, *sinks*: the names or ARNs of the app's tables and of the functions of its boxes, and
-    the places of its sinks, by name. *worker*: the name or the ARN of the worker function, for direct calls. *most_budget*: the largest
-    budget that is accepted from a message without a mark.
+    the places of its sinks, by name. *worker*: the name, the ARN or the URL of the worker function, for direct calls. *most_budget*:
+    the largest budget that is accepted from a message without a mark.
     """
 
     queues: Mapping[str, str]

@@ -63,14 +63,16 @@ def worker() -> Handler:
         return _warned(boot, overtime, deadline - ports.clock.now(), partial(built.work, deliveries, deadline))
 
     def answer(event: Event, context: LambdaContext) -> dict[str, Any]:
+        from sedano.aws import function_url as url
         from sedano.engine.worker.call_answers import CallAnswers
 
-        left = context.get_remaining_time_in_millis() / 1000
-        answers = CallAnswers(built, app.registry.tasks)
-        return _warned(boot, overtime, left, partial(answers.answer, event, ports.clock.now() + left))
+        left, by_url = context.get_remaining_time_in_millis() / 1000, url.is_request(event)
+        call, answers = url.json_of(event) if by_url else event, CallAnswers(built, app.registry.tasks)
+        answered = _warned(boot, overtime, left, partial(answers.answer, call, ports.clock.now() + left))
+        return url.json_response(answered) if by_url else answered
 
     handle = _handler(work, ports, keys, "")
-    return lambda event, context: answer(event, context) if "sedano" in event else handle(event, context)
+    return lambda event, context: handle(event, context) if "Records" in event else answer(event, context)
 
 
 def _warned(boot: Boot | None, overtime: Overtime, seconds: float, work: Callable[[], T]) -> T:

@@ -53,7 +53,7 @@ of a batch.
 """
 DEPLOYMENT = (
     "account", "memory", "timeout", "batch", "concurrency", "queue_concurrency", "served_by", "fleet", "retention", "blob_days",
-    "history_days", "most_reads", "most_writes", "most_budget", "most_failures",
+    "history_days", "most_reads", "most_writes", "most_budget", "most_failures", "worker_url",
     "production", "own_key", "empty_buckets", "tags", "permissions_boundary", "code_signing", "alarm_topic",
     "budget", "task_metrics", "schedules", "release", "webhook_concurrency", "streams", "stream_keys", "tables", "functions", "sinks",
     "pipeline", "pipeline_schedule", "pipeline_by_task", "pipeline_lag",

@@ -16,6 +16,7 @@ from typing import Any
 
 import botocore.session
 from botocore.config import Config
+from botocore.exceptions import NoCredentialsError
 from botocore.loaders import Loader
 
 from sedano.aws.client.answer_checks import require_answer
@@ -67,6 +68,22 @@ class Session:
         """Return a new client of *service* that makes one attempt for each call and waits *seconds* for the response."""
         with self._lock, _uncollected():
             return self._make(service, read_timeout=seconds, retries={"total_max_attempts": 1})
+
+    def identity(self) -> tuple[Any, str, str | bool]:
+        """Return the credentials with which this session signs, its Region ("" without one), and the certificates that it trusts: a file,
+        or True for those of this machine.
+
+        Raises:
+            ConfigurationError: it finds no credentials.
+        """
+        with self._lock:
+            if self._session is None:
+                self._session = self._begun()
+            found = self._session.get_credentials()
+            region, trusted = map(self._session.get_config_variable, ("region", "ca_bundle"))
+        if found is None:
+            raise fault(NoCredentialsError(), "the credentials of this program")
+        return found.get_frozen_credentials(), region or "", trusted or True
 
     def later(self, service: str) -> LateClient:
         """Return a placeholder that makes the client of *service* when it is first used."""
