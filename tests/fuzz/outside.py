@@ -1,13 +1,17 @@
-"""Targets: what a boxed program writes, and what the memo of the inbox and the record of a worker hold."""
+"""Targets: what a boxed program writes, what the memo of the inbox and the record of a worker hold, and both ends of a direct call."""
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from typing import Any
 
 from sedano.errors import BoxReplyInvalid
+from sedano.model import direct_calls, states
 from sedano.model.boxes import LONGEST_REPLY, RS, OutputLines, read_answer
 from sedano.model.cluster import inbox
+from sedano.model.ledger.records import ErrorRecord, TaskRecord
+from sedano.model.messages.strict_json import load
 from tests.fuzz.loop import Target
 from tests.fuzz.readers import FILE_S, NOW, reader, text_of
 from tests.fuzz.referee import Broken
@@ -20,6 +24,17 @@ _ASKED = inbox.asking("m-1", inbox.PING, "", NOW, 60)
 _MEMO = inbox.text_of([inbox.InboxEntry("workers", "", inbox.body_of(_ASKED)), inbox.InboxEntry("worker:a", "k1.00", "{}")]).encode()
 
 
+_CALL = direct_calls.DirectCall("default", "v1;k=a;t=1;x=2;to=direct:default;s=b", '{"specversion":"1.0"}')
+_FAILED = TaskRecord("t", states.FAILURE, attempt=1, message_id="m", name="add", error=ErrorRecord("ValueError", "no", "Traceback"))
+_ANSWERS = tuple(
+    json.dumps(direct_calls.answer_of(answer)).encode()
+    for answer in (
+        direct_calls.DirectAnswer(_FAILED), direct_calls.DirectAnswer(_FAILED._replace(state=states.SUCCESS, error=None, result="5")),
+        direct_calls.DirectAnswer(), direct_calls.DirectAnswer(refused=("unknown-task", "subject", "no task")),
+    )
+)  # fmt: skip
+
+
 def every() -> list[Target]:
     """Return a target for each."""
     return [
@@ -27,6 +42,8 @@ def every() -> list[Target]:
             most_cpu=FILE_S),
         reader("inbox", _inbox, [_MEMO, b"[]", inbox.body_of(_ASKED).encode()], words=(*inbox.InboxCommand._fields, *inbox.VERBS)),
         reader("answers", _answers, [inbox.answers_text({"m-1": "pong"}).encode(), b"{}"]),
+        reader("direct-call", _call, [direct_calls.request_text(_CALL).encode(), b'{"sedano":"call"}'], words=("call", *_CALL._fields)),
+        reader("direct-answer", _called, _ANSWERS, words=("state", "attempt", "message", "result", "rest", "refused", *states.ROWS)),
     ]  # fmt: skip
 
 
@@ -67,4 +84,19 @@ def _answers(data: bytes) -> None:
     """Read the answers of a worker."""
     found = inbox.answers_of(text_of(data))
     if inbox.answers_of(inbox.answers_text(found)) != found:
+        raise Broken("accepted, but not the same when it is written and read again")
+
+
+def _call(data: bytes) -> None:
+    """Read the event of a direct call, as its worker does from JSON."""
+    call = direct_calls.call_of(load(data, direct_calls.MOST_BYTES, direct_calls.MOST_DEPTH))
+    if direct_calls.call_of(json.loads(direct_calls.request_text(call))) != call:
+        raise Broken("accepted, but not the same when it is written and read again")
+
+
+def _called(data: bytes) -> None:
+    """Read the answer to a direct call, as its caller does; what counts for the caller is the same when it is written and read again."""
+    answer = direct_calls.read_answer(data, "t", "add")
+    again = direct_calls.read_answer(json.dumps(direct_calls.answer_of(answer)).encode(), "t", "add")
+    if again != answer:
         raise Broken("accepted, but not the same when it is written and read again")

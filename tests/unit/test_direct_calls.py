@@ -101,6 +101,7 @@ def test_the_record_of_an_answer_has_what_its_caller_needs_and_no_more() -> None
         b"", b"null", b"[]", b"5", b"{}", b'{"state":"DONE"}', b'{"refused":["a","b"]}', b'{"refused":5}', b"<html>",
         b'{"state":"SUCCESS","rest":"{"}', b'{"state":"SUCCESS","rest":"[]"}', b'{"state":"SUCCESS","attempt":"x"}',
         b'{"state":"SUCCESS","attempt":null}', b'{"a":' * 5 + b"1" + b"}" * 5, b'{"state":"SUCCESS","result":[]}',
+        b'{"state":"SUCCESS","rest":"' + b"[" * 100_000 + b'"}',
     ],
 )  # fmt: skip
 def test_what_is_no_answer_confirms_nothing(data: bytes) -> None:

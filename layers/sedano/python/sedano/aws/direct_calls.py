@@ -81,11 +81,11 @@ class UrlDirectCalls:
     def call(self, request: str, seconds: float) -> bytes:
         """Post *request* once, signed, and return the worker's answer; wait at most *seconds*."""
         credentials, region, trusted = self._identity()
-        named = _REGION(self._url)
+        named, options = _REGION(self._url), dict[str, Any](verify=trusted, timeout=(CONNECT_TIMEOUT_S, seconds))
         asked = AWSRequest("POST", self._url, data=request.encode(), headers={"Content-Type": "application/json"})
         SigV4Auth(credentials, "lambda", named[1] if named else region).add_auth(asked)
         try:
-            answer = URLLib3Session(verify=trusted, timeout=(CONNECT_TIMEOUT_S, seconds)).send(asked.prepare())
+            answer = URLLib3Session(**options).send(asked.prepare())
             data: bytes = answer.content
         except ConnectTimeoutError as error:
             raise fault(error, _URL_CALL) from error

@@ -122,7 +122,7 @@ def read_answer(data: bytes, task_id: str, name: str) -> DirectAnswer:
             task_id, state, attempt=int(told.get("attempt", 0)), message_id=str(told.get("message", "")), name=name,
             result=_text(told.get("result")), result_ref=tail.result_ref, error=tail.error,
         ))  # fmt: skip
-    except (AttributeError, KeyError, TypeError, ValueError) as wrong:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as wrong:
         raise MessageRefused(refusals.SCHEMA, "answer", f"not an answer of a worker: {wrong!r}") from wrong
 
 
