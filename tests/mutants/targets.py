@@ -61,14 +61,14 @@ TARGETS: Sequence[Target] = (
     Target("join", ("model.canvas.join", "model.messages.lineage"), (*unit("join", "lineage"), *stories("canvas"))),
     Target("election", ("model.elections",), (*unit("election"), *stories("elections", "preferences"))),
     Target(
-        "rates",
-        ("model.limits.concurrency", "model.limits.rate", "model.collection", "model.limits.task_limits"),
-        (*unit("permits", "rates", "limit_options"), *conformance("limits"), *stories("limits", "concurrency", "collected_calls")),
+        "rates", (*each("model.limits", "concurrency rate task_limits"), "model.collection"),
+        (*unit("permits", "rates", "limit_options", "limit_rules"), *conformance("limits"),
+         *stories("limits", "concurrency", "collected_calls")),
     ),
     Target(
         "strict",
         ("model.messages.strict_json", "model.seals.seal", "model.sources.signature_schemes"),
-        unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip"),
+        unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip", "strict_json"),
     ),
     Target(
         "order",

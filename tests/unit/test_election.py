@@ -7,9 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano import memory
-from sedano.model.elections import CLOSED, MOST_TERMS, OPEN, PATIENCE_S, Election, Turn, closed, complete, led, order, successor, turn
+from sedano.errors import ArgumentError
+from sedano.model.elections import (
+    CLOSED,
+    MOST_TERMS,
+    OPEN,
+    PATIENCE_S,
+    Election,
+    ElectionRequest,
+    Turn,
+    closed,
+    complete,
+    led,
+    order,
+    question,
+    successor,
+    turn,
+)
 from tests.conformance.tasks import holding
 
+TASK = "5eda0000-0000-4000-8000-000000000001"
 NAMES = ("a", "b", "c", "d", "e")
 NOW = int(memory.START * 1000)
 candidates = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 5), min_size=1)
@@ -95,3 +112,45 @@ def test_however_workers_race_there_is_one_close_and_the_lowest_registered_wins(
     assert found is not None
     assert (found.state, closes) == (CLOSED, [found.by])
     assert (found.candidates, found.winner) == (registered, order(registered)[0])
+
+
+def test_a_winner_has_ten_seconds_and_the_holder_of_the_message_dispatches_after_four_terms() -> None:
+    now = closed(election({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}), "by", NOW)
+    chain = [(now.winner, now.term, now.until)]
+    for term in range(1, 5):
+        now = successor(now, "me", NOW + term)
+        chain.append((now.winner, now.term, now.until - term))
+    assert chain == [(name, term, NOW + 10_000) for term, name in enumerate(["a", "b", "c", "d", "me"])]
+
+
+@pytest.mark.parametrize("about", [("a", TASK, "{}"), ("", TASK, "")])
+def test_the_first_candidate_wins_an_election_without_members(about: tuple[str, str, str]) -> None:
+    assert question(about) == ElectionRequest(*about, need=frozenset(), timeout=0)
+
+
+@pytest.mark.parametrize("timeout", [0, 1, 900])
+def test_a_faithful_election_names_its_members_and_how_long_it_is_open(timeout: int) -> None:
+    asked = question(("topic", TASK, "{}", ["b", "a", "b"], timeout))
+    assert asked == ElectionRequest("topic", TASK, "{}", frozenset("ab"), timeout)
+
+
+@pytest.mark.parametrize("about", [(), ("a", TASK), ("a", TASK, "{}", []), ("a", TASK, "{}", [], 1, 2), (1, TASK, "{}"), ("a", 1, "{}"),
+                                   ("a", TASK, 1), ("a", TASK, None, [], 1)])  # fmt: skip
+def test_a_request_of_another_form_is_no_election(about: tuple[object, ...]) -> None:
+    with pytest.raises(ArgumentError, match=r"^about: expected a topic, a task's id and a draft, all strings; if faithful, also members"):
+        question(about)
+
+
+@pytest.mark.parametrize(
+    ("place", "about", "why"),
+    [
+        ("about[1]", ("a", "no id\n", "{}"), "expected the id of a task"),
+        ("about[3]", ("a", TASK, "{}", ("a",), 1), "expected the names of members"),
+        ("about[3]", ("a", TASK, "{}", ["a", 1], 1), "expected the names of members"),
+        *(("about[4]", ("a", TASK, "{}", ["a"], wrong), "expected whole seconds from 0 to 900") for wrong in (-1, 901, True, 1.0, "1")),
+    ],
+)
+def test_a_request_that_is_wrong_is_refused_with_its_place(place: str, about: tuple[object, ...], why: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        question(about)
+    assert str(caught.value) == f"{place}: {why}"

@@ -110,3 +110,7 @@ def test_the_nodes_of_a_join_are_the_first_ones_on_the_ways_of_its_members(size)
 
 def test_the_tree_of_a_join_has_the_same_nodes_in_every_version():
     assert nodes_of(300) == [Node(0, 0, 128), Node(0, 1, 128), Node(0, 2, 44)], "members of one join may run in two versions"
+
+
+def test_a_member_arrives_at_its_shard_and_the_shard_at_its_parent_under_their_numbers_there():
+    assert path(16_385, 16_386) == ((Node(0, 128, 2), 1), (Node(1, 1, 1), 0), (Node(2, 0, 2), 1))

@@ -19,6 +19,7 @@ from sedano.model.messages.lineage import (
     derived_id,
     descend,
     rerun_id,
+    result_document_id,
     tried_id,
 )
 
@@ -112,3 +113,7 @@ def test_any_other_id_names_none(tried):
 
 def test_a_task_that_publishes_nothing_gives_no_budget_away():
     assert descend("t", Lineage(budget=7), 0).budget == 0
+
+
+def test_the_document_of_a_task_has_the_same_id_in_every_version():
+    assert result_document_id("task") == derived_id("task", "document") == "e590f9a3-4716-5691-ada0-ca73bbe9ab23"

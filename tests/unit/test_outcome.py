@@ -75,3 +75,9 @@ def test_a_run_that_was_revoked_or_ignored_is_revoked_whatever_else_it_was(ended
 
 def test_a_run_that_was_replaced_goes_on_as_its_replacement():
     assert judge(Run(replaced=True), NEVER, MAX_EXECUTIONS, None, 0.0) is REPLACED
+
+
+def test_the_twentieth_execution_is_the_last_whatever_a_section_allows():
+    run = Run(error=ERROR, section=1, policy=Retry(max_retries=19, jitter=False))
+    assert judge(run, NEVER, 18, None, 0.5) == Verdict(states.RETRY, 1.0, Section(1, 1))
+    assert judge(run, NEVER, 19, None, 0.5) is FAILED

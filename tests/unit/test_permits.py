@@ -1,9 +1,22 @@
 """Permits: whoever chooses finds a free one if there is one, tokens rise, and what is kept is kept."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.limits.concurrency import GUARD_MS, Board, Full, Permit, chosen, ended, granted, running
+from sedano.model.limits.concurrency import (
+    GUARD_MS,
+    MOST_PERMITS,
+    MOST_WAITING,
+    RESERVED_MS,
+    Board,
+    Full,
+    Permit,
+    chosen,
+    ended,
+    granted,
+    running,
+)
 
 NOW = 1_800_000_000_000
 EXPIRES = st.integers(NOW - 9_000, NOW + 9_000)
@@ -39,3 +52,37 @@ def test_nobody_takes_a_permit_within_the_guard() -> None:
 def test_what_runs_is_what_is_held_and_not_kept() -> None:
     permits = {0: Permit(0, 1, "a", "o", NOW + 1), 1: Permit(1, 1, "b", "o", NOW + 1, "m"), 2: Permit(2, 1, "c", "o", NOW)}
     assert [permit.number for permit in running(Board("b", permits), NOW)] == [0]
+
+
+def test_the_figures_of_permits_are_those_that_are_described() -> None:
+    assert (GUARD_MS, RESERVED_MS, MOST_PERMITS, MOST_WAITING) == (1_000, 5_000, 1_000, 10)
+
+
+def _held(number: int, expires: int, kept: str = "") -> Permit:
+    return Permit(number, 7, "n", "o", expires, kept)
+
+
+@pytest.mark.parametrize(
+    ("permits", "who", "unit", "expected"),
+    [
+        ([], "me", 0.0, 0),
+        ([], "me", 0.34, 1),
+        ([], "me", 0.99, 2),
+        ([_held(2, NOW + 1, "me")], "me", 0.0, 2),
+        ([_held(2, NOW, "me")], "me", 0.99, 1),
+        ([_held(2, NOW + 1, "you")], "me", 0.99, 1),
+        ([_held(2, NOW + 1)], "", 0.99, 1),
+        ([_held(1, NOW + 1), _held(2, NOW - 1_000)], "me", 0.99, 2),
+        ([_held(1, NOW + 1), _held(2, NOW - 999)], "me", 0.99, 0),
+        ([_held(0, NOW + 9), _held(1, NOW + 7), _held(2, NOW + 8)], "me", 0.99, Full(_held(1, NOW + 7))),
+        ([_held(0, NOW + 9), _held(1, NOW + 9), _held(2, NOW + 9), _held(3, NOW + 9, "me")], "me", 0.0, Full(_held(0, NOW + 9))),
+    ],
+)
+def test_the_permit_that_is_chosen(permits: list[Permit], who: str, unit: float, expected: int | Full) -> None:
+    assert chosen(Board("b", {one.number: one for one in permits}), 3, NOW, who, unit) == expected
+
+
+@pytest.mark.parametrize(("before", "token"), [(None, NOW), (5, NOW), (NOW - 1, NOW), (NOW, NOW + 1), (NOW + 9, NOW + 10)])
+def test_the_token_of_a_permit_is_the_time_or_one_more_than_the_last_one(before: int | None, token: int) -> None:
+    permits = {} if before is None else {3: _held(3, NOW)._replace(token=before)}
+    assert granted(Board("b", permits), 3, NOW, NOW + 60, "nonce", "owner") == Permit(3, token, "nonce", "owner", NOW + 60)

@@ -112,3 +112,31 @@ def test_windows_and_bursts_have_to_match() -> None:
         rates.paces(("1/s",) * 4)
     with pytest.raises(OptionError, match="more than one start per microsecond"):
         rates.paces("2000000/s")
+
+
+def test_the_highest_rate_the_highest_burst_and_the_most_windows_are_accepted() -> None:
+    assert rates.paces("1000000/s", 1_000_000) == (Pace(1, 1_000_000),)
+    assert rates.paces(("9/s", "90/m", "900/h"), (1, 20, 300)) == (Pace(111_112), Pace(666_667, 20), Pace(4_000_000, 300))
+    for burst in (0, 1_000_001):
+        with pytest.raises(OptionError, match=f"^burst: {burst} is not a whole number from 1 to 1000000; write how many tasks"):
+            rates.paces("1/s", burst)
+    with pytest.raises(OptionError, match=r"^rate: 0 windows; give 1 to 3$"):
+        rates.paces((), ())
+
+
+@pytest.mark.parametrize(
+    ("bursts", "useless"), [((1, 2), "'2/s'"), ((2, 1), "'2/s'"), ((1, 1), None)], ids=["the second", "the first", "both alike"]
+)
+def test_of_two_windows_with_one_interval_the_smaller_burst_counts(bursts: tuple[int, int], useless: str | None) -> None:
+    if useless is None:
+        assert rates.paces(("2/s", "2/s"), bursts) == (Pace(500_000), Pace(500_000))
+        return
+    with pytest.raises(OptionError, match=f"^rate: {useless} has no effect beside the others"):
+        rates.paces(("2/s", "2/s"), bursts)
+
+
+def test_a_line_that_begins_again_keeps_the_used_part_of_its_bursts() -> None:
+    limits = (Pace(10, 2), Pace(30, 4))
+    line = rates.started(limits, 3, 1_000, "a")
+    assert line == Line(1_000, 3, (1_030, 1_090), "a")
+    assert rates.restarted(line, limits, 2, 1_050, "b") == Line(1_050, 2, (1_070, 1_150), "b")

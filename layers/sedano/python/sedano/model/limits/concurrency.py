@@ -87,7 +87,7 @@ def granted(board: Board, number: int, now: int, until: int, nonce: str, owner: 
     """Return the permit *number* for *owner* until *until*. Its token is above all earlier tokens, even if the item was deleted in between.
     """
     before = board.permits.get(number)
-    return Permit(number, max(now, before.token + 1 if before is not None else 0), nonce, owner, until)
+    return Permit(number, now if before is None else max(now, before.token + 1), nonce, owner, until)
 
 
 def running(board: Board, now: int) -> list[Permit]:

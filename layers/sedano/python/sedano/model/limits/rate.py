@@ -158,9 +158,7 @@ def started(limits: Paces, count: int, now: int, nonce: str) -> Line:
 
 def restarted(line: Line, limits: Paces, count: int, now: int, nonce: str) -> Line:
     """Return a new line with *count* tickets taken in place of *line*, which is neither ahead nor idle: the used part of bursts is kept."""
-    last = slot(line, limits, line.taken - 1)
-    turns = tuple(max(now, turn, last + pace.every) for turn, pace in zip(line.turns, limits, strict=True))
-    return joined(Line(now, 0, turns, nonce), limits, count)
+    return joined(Line(now, 0, tuple(max(now, turn) for turn in line.turns), nonce), limits, count)
 
 
 def rule_text(limits: Paces) -> str:

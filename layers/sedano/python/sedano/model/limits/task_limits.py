@@ -206,5 +206,5 @@ def slot_of(text: str) -> Slot | None:
 
 def kept(slot: Slot) -> int:
     """Return until when *slot* is valid (epoch µs)."""
-    patience: int = LATE_US * LATE_FACTOR ** min(slot.late, 10)
+    patience: int = LATE_US * LATE_FACTOR**slot.late
     return slot.at + min(patience, LATE_MOST_US)

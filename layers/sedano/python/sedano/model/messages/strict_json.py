@@ -86,7 +86,7 @@ def shown(value: object, most: int = 60) -> str:
     """Return *value* for an error message: ASCII, at most *most* characters, safe in a log line and in an attribute."""
     if isinstance(value, int) and abs(value) >= 10**most:
         return f"an integer of more than {most} digits"
-    text = ascii(value[: most + 1] if isinstance(value, str) else value)
+    text = ascii(value[:most] if isinstance(value, str) else value)
     return text if len(text) <= most else f"{text[:most]}..."
 
 
@@ -229,5 +229,5 @@ def _highest(marks: bytes) -> int:
     """Return the highest level in *marks*: run by run if runs are long, else step by step."""
     if len(marks) > 8 * marks.count(b"[]"):
         runs = [len(run) for run in _RUNS(marks)]
-        return max(map(sub, accumulate(runs[::2]), chain((0,), accumulate(runs[1::2]))), default=0)
+        return max(map(sub, accumulate(runs[::2]), chain((0,), accumulate(runs[1::2]))))
     return max(accumulate(array("b", marks.translate(_STEPS))), default=0)
