@@ -154,3 +154,7 @@ def test_a_request_that_is_wrong_is_refused_with_its_place(place: str, about: tu
     with pytest.raises(ArgumentError) as caught:
         question(about)
     assert str(caught.value) == f"{place}: {why}"
+
+
+def test_whoever_holds_the_message_follows_a_winner_that_is_no_candidate() -> None:
+    assert successor(election({"a": 1, "b": 2}, winner="gone", term=1), "me", NOW).winner == "me"
