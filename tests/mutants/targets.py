@@ -68,12 +68,12 @@ TARGETS: Sequence[Target] = (
     Target(
         "strict",
         ("model.messages.strict_json", "model.seals.seal", "model.sources.signature_schemes"),
-        unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip", "strict_json"),
+        unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip", "strict_json", "seal_texts"),
     ),
     Target(
         "order",
         ("model.ledger.dedup_keys", "model.order", "model.deferrals", "model.pauses"),
-        (*unit("waits", "pauses"), *stories("in_order", "paused_queues", "pause_causes")),
+        (*unit("waits", "pauses", "serial", "dedup_keys"), *stories("in_order", "paused_queues", "pause_causes")),
     ),
     Target(
         "retry",

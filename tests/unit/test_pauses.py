@@ -1,5 +1,7 @@
 """A pause stops what it names, in its window and not outside, and is read back from the text that the control record holds."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from sedano.errors import OptionError
 from sedano.model.messages.message import Command
 from sedano.model.pauses import (
     KINDS,
+    Pause,
     PauseCause,
     cause_name,
     cause_of,
@@ -96,3 +99,37 @@ def test_a_cause_in_words_and_the_name_under_which_it_is_kept() -> None:
     said = [PauseCause(*one).sentence for one in (("ana", "bad deploy"), ("ana", ""), ("", "bad deploy"), ("", ""))]
     assert said == ["by ana: bad deploy", "by ana", "bad deploy", ""]
     assert cause_name("queue", "mail") == "pause:queue=mail"
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (("queue", "mail"), "mail"),
+        (("queue", "mail", 5), "queue=mail 5 0"),
+        (("task", "a", 0, 10), "task=a 0 10"),
+        (("task", "a", 5.9, 10.1), "task=a 5 11"),
+        (("task", "a", 10.5, 10.9), "task=a 10 11"),
+    ],
+)
+def test_a_window_begins_and_ends_at_whole_seconds(given: tuple[Any, ...], text: str) -> None:
+    assert pause(*given).text == text
+    assert parsed(text) == pause(*given)
+
+
+def test_a_pause_that_ends_when_it_begins_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"^until: 5 is not after start, 5$"):
+        pause("task", "a", 5, 5)
+
+
+def test_a_time_has_at_most_eighteen_digits() -> None:
+    assert parsed(f"task=a 0 {'9' * 18}") == Pause("task", "a", 0, 10**18 - 1)
+
+
+def test_a_command_without_a_tenant_or_a_circuit_is_stopped_by_no_pause_of_them() -> None:
+    assert pausing(frozenset({"circuit=", "tenant="}), COMMAND._replace(tenant=None), "", NOW) is None
+
+
+@pytest.mark.parametrize(("until", "stays"), [(1, False), (int(NOW), False), (int(NOW) + 1, True), (0, True)])
+def test_a_pause_that_is_over_goes_with_the_next_change(until: int, stays: bool) -> None:
+    old = Pause("task", "a", 0, until).text
+    assert without_pause(frozenset({old}), "task", "b", NOW) == (frozenset({old}) if stays else frozenset())

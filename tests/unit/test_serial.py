@@ -1,5 +1,6 @@
 """Order within a key: who goes together, how a key travels, and what is refused where it is written."""
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from sedano import Sedano, every, testing
 from sedano.errors import ArgumentError, OptionError
-from sedano.model.order import group_of, turns
+from sedano.model.order import KEPT_S, MAX_RECEIVES, group_of, turns
 from sedano.model.queues import misplaced
 
 APP = Sedano("order", queues=("default", "default-high", "orders.fifo", "second.fifo"))
@@ -112,13 +113,49 @@ def test_what_cannot_be_published_in_order_says_what_to_do(publish: Any, told: s
 
 
 def test_a_call_without_a_key_is_an_error_of_its_arguments() -> None:
-    keyed = APP.task(name="keyed", queue="orders.fifo", serial_key=lambda order: order["customer"])(lambda order: order)
-    with testing.world(APP) as world:
+    own = Sedano("keyed", queues=("default", "orders.fifo"))
+    keyed = own.task(name="keyed", queue="orders.fifo", serial_key=lambda order: order["customer"])(lambda order: order)
+    with testing.world(own) as world:
         with pytest.raises(ArgumentError, match="serial_key: KeyError: 'customer'"):
             keyed.delay({})
         with pytest.raises(ArgumentError, match="serial_key: is empty"):
             keyed.delay({"customer": ""})
         keyed.delay({"customer": "Frau Müller"})
-        ship.apply_async((1,), queue="second.fifo", serial_key="x")
         assert [one.serial_key for one in world.queues.peek("commands:orders.fifo")] == [group_of("Frau Müller")]
+
+
+def test_a_call_may_name_another_queue_and_key() -> None:
+    with testing.world(APP) as world:
+        ship.apply_async((1,), queue="second.fifo", serial_key="x")
         assert [one.serial_key for one in world.queues.peek("commands:second.fifo")] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "again", "expected"),
+    [
+        ("", "", []),
+        ("a", "0", [[0]]),
+        ("ab", "00", [[0, 1]]),
+        ("aabab", "00000", [[0, 2], [1, 4], [3]]),
+        ("abab", "0001", [[0], [2], [1], [3]]),
+        ("abcabc", "100000", [[1, 2], [4, 5], [0], [3]]),
+        ("baab", "0110", [[0], [3], [1], [2]]),
+        ("baab", "1100", [[0], [3], [1], [2]]),
+    ],
+)
+def test_new_keys_take_turns_together_and_the_others_follow_one_by_one(keys: str, again: str, expected: list[list[int]]) -> None:
+    assert turns(keys, [one == "1" for one in again]) == expected
+
+
+@pytest.mark.parametrize("key", ["a", "!~" * 64])
+def test_a_key_that_sqs_accepts_is_its_group(key: str) -> None:
+    assert group_of(key) == key
+
+
+@pytest.mark.parametrize("key", ["", "a b", "é", "a" * 129, "\udcff"])
+def test_any_other_key_is_digested(key: str) -> None:
+    assert group_of(key) == f"sha256:{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def test_the_figures_of_a_queue_in_order_are_those_that_are_described() -> None:
+    assert (MAX_RECEIVES, KEPT_S) == (1_000, 13 * 86_400.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model.sources import signature_schemes as signed
 from sedano.model.sources.signature_schemes import ABSENT, LATE, MALFORMED, REFUSALS, WRONG, Scheme
-from sedano.model.sources.webhooks import WebhookRequest
+from sedano.model.sources.webhooks import Answer, WebhookRequest
 
 GITHUB = signed.hmac_sha256(header="X-Hub-Signature-256", prefix="sha256=")
 SHOPIFY = signed.hmac_sha256(header="X-Shopify-Hmac-Sha256", encoding="base64")
@@ -223,3 +223,38 @@ def test_whoever_lets_anybody_in_says_so() -> None:
     assert signed.unsigned().refusal({}, b"", [], 0.0) is None
     assert not signed.unsigned().signs
     assert all(scheme.signs for scheme, *_ in EXAMPLES.values())
+
+
+def test_options_are_kept_with_the_header_in_lower_case() -> None:
+    assert signed.hmac_sha256(header="X-A", prefix="p=", encoding="base64") == signed.HmacSha256("x-a", "p=", "base64")
+    assert signed.hmac_sha256(header="X-A") == signed.HmacSha256("x-a", "", "hex")
+    assert signed.secret_token(header="X-B") == signed.SecretToken("x-b")
+    assert (signed.stripe(tolerance=86_400), signed.slack(tolerance=0.5)) == (signed.Stripe(86_400.0), signed.Slack(0.5))
+    assert [scheme().tolerance for scheme in (signed.stripe, signed.slack, signed.standard_webhooks)] == [300.0] * 3  # type: ignore[attr-defined]
+    assert signed.TOLERANCE_S == 300.0
+    with pytest.raises(OptionError, match=r"^tolerance: 86400\.5 is not valid; give seconds above 0, at most 86400$"):
+        signed.stripe(tolerance=86_400.5)
+
+
+@pytest.mark.parametrize(("status", "answer"), [(200, Answer(200, "")), (299, Answer(200, "")), (300, None), (404, None)])
+def test_slack_is_told_nothing_but_an_error(status: int, answer: Answer | None) -> None:
+    given = Answer(status, "text", {"a": "b"})
+    assert signed.slack().told(given) == (answer or given)
+    assert GITHUB.told(given) is given
+    assert GITHUB.greeting(WebhookRequest("w", {}, b'{"type": "url_verification", "challenge": "x"}', 0.0)) is None
+
+
+@pytest.mark.parametrize(
+    ("time", "now", "code"),
+    [
+        ("9" * 12, 0.0, LATE),
+        ("9" * 13, 0.0, MALFORMED),
+        ("0", 300.0, WRONG),
+        ("0", 300.5, LATE),
+        ("600", 300.0, WRONG),
+        ("601", 300.0, LATE),
+    ],
+)
+def test_a_time_has_at_most_twelve_digits_and_is_five_minutes_away_at_most(time: str, now: float, code: str) -> None:
+    assert signed.stripe().refusal({"stripe-signature": f"t={time},v1=0"}, b"", ["s"], now) == code
+    assert signed.slack().refusal({"x-slack-signature": "v0=0", "x-slack-request-timestamp": time}, b"", ["s"], now) == code

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.deferrals import FIRST_S, HIDDEN_MOST_S, LONGEST_S, WAITED, Waited, hidden, patience, waited, written
+from sedano.model.deferrals import FIRST_S, HIDDEN_MOST_S, LONGEST_S, SHORT_S, WAITED, Waited, hidden, patience, waited, written
 from sedano.model.retry import MAX_EXECUTIONS
 
 DAY_S = 86_400.0
@@ -44,3 +44,27 @@ def test_where_nothing_can_be_sent_anew_no_receipt_limit_is_reached_within_half_
 
 def test_a_clock_that_is_behind_hides_nothing_for_less_than_a_minute() -> None:
     assert hidden(9, -600.0) == hidden(1, 0.0) > 0
+
+
+@pytest.mark.parametrize(("given", "text"), [((3, 7), "3 7"), ((1_000_000, 999_999), "999999 999999"), ((0, 1_000_000), "0 999999")])
+def test_what_is_remembered_is_two_numbers_of_six_digits(given: tuple[int, int], text: str) -> None:
+    assert written(Waited(*given)) == text
+    assert waited({WAITED: text}) == Waited(*map(int, text.split()))
+
+
+def test_a_message_without_the_attribute_has_not_waited() -> None:
+    assert waited({"other": "1 2"}) == Waited(0, 0)
+
+
+def test_each_wait_is_twice_as_long_as_the_one_before() -> None:
+    assert [patience(times) for times in range(10)] == [5, 10, 20, 40, 80, 160, 320, 640, 900, 900]
+    assert [patience(times, 1.0, 1e9) for times in (0, 19, 20, 21, 10**9)] == [1.0, 2.0**19, 2.0**20, 2.0**20, 2.0**20]
+    assert SHORT_S == 30.0
+
+
+@pytest.mark.parametrize(
+    ("receives", "age", "seconds"),
+    [(1, 1e6, 60), (2, 1e6, 60), (3, 0, 60), (3, 12, 60), (3, 12.5, 62.5), (3, 8_640, 43_200), (3, 8_641, 43_200), (3, -9.0, 60)],
+)
+def test_what_cannot_be_sent_again_is_hidden_for_five_times_its_age(receives: int, age: float, seconds: float) -> None:
+    assert hidden(receives, age) == seconds
