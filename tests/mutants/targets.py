@@ -78,7 +78,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "retry",
         ("model.retry", "model.budgets", "model.circuits", "model.connection_breaker"),
-        unit("retry", "budget", "breaker", "connection"),
+        unit("retry", "budget", "breaker", "breaker_edges", "connection"),
     ),
     Target(
         "timer",

@@ -116,3 +116,24 @@ def test_a_service_that_stays_silent_is_called_once_a_pause_however_many_ask(gap
                 calls += 1
                 seen = unanswered(seen, seen.term, now)
     assert calls <= 1 + now / SHORTEST_S + 1e-6
+
+
+def test_a_probe_and_each_end_of_it_begin_a_new_term() -> None:
+    seen = unanswered(Connection(3), 3, 10.0)
+    assert seen == Connection(4, 1, 11.0, 0.0)
+    _, probing = admitted(seen, 11.0, PATIENCE)
+    assert probing == Connection(5, 1, 11.0, 16.0)
+    assert answered(probing, 5) == Connection(6)
+    assert answered(probing, 4) == probing
+    assert unanswered(probing, 5, 12.0) == Connection(6, 2, 14.0, 0.0)
+    assert unanswered(probing, 4, 12.0) == probing
+
+
+def test_the_longest_pause_is_half_a_minute() -> None:
+    assert [pause_after(trips) for trips in (1, 2, 3, 4, 5, 6, 7)] == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert (SHORTEST_S, LONGEST_S) == (1.0, 30.0)
+
+
+@pytest.mark.parametrize("now", [0.0, 7.5])
+def test_while_it_is_closed_every_call_is_sent_and_notes_nothing(now: float) -> None:
+    assert admitted(Connection(7), now, PATIENCE) == (True, Connection(7))

@@ -63,3 +63,34 @@ def test_the_edges_of_a_policy_are_allowed():
     assert Retry(0, 0, 0, 0, 1).pause(0, 0.5) == 0
     with pytest.raises(OptionError, match="max_retries: 20 is not between 0 and 19"):
         Retry(MAX_EXECUTIONS)
+
+
+def test_the_longest_pause_and_the_steepest_back_off_are_allowed_and_no_more():
+    assert Retry(0, 86_400, 86_400.0, 86_400, 100) == Retry(0, 86_400, 86_400, 86_400, 100.0)
+    for name, value, told in (
+        ("interval_start", 86_400.5, "is not between 0 and 86400 seconds"),
+        ("interval_step", 86_400.5, "is not between 0 and 86400 seconds"),
+        ("interval_max", 86_400.5, "is not between 0 and 86400 seconds"),
+        ("backoff", 100.5, "is not between 1 and 100"),
+        ("backoff", 0.5, "is not between 1 and 100"),
+        ("max_retries", 20, "is not between 0 and 19"),
+    ):
+        with pytest.raises(OptionError) as caught:
+            Retry(**{name: value})
+        assert str(caught.value) == f"{name}: {value} {told}"
+
+
+@pytest.mark.parametrize("field", ["max_retries", "interval_start", "interval_step", "interval_max", "backoff"])
+@pytest.mark.parametrize("value", ["1", None, True, 1j])
+def test_a_field_that_is_no_number_is_named(field, value):
+    with pytest.raises(OptionError, match=f"^{field}: expected a {'whole ' if field == 'max_retries' else ''}number, got "):
+        Retry(**{field: value})
+
+
+def test_the_number_of_retries_is_whole():
+    with pytest.raises(OptionError, match=r"^max_retries: expected a whole number, got 2\.0$"):
+        Retry(max_retries=2.0)
+
+
+def test_a_pause_with_jitter_is_its_share_of_the_full_one():
+    assert Retry(interval_start=3, interval_step=2, backoff=2).pause(2, 0.25) == 4.0

@@ -101,13 +101,11 @@ def scaled(budget: Budget, level: Level, load: Load, now: float) -> Level:
     """Return the level for *load* at *now*, by the CEP's algorithm."""
     if rests(level, now):
         return level
-    wanted, increases = level.limit, 0
+    wanted, increases = min(load.waiting + load.running, level.limit), 0
     if load.waiting > level.limit:
         increases = level.increases + 1
         grown = level.limit + load.waiting if increases == 1 else ceil(level.limit * 2.0 ** min(budget.exponent * increases, 30.0))
         wanted = max(grown, level.limit)
-    elif load.waiting + load.running < level.limit:
-        wanted = load.waiting + load.running
     wanted = min(max(wanted, budget.least), budget.most)
     if wanted == level.limit:
         return level._replace(changes=0, increases=increases and level.increases) if level.changes or level.increases else level
