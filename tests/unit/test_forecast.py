@@ -1,5 +1,6 @@
 """Occurrences of periodic tasks that are about to come: their largest number within a round, and a limit that is there before them."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,3 +86,43 @@ def test_when_a_burst_comes_the_limit_is_there(budget, strategy, burst, offset, 
         for scale in decide({"mail": rule}, {}, seen).scale:
             level = scale.level._replace(applied=True)
     assert level.limit >= min(-(-burst // 10), budget.most)
+
+
+@pytest.mark.parametrize(
+    ("due", "most"),
+    [((), 0), ((10,), 1), ((10, 69), 2), ((10, 70), 1), ((10, 60, 69, 70, 119), 4), ((1, 600), 1), ((0, 1), 1), ((600, 601), 1)],
+)
+def test_what_is_due_within_less_than_a_minute_is_one_burst(due, most):
+    agenda = _agenda(*(_periodic(At((NOW + after,)), name=f"s{after}") for after in due))
+    assert bursts([agenda], {"mail": 600, "bulk": 1}, NOW) == {"mail": most, "bulk": 0}
+
+
+@pytest.mark.parametrize("changes", [0, 1, 9])
+def test_schedules_are_read_for_a_cool_down_and_two_rounds(changes):
+    assert horizon(BUDGET, Level(2, changes=changes)) == min(60 * 2**changes, 600) + 120
+    assert MOST_MOMENTS == 1_000
+
+
+@pytest.mark.parametrize(
+    ("after", "load", "burst", "expected"),
+    [
+        (Level(4, 3), Load(1, 2), 1, Level(4, 3)),
+        (Level(4, 3), Load(1, 2), 2, Level(5, 3, 8, NOW, NOW + 600)),
+        (Level(4, 3), Load(1, 2), 0, Level(4, 3)),
+        (Level(4, 3), Load(9, 0), 0, Level(4, 3)),
+        (Level(4, 3), Load(90, 5), 5, Level(100, 3, 8, NOW, NOW + 600)),
+        (Level(100, 3), Load(90, 5), 6, Level(100, 3)),
+    ],
+)
+def test_a_level_is_raised_to_what_a_burst_needs(after, load, burst, expected):
+    assert foreseen(BUDGET, Level(10, 0, 7), after, load, burst, NOW) == expected
+
+
+def test_a_jitter_delays_what_is_due_into_and_out_of_what_is_read():
+    one = _periodic(At((NOW + 5,)), jitter=100, name="j")
+    runs = occurrence(one.schedule, NOW + 5).runs_at
+    assert NOW + 5 < runs
+    assert bursts([_agenda(one)], {"mail": runs - NOW}, NOW) == {"mail": 1}
+    assert bursts([_agenda(one)], {"mail": runs - NOW - 1}, NOW) == {"mail": 0}
+    assert bursts([_agenda(one)], {"mail": 600}, runs - 1) == {"mail": 1}
+    assert bursts([_agenda(one)], {"mail": 600}, runs) == {"mail": 0}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.aws.timers import SchedulerTimers, TimerGroup
-from sedano.model.timers import Timer, foreign, timer_name
+from sedano.model.timers import Foreign, Timer, foreign, timer_name
 
 ROLE, DEAD = "arn:aws:iam::123456789012:role/timers", "arn:aws:sqs:eu-central-1:123456789012:parked"
 QUEUES = {"commands:default": "arn:aws:sqs:eu-central-1:123456789012:default"}
@@ -60,3 +60,13 @@ def test_a_schedule_of_which_nothing_is_known_is_foreign_in_everything() -> None
     found = foreign({}, ROLE, QUEUES.values(), DEAD)
     assert found is not None
     assert (found.name, found.target, len(found.why)) == ("", "", 5)
+
+
+def test_a_foreign_schedule_is_told_with_what_it_is() -> None:
+    expression, target = MINE["ScheduleExpression"], MINE["Target"]
+    assert foreign(MINE, ROLE, QUEUES.values(), DEAD) is None
+    assert foreign({**MINE, "Name": "t-2"}, ROLE, QUEUES.values(), DEAD) == Foreign(
+        "t-2", "ENABLED", expression, target["Arn"], ROLE, ("message: the timer t-1",)
+    )
+    without = {name: value for name, value in target.items() if name != "DeadLetterConfig"}
+    assert foreign({**MINE, "Target": without}, ROLE, QUEUES.values(), "") is None

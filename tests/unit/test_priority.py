@@ -1,10 +1,12 @@
 """Which tasks of a batch begin first."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.priority import NAMED, SATURATED, Candidate, Strategy, mean, order
+from sedano.model.priority import NAMED, SATURATED, Candidate, Strategy, key_of, mean, order
 
 CANDIDATE = st.builds(
     Candidate,
@@ -45,3 +47,16 @@ def test_equal_ones_keep_their_order_and_functions_decide_as_they_like() -> None
 def test_older_values_fade() -> None:
     assert mean(None, 4.0) == 4.0
     assert 0 < mean(mean(1.0, 0.0), 0.0) < mean(1.0, 0.0) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("strategy", "keys"), [("short", [0.0, 0.0, 2.5]), ("long", [0.0, 0.0, -2.5]), ("rare", [3, 3, 3]), ("saturation", [True, True, True])]
+)
+def test_the_keys_of_the_strategies(strategy: Strategy, keys: list[Any]) -> None:
+    some = [Candidate("t", True, seconds, 3, 1.0, None, 0.79) for seconds in (None, 0.0, 2.5)]
+    assert [key_of(strategy)(one) for one in some] == keys
+
+
+def test_a_mean_moves_by_a_fifth_and_four_fifths_of_the_time_are_saturated() -> None:
+    assert mean(1.0, 2.0) == 1.2
+    assert key_of("saturation")(Candidate("t", True, None, 0, 0.0, None, 0.8)) is False

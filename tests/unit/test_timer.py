@@ -1,6 +1,8 @@
 """A timer's envelope is read back unchanged; a name is one that a schedule may have; other text is refused."""
 
+import json
 import re
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -13,8 +15,10 @@ from sedano.errors import ConfigurationError, MessageRefused
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import TIMER_OPENING, Command
+from sedano.model.messages.strict_json import shown
+from sedano.model.messages.timestamps import LAST_SECOND
 from sedano.model.queues import CLAIM_CHECK_BYTES
-from sedano.model.timers import EARLY_S, Timer, opened, sealed, timer_name
+from sedano.model.timers import DEPTH, EARLY_S, Timer, opened, sealed, timer_name
 
 texts = st.text(min_size=1)
 tenants = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=128)
@@ -100,3 +104,52 @@ def test_an_address_without_a_region_gets_the_clients_and_never_none(url: str):
 def test_a_stage_without_a_group_for_timers_says_what_to_do():
     with pytest.raises(ConfigurationError, match=r"SEDANO_TIMERS_GROUP .* deploy the stage again"):
         SchedulerTimers(None, TimerGroup("", ""), {})
+
+
+def test_a_timer_fires_a_minute_and_a_half_before_its_time():
+    assert Timer("n", 100.5, "q", "b").fires == 10.5
+    assert (EARLY_S, DEPTH) == (90, 2)
+
+
+@pytest.mark.parametrize(
+    ("task_id", "attempt", "name"),
+    [
+        ("a-Z_0.9", 0, "a-Z_0.9"), ("a", 3, "a.3"), ("x" * 64, 0, "x" * 64), ("x" * 62, 1, "x" * 62 + ".1"),
+        *((wrong, 0, "sha256." + sha256(wrong.encode("utf-8", "surrogatepass")).hexdigest()[:57])
+          for wrong in ("", "a b", "é", "\udcff", "x" * 65)),
+        ("x" * 63, 1, "sha256." + sha256(b"x" * 63 + b".1").hexdigest()[:57]),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_timer_is_that_of_its_task_or_its_digest(task_id, attempt, name):
+    assert timer_name(task_id, attempt) == name
+
+
+def _envelope(**changed):
+    return json.dumps({"id": "i", "at": 2, "queue": "q", "tenant": None, "message": "m", **changed})
+
+
+@pytest.mark.parametrize("at", [0, 0.5, LAST_SECOND, float(LAST_SECOND)])
+@pytest.mark.parametrize("tenant", [None, "t", "~" * 128])
+def test_an_envelope_is_opened_field_by_field(at, tenant):
+    assert opened(_envelope(at=at, tenant=tenant)) == Timer("i", float(at), "q", "m", tenant)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [
+        *((name, value, "a string") for name in ("id", "queue", "message") for value in ("", None, 5)),
+        *(("at", value, "a time in epoch seconds, from 1970 to 9999") for value in (None, "2", True, -1, -0.5, LAST_SECOND + 1)),
+        *(("tenant", value, "1 to 128 visible ASCII characters, or null") for value in ("", "a b", "~" * 129, 5, False)),
+    ],
+)
+def test_a_field_that_is_wrong_is_refused_with_what_it_should_be(field, value, wanted):
+    with pytest.raises(MessageRefused) as caught:
+        opened(_envelope(**{field: value}))
+    assert (caught.value.code, caught.value.field) == ("schema", f"timer.{field}")
+    assert str(caught.value) == f"schema: timer.{field}: {shown(value)} is not {wanted}"
+
+
+@pytest.mark.parametrize("body", ["[]", "5", '"a"', "null"])
+def test_what_is_no_object_is_no_envelope(body):
+    with pytest.raises(MessageRefused, match=r"^schema: timer: the envelope of a timer is a JSON object$"):
+        opened(body)

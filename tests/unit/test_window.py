@@ -28,3 +28,10 @@ def test_a_window_of_nothing_remembers_nothing():
     window = Window(0)
     window.add("a")
     assert "a" not in window
+
+
+def test_a_message_that_ends_again_is_the_most_recent_one():
+    window = Window(2)
+    for message_id in "abac":
+        window.add(message_id)
+    assert [message_id in window for message_id in "abc"] == [True, False, True]
