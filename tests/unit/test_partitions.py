@@ -1,9 +1,11 @@
 """The plan of partitions: from any beginning, workers that follow it come to a fair share, and stay there."""
 
 from collections import Counter
+from hashlib import blake2b
 from math import ceil
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from sedano.model.leases import LeaseRecord
@@ -98,3 +100,74 @@ def test_nothing_is_given_to_who_has_enough() -> None:
         board.hold(index, worker)
     board.taken[0] = LeaseRecord("0", 1, "", "a", 1, True, 1, 1, want="b")
     assert list(plan("a", {0, 1}, board.taken, []).give) == []
+
+
+def held(*leases: str) -> dict[int, LeaseRecord]:
+    """Return partitions that are held: each lease is its owner, or its owner and who asked for it (`a>b`)."""
+    found = enumerate(lease.partition(">") for lease in leases)
+    return {index: LeaseRecord(str(index), 1, "", owner, 1, True, 1, 1, want=want) for index, (owner, _, want) in found}
+
+
+def preferred(*indexes: int) -> list[int]:
+    """Return these partitions in the order in which *a* prefers them."""
+    return sorted(indexes, key=lambda index: preference("a", index), reverse=True)
+
+
+@pytest.mark.parametrize(("count", "workers", "share"), [(32, 5, 7), (30, 5, 6), (0, 3, 0), (1, 3, 1)])
+def test_the_share_is_rounded_up(count: int, workers: int, share: int) -> None:
+    assert fair_share(count, workers) == share
+
+
+def test_a_preference_is_a_digest_of_eight_bytes() -> None:
+    assert preference("a", 7) == blake2b(b"a\x007", digest_size=8).digest()
+
+
+@pytest.mark.parametrize(
+    ("leases", "free", "idle", "give", "take"),
+    [
+        ([], [0, 1, 2], [], [], preferred(0, 1, 2)),
+        (["b", "b"], [2, 3], [], [], preferred(2, 3)),
+        (["b", "b"], [2, 3, 4], [2], [], preferred(2, 3, 4)),
+        (["a", "b"], [2, 3], [], [], preferred(2, 3)[:1]),
+        (["a", "a", "b"], [3], [3], [], []),
+        (["a", "b>z"], [2], [], [], []),
+        (["a", "b>z"], [2], [2], [], [2]),
+        (["a", "b>z", "b"], [3, 4], [3, 4], [], preferred(3, 4)[:1]),
+        (["a", "b>z", "c>z"], [3], [3], [], [3]),
+        (["a", "a", "b>z", "c"], [4], [4], [], []),
+        (["a>b", "a", "a"], [], [], [0], []),
+        (["a>b", "a>b", "a"], [], [], [0], []),
+        (["a>b", "a>b", "a", "a"], [], [], [0, 1], []),
+        (["a>b", "a>c", "a", "a"], [], [], [0, 1], []),
+        (["a>b", "a"], [2, 3], [2, 3], [0], []),
+        (["a>b", "b"], [], [], [], []),
+        (["a>a", "a", "a"], [], [], [], []),
+    ],
+)
+def test_what_is_given_and_what_is_taken(leases: list[str], free: list[int], idle: list[int], give: list[int], take: list[int]) -> None:
+    taken = held(*leases)
+    mine = {index for index, record in taken.items() if record.owner == "a"}
+    assert plan("a", mine, taken, free, idle) == (give, take, None)
+
+
+@pytest.mark.parametrize(
+    ("leases", "among"),
+    [
+        (["b", "b"], [0, 1]),
+        (["a", "b", "b"], []),
+        (["a", "b", "b", "b"], [1, 2, 3]),
+        (["c", "c", "c", "b", "b"], [0, 1, 2]),
+        (["c", "c", "b", "b"], [2, 3]),
+        (["b>a", "b"], []),
+        (["b>a"], []),
+        (["b>c", "b", "b"], [1, 2]),
+        (["b>c", "b>c", "b>c"], []),
+        (["b>c", "b>c", "b", "c"], [0, 1, 2]),
+        (["b>c", "b>d", "c"], [0]),
+        (["b>a", "c", "c", "c"], [1, 2, 3]),
+    ],
+)
+def test_the_most_loaded_worker_is_asked_for_one_of_its_partitions(leases: list[str], among: list[int]) -> None:
+    taken = held(*leases)
+    mine = {index for index, record in taken.items() if record.owner == "a"}
+    assert plan("a", mine, taken, []) == ([], [], preferred(*among)[0] if among else None)
