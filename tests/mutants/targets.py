@@ -151,7 +151,7 @@ TARGETS: Sequence[Target] = (
         "canvas-rules",
         each("model.canvas", "page_reader pages continuation tree"),
         (
-            *unit("canvas_model", "engine/plans"),
+            *unit("canvas_model", "page_reader", "engine/plans"),
             *stories("canvas_large", "canvas_whole", "canvas_results", "canvas_bad_input", "canvas_edges"),
         ),
     ),
