@@ -189,7 +189,7 @@ TARGETS: Sequence[Target] = (
         each("model.messages", "attributes blob decoder encoder fast_decoder message plain_json timestamps trace"),
         (
             *unit("codec_attributes", "codec_canonical", "codec_round_trip", "codec_strictness", "codec_timestamps", "codec_values"),
-            *unit("protocol_documents"),
+            *unit("protocol_documents", "codec_texts", "message_values"),
             *stories("traces", "ids", "budget_ceiling"),
         ),
     ),
