@@ -44,6 +44,7 @@ TEXTS: list[tuple[Message, str]] = [
     (COMMAND._replace(kwargs={"k": None}), head("command", ',"data":{"kwargs":{"k":null}}')),
     (COMMAND._replace(args=[0], kwargs={"k": 1}), head("command", ',"data":{"args":[0],"kwargs":{"k":1}}')),
     (COMMAND._replace(task_id="t", attempt=2), head("command", ',"taskid":"t","attempt":2')),
+    (COMMAND._replace(lineage=Lineage("root", "parent")), head("command", ',"rootid":"root","parentid":"parent"')),
     (COMMAND._replace(**MORE, data_ref=BlobRef(DIGEST, 9)), head("command", f'{SAID},"dataref":"blob:{DIGEST}","datasize":9')),
     (
         COMMAND._replace(

@@ -149,7 +149,7 @@ def call(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     args, kwargs = value.get("args", _NONE), value.get("kwargs")
     if type(args) is not list:
         raise refuse("data.args", args, "an array")
-    if kwargs is None and len(value) == ("args" in value):
+    if len(value) == ("args" in value):
         return tuple(args), {}
     if type(kwargs) is not dict and "kwargs" in value:
         raise refuse("data.kwargs", kwargs, "an object")
