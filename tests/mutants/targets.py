@@ -206,7 +206,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "schedules",
         each("model.schedules", "agenda cron schedule timetable"),
-        (*unit("agenda", "clock_changes", "schedule", "timetable"), *stories("periodic", "periodic_claims")),
+        (*unit("agenda", "clock_changes", "schedule", "timetable", "cron_rules"), *stories("periodic", "periodic_claims")),
     ),
     Target("keys", ("model.seals.key_set",), (*unit("seal", "seals"), *conformance("keys_command", "key_store"))),
     Target("settings", ("model.settings",), (*unit("project_settings"), *stories("config_command"))),

@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -13,10 +14,13 @@ from sedano.model.schedules.agenda import (
     AGENDAS,
     HOLD_S,
     MOST_BYTES,
+    MOST_CALL_BYTES,
+    MOST_MOMENTS,
     Agenda,
     Periodic,
     ScheduledCall,
     agenda_of,
+    agenda_or_refusal,
     begun,
     changed,
     claimed,
@@ -168,3 +172,68 @@ def test_through_any_edits_no_moment_of_the_present_timetable_is_lost_but_those_
         now += 20
     missing = {moment for moment in due if not ran[moment] and moment <= now - 20}
     assert missing <= revoked
+
+
+def test_the_figures_of_agendas_are_those_that_are_described():
+    assert (AGENDAS, MOST_BYTES, MOST_MOMENTS, HOLD_S, MOST_CALL_BYTES) == (16, 350_000, 10_000, 20, 16_000)
+
+
+def test_a_declaration_has_a_digest_of_sixteen_digits_of_its_text_and_begins_at_the_epoch():
+    one = declaration(Schedule("a", Every(60)), CALL)
+    text = json.dumps(json.loads(write_agenda(Agenda(1, {"a": one._replace(declared="")})))["a"])
+    assert one == Periodic(Schedule("a", Every(60)), CALL, State(0), sha256(text.encode()).hexdigest()[:16])
+
+
+def test_a_periodic_task_is_put_in_replaced_and_removed():
+    one, two = (Periodic(Schedule("a", Every(seconds)), CALL, State(0)) for seconds in (1, 2))
+    agenda = with_periodic(with_periodic(Agenda(1), "a", one), "b", two)
+    assert agenda.periodics == {"a": one, "b": two}
+    assert with_periodic(agenda, "a", two).periodics == {"a": two, "b": two}
+    assert with_periodic(agenda, "a", None).periodics == {"b": two}
+    assert [Agenda(1, {"a": one, "b": two._replace(state=state)}).is_pending for state in (State(0), State(0, (1,)))] == [False, True]
+
+
+def test_an_agenda_may_have_350_000_bytes():
+    def filled(size):
+        return Agenda(1, {"a": Periodic(Schedule("a", Every(10)), CALL._replace(data="x" * size), State(0))})
+
+    room = 350_000 - len(write_agenda(filled(0)))
+    assert len(write_agenda(filled(room))) == 350_000
+    with pytest.raises(TooLarge, match=r"^schedules: 350001 bytes of 350000 in one of 16 agendas; remove some, or give shorter arguments$"):
+        write_agenda(filled(room + 1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"timetable": "ab"}, "schedule 'a': timetable: expected a kind and a list, got 'ab'"),
+        ({"timetable": {"a": 1, "b": 2}}, "schedule 'a': timetable: expected a kind and a list, got \"{'a': 1, 'b': 2}\""),
+        ({"timetable": ["every", [10, 0], 1]}, "schedule 'a': timetable: expected a kind and a list, got \"['every', [10, 0], 1]\""),
+        ({"timetable": ["every"]}, "schedule 'a': timetable: expected a kind and a list, got \"['every']\""),
+        ({"timetable": [5, [10, 0]]}, "schedule 'a': timetable: expected a kind and a list, got '[5, [10, 0]]'"),
+        ({"timetable": ["every", 10]}, "schedule 'a': timetable: expected a kind and a list, got \"['every', 10]\""),
+        ({"declared": 5}, "schedule 'a': expected a mapping of call, declared, options, state, timetable, got "),
+        ({"state": []}, "schedule 'a': state: expected a mapping of cursor, pending, missed, running, got '[]'"),
+        ({"state": 5}, "schedule 'a': state: expected a mapping of cursor, pending, missed, running, got '5'"),
+        ({"state": {**GOOD["a"]["state"], "cursor": "x"}}, "schedule 'a': state.cursor: expected a moment in whole epoch seconds, got 'x'"),
+        ({"call": {**GOOD["a"]["call"], "tenant": ""}}, "schedule 'a': call.tenant: expected 1 to 128 visible ASCII characters or null"),
+    ],
+)
+def test_a_part_that_is_wrong_is_refused_with_what_it_should_be(changes, words):
+    with pytest.raises(MessageRefused) as caught:
+        read_agenda(1, json.dumps({"a": {**GOOD["a"], **changes}}), "n")
+    assert str(caught.value).startswith(f"schema: {words}")
+
+
+def test_what_is_no_mapping_is_refused_under_the_number_of_its_agenda():
+    for text, words in (("[5]", "schema: agenda 7: expected a mapping, got '"), ('{"a":5}', "schema: schedule 'a': expected a mapping")):
+        with pytest.raises(MessageRefused) as caught:
+            read_agenda(7, text, "n")
+        assert str(caught.value).startswith(words)
+    with pytest.raises(MessageRefused) as caught:
+        read_agenda(7, "{", "n")
+    assert (caught.value.code, caught.value.field) == ("malformed", "agenda 7")
+    refused = agenda_or_refusal(7, "{", "n")
+    assert isinstance(refused, MessageRefused)
+    assert refused.field == "agenda 7"
+    assert agenda_or_refusal(7, "{}", "n", 9) == read_agenda(7, "{}", "n", 9) == Agenda(7, {}, "n", 9)

@@ -1,14 +1,18 @@
 """Each occurrence runs once under any number of controllers; what is late is left out, run once or run all, as declared."""
 
+from uuid import uuid5
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
+from sedano.model.messages.lineage import NAMESPACE
 from sedano.model.schedules.schedule import (
     AHEAD_S,
     MOST_AT_ONCE,
     MOST_RUNNING,
+    Occurrence,
     Schedule,
     State,
     decided,
@@ -138,3 +142,68 @@ def test_what_is_limited_is_remembered_until_it_has_ended():
     assert ended(state, {30, 90}).running == (60,)
     assert edited(state, limited, limited._replace(max_instances=None), 0.0).running == ()
     assert len(decided(limited, State(0, running=tuple(range(-200, 0))), 0.0).running) == MOST_RUNNING
+
+
+def test_the_edges_of_a_schedule_are_allowed_and_its_name_is_a_text():
+    edge = Schedule("x" * 256, Every(60), jitter=31_622_400, misfire_grace=31_622_400, max_instances=100)
+    assert edge.checked() is edge
+    assert Schedule("x", Every(60), jitter=0, misfire_grace=0, max_instances=1).checked()
+    assert (MOST_AT_ONCE, MOST_RUNNING) == (500, 100)
+    for name in (5, None, "", "x" * 257):
+        with pytest.raises(OptionError, match=r"^name: .* is not 1 to 256 characters$"):
+            Schedule(name, Every(60)).checked()
+    with pytest.raises(OptionError, match=r"^jitter: 31622401 is not a whole number of seconds from 0 to 31622400$"):
+        edge._replace(jitter=31_622_401).checked()
+
+
+@pytest.mark.parametrize("jitter", [0, 1, 59])
+def test_an_occurrence_has_its_id_and_its_delay_from_its_name_and_moment(jitter):
+    derived = uuid5(NAMESPACE, "occurrence/1:s/1000")
+    assert occurrence(Schedule("s", Every(60), jitter), 1_000) == Occurrence(str(derived), 1_000, 1_000 + derived.int % (jitter + 1))
+
+
+def test_one_decision_writes_down_five_hundred_moments():
+    found = decided(Schedule("s", Every(1), coalesce=False), State(0), 1_000.0, ahead=0)
+    assert found == State(500, tuple(range(1, 501)))
+    assert decided(Schedule("s", Every(1), coalesce=False), State(0), 500.0, ahead=0) == State(500, tuple(range(1, 501)))
+    assert decided(Schedule("s", Every(1), paused=True), State(0, (), 7), 1_000.0, ahead=0) == State(500, (), 507)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, State(50, (30, 40, 50), 2)),
+        ({"coalesce": False}, State(50, (10, 20, 30, 40, 50))),
+        ({"coalesce": False, "misfire_grace": 10}, State(50, (20, 30, 40, 50), 1)),
+        ({"coalesce": False, "misfire_grace": 9}, State(50, (30, 40, 50), 2)),
+        ({"misfire_grace": 0}, State(50, (30, 40, 50), 2)),
+        ({"max_instances": 2}, State(50, (30, 40, 50), 2, (3, 30, 40, 50))),
+    ],
+)
+def test_what_is_late_runs_as_the_options_say(options, expected):
+    state = State(0, running=(3,)) if "max_instances" in options else State(0)
+    assert decided(Schedule("s", Every(10), **options), state, 30.0, ahead=20) == expected
+
+
+def test_a_clock_that_was_set_back_decides_nothing():
+    for now in (5.0, 50.0):
+        assert decided(Schedule("s", Every(10)), State(50), now, ahead=0) == State(50)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({}, {"paused": True}, State(90, (95,), 1)),
+        ({}, {"paused": True, "max_instances": 2}, State(90, (95,), 1, (3,))),
+        ({}, {"jitter": 5}, State(90, (95,), 1)),
+        ({}, {"max_instances": 2}, State(90, (95,), 1, (3,))),
+        ({"paused": True}, {}, State(90, (95, 60, 90), 1)),
+        ({"paused": True}, {"max_instances": 2}, State(90, (95, 60, 90), 1, (3, 60, 90))),
+        ({}, {"timetable": Every(20)}, State(90, (95, 40, 80), 1)),
+        ({}, {"timetable": Every(45), "max_instances": 2}, State(90, (95, 45), 1, (3, 45))),
+        ({}, {"timetable": Every(20), "paused": True}, State(90, (95,), 1)),
+    ],
+)
+def test_the_state_after_an_edit(old, new, expected):
+    before = Schedule("s", Every(30), **old)
+    assert edited(State(90, (95,), 1, (3,)), before, Schedule("s", **{"timetable": Every(30), **new}), 35.0) == expected

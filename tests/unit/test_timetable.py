@@ -10,7 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.schedules.timetable import at, between, cron, every, read_timetable, upcoming, written
+from sedano.model.schedules.timetable import (
+    END_S,
+    MOST_MOMENTS,
+    YEAR_S,
+    At,
+    Every,
+    at,
+    between,
+    cron,
+    every,
+    read_timetable,
+    upcoming,
+    written,
+)
 from tests.unit.cron_oracle import ZONES, disagreements, every_change
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -156,3 +169,82 @@ def test_nothing_comes_round_after_the_last_year_that_every_calendar_shows():
     assert [moment.isoformat() for moment in upcoming(late, 0, 9)] == ["9998-12-31T22:00:00+00:00", "9998-12-31T23:00:00+00:00"]
     with pytest.raises(OptionError, match="start: 18446744073709551616 is not a time before the year 9999"):
         read_timetable("every", (60, 2**64))
+
+
+def test_the_figures_of_timetables_are_those_that_are_described():
+    assert (366 * 86_400, int(datetime(9999, 1, 1, tzinfo=UTC).timestamp()), 1_000) == (YEAR_S, END_S, MOST_MOMENTS)
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"),
+    [({"seconds": 1}, 1), ({"minutes": 1}, 60), ({"hours": 1}, 3_600), ({"days": 1}, 86_400), ({"days": 366}, 31_622_400),
+     ({"seconds": 5, "minutes": 4, "hours": 3, "days": 2}, 183_845), ({"minutes": 0.5}, 30)],
+)  # fmt: skip
+def test_an_interval_is_the_sum_of_its_parts(options, seconds):
+    assert every(**options) == Every(seconds, 0)
+
+
+@pytest.mark.parametrize("options", [{"seconds": 0}, {"seconds": 0.5}, {"seconds": 1.5}, {"seconds": 31_622_401}, {"days": -1}, {}])
+def test_an_interval_is_whole_seconds_up_to_a_year(options):
+    with pytest.raises(OptionError, match=r"^every: .* s is not a whole number of seconds from 1 to 31622400$"):
+        every(**options)
+
+
+@pytest.mark.parametrize("value", [True, "1", None])
+def test_an_interval_is_a_number(value):
+    with pytest.raises(OptionError, match=f"^every: expected a number, got {type(value).__name__}$"):
+        every(value)
+
+
+@pytest.mark.parametrize(
+    ("table", "after", "moments"),
+    [
+        (Every(10, 5), 0, [5, 15, 25]), (Every(10, 5), 5, [15, 25, 35]), (Every(10, 5), 4.5, [5, 15, 25]), (Every(10, 5), -100, [5, 15, 25]),
+        (At((5, 15)), 5, [15]), (At((5, 15)), 4.5, [5, 15]), (At((5, 15)), 15, []),
+        (Every(86_400), END_S - 86_400, []), (Every(86_400), END_S - 86_401, [END_S - 86_400]),
+    ],
+)  # fmt: skip
+def test_the_moments_after_a_moment(table, after, moments):
+    assert list(islice(table.following(after), 3)) == moments
+
+
+def test_a_thousand_moments_may_be_given_in_any_order_and_are_rounded_up():
+    some = [datetime.fromtimestamp(1_000_000 - number - 0.5, UTC) for number in range(1_000)]
+    assert at(*some) == At(tuple(range(999_001, 1_000_001)))
+    for wrong in ([], [*some, some[0]]):
+        with pytest.raises(OptionError, match=f"^at: {len(wrong)} moments; give 1 to 1000$"):
+            at(*wrong)
+
+
+def test_of_two_mistakes_the_expression_is_named_first():
+    with pytest.raises(OptionError, match=r"^cron: "):
+        cron("x", tz="Nowhere")
+    with pytest.raises(OptionError, match=r"^tz: 'Nowhere' is not a time zone of this machine; give a name such as "):
+        cron("@daily", tz="Nowhere")
+
+
+def wall(text, zone, after, number=3, **policy):
+    start = datetime.fromisoformat(after).replace(tzinfo=ZoneInfo(zone)).timestamp()
+    return [moment.strftime("%d %H:%M %z") for moment in upcoming(cron(text, tz=zone, **policy), start, number)]
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "after", "policy", "expected"),
+    [
+        ("30 12 * * *", "UTC", "2026-01-01T10:00", {}, ["01 12:30 +0000", "02 12:30 +0000", "03 12:30 +0000"]),
+        ("30 12 * * *", "UTC", "2026-01-01T12:30", {}, ["02 12:30 +0000", "03 12:30 +0000", "04 12:30 +0000"]),
+        ("0 0,23 * * *", "Europe/Berlin", "2026-01-01T23:00", {}, ["02 00:00 +0100", "02 23:00 +0100", "03 00:00 +0100"]),
+        ("*/30 2 * * *", "Europe/Berlin", "2026-03-28T03:00", {}, ["30 02:00 +0200", "30 02:30 +0200", "31 02:00 +0200"]),
+        ("*/30 2 * * *", "Europe/Berlin", "2026-03-28T03:00", {"on_gap": "next"}, ["29 03:00 +0200", "30 02:00 +0200", "30 02:30 +0200"]),
+        ("*/30 2 * * *", "Europe/Berlin", "2026-10-24T03:00", {}, ["25 02:00 +0200", "25 02:30 +0200", "25 02:00 +0100"]),
+        ("*/30 2 * * *", "Europe/Berlin", "2026-10-24T03:00", {"on_fold": "first"}, ["25 02:00 +0200", "25 02:30 +0200"]),
+        ("30 0,1,23 * * *", "America/Havana", "2026-10-31T23:00", {"on_fold": "both"}, ["31 23:30 -0400", "01 00:30 -0400"]),
+        ("30 0 * * *", "America/Havana", "2026-11-01T00:00", {"on_fold": "both"}, ["01 00:30 -0400", "01 00:30 -0500", "02 00:30 -0500"]),
+        ("30 0,1 * * *", "America/Havana", "2026-11-01T00:00", {}, ["01 00:30 -0400", "01 01:30 -0500", "02 00:30 -0500"]),
+        ("30 0 * * *", "America/Havana", "2026-03-07T12:00", {}, ["08 01:00 -0400", "09 00:30 -0400", "10 00:30 -0400"]),
+        ("30 0,12 * * *", "Pacific/Apia", "2011-12-29T00:00", {}, ["29 00:30 -1000", "29 12:30 -1000", "31 00:00 +1400"]),
+        ("30 0,12 * * *", "Pacific/Apia", "2011-12-29T00:00", {"on_gap": "skip"}, ["29 00:30 -1000", "29 12:30 -1000", "31 00:30 +1400"]),
+    ],
+)
+def test_the_next_times_on_the_wall_clock(text, zone, after, policy, expected):
+    assert wall(text, zone, after, len(expected), **policy) == expected

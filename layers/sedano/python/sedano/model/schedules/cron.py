@@ -158,7 +158,7 @@ def _weekdays(text: str, term: str) -> list[tuple[int, int]]:
         if nth not in ("1", "2", "3", "4", "5"):
             raise _wrong(text, field, term)
         return [(_number(text, field, day) % 7, int(nth))]
-    if term.endswith("L") and term[:-1] and term not in _DAYS:
+    if term.endswith("L") and term[:-1]:
         return [(_number(text, field, term[:-1]) % 7, LAST)]
     return [(number % 7, 0) for number in _numbers(text, field, term)]
 

@@ -104,7 +104,7 @@ def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S
     edit of the schedule adds is not decided either.
     """
     until = int(now + ahead)
-    if state.pending or until <= state.cursor:
+    if state.pending:
         return state
     moments: list[int] = []
     for moment in between(schedule.timetable, state.cursor, until):
