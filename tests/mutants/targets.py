@@ -196,7 +196,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "clocks",
         each("model.messages", "lamport stamps"),
-        (*unit("clock", "stamps", "engine/drafts"), *stories("stamps")),
+        (*unit("clock", "clock_edges", "stamps", "engine/drafts"), *stories("stamps")),
     ),
     Target(
         "queue-rules", ("model.queues", "engine.order"),
@@ -208,7 +208,7 @@ TARGETS: Sequence[Target] = (
         each("model.schedules", "agenda cron schedule timetable"),
         (*unit("agenda", "clock_changes", "schedule", "timetable", "cron_rules"), *stories("periodic", "periodic_claims")),
     ),
-    Target("keys", ("model.seals.key_set",), (*unit("seal", "seals"), *conformance("keys_command", "key_store"))),
+    Target("keys", ("model.seals.key_set",), (*unit("seal", "seals", "key_set"), *conformance("keys_command", "key_store"))),
     Target("settings", ("model.settings",), (*unit("project_settings"), *stories("config_command"))),
     Target(
         "sources-rules",

@@ -24,7 +24,7 @@ WORK_DAYS = frozenset((day, 0) for day in range(1, 6))
         ("59 23 31 12 6", Expression((59,), (23,), frozenset({31}), frozenset({12}), frozenset({(6, 0)}), False, False)),
         ("0005 */12 */10 2/5 *", Expression((5,), (0, 12), frozenset({1, 11, 21, 31}), frozenset({2, 7, 12}), ALL_WEEK, True, True)),
         (
-            "7 0 * * 1#2,5L,0L,7#5,SAT#1,wedL",
+            "7 0 * * 1#2,5L,7L,7#5,SAT#1,wedL",
             Expression((7,), (0,), ALL_DAYS, ALL_MONTHS, frozenset({(1, 2), (5, LAST), (0, LAST), (0, 5), (6, 1), (3, LAST)}), True, False),
         ),
         ("0 0 L,LW,15 * 1", Expression((0,), (0,), frozenset({LAST, LAST_WEEKDAY, 15}), ALL_MONTHS, frozenset({(1, 0)}), False, False)),

@@ -207,3 +207,10 @@ def test_a_clock_that_was_set_back_decides_nothing():
 def test_the_state_after_an_edit(old, new, expected):
     before = Schedule("s", Every(30), **old)
     assert edited(State(90, (95,), 1, (3,)), before, Schedule("s", **{"timetable": Every(30), **new}), 35.0) == expected
+
+
+def test_an_edit_that_leaves_the_timetable_leaves_the_cursor():
+    old = Schedule("s", Every(30))
+    assert edited(State(90), old, old._replace(jitter=5), 200.0) == State(90)
+    assert edited(State(90), old, old._replace(paused=True), 200.0) == State(90)
+    assert edited(State(90), old, old._replace(timetable=Every(7)), 200.5) == State(200)

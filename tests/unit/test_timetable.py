@@ -199,9 +199,11 @@ def test_an_interval_is_a_number(value):
 @pytest.mark.parametrize(
     ("table", "after", "moments"),
     [
-        (Every(10, 5), 0, [5, 15, 25]), (Every(10, 5), 5, [15, 25, 35]), (Every(10, 5), 4.5, [5, 15, 25]), (Every(10, 5), -100, [5, 15, 25]),
+        (Every(10, 5), 0, [5, 15, 25]), (Every(10, 5), 5, [15, 25, 35]), (Every(10, 5), 4.5, [5, 15, 25]),
+        (Every(10, 5), -100, [5, 15, 25]),
         (At((5, 15)), 5, [15]), (At((5, 15)), 4.5, [5, 15]), (At((5, 15)), 15, []),
-        (Every(86_400), END_S - 86_400, []), (Every(86_400), END_S - 86_401, [END_S - 86_400]),
+        (Every(1), 253_370_764_798, [253_370_764_799]), (Every(86_400), END_S - 86_400, []),
+        (Every(86_400), END_S - 86_401, [END_S - 86_400]),
     ],
 )  # fmt: skip
 def test_the_moments_after_a_moment(table, after, moments):
