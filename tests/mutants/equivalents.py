@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from tests.mutants.equivalent_cluster import CLUSTER
 from tests.mutants.equivalent_gates import GATES
 from tests.mutants.equivalent_processes import PROCESSES
+from tests.mutants.equivalent_rules import RULES
 from tests.mutants.equivalent_sources import SOURCES
 from tests.mutants.equivalent_steps import STEPS
 from tests.mutants.mutant import Key
@@ -205,6 +206,7 @@ EQUIVALENT: Mapping[Key, str] = {
     **SOURCES,
     **CLUSTER,
     **PROCESSES,
+    **RULES,
     **_shut(
         "`attribute_not_exists(shut)` always holds",
         "`shut = :shut` always holds",

@@ -89,6 +89,8 @@ def test_the_key_that_signed_is_noted_with_the_time_at_which_another_one_takes_o
     assert key_set.signing(KEYS, "k2") == KEYS._replace(sign="k2")
     assert key_set.signing(KEYS, "k1", 99.9) == KEYS
     bare = KEYS._replace(times={})
+    assert key_set.signing(bare, "k1", 99.9) == bare
+    assert key_set.signing(bare, "k2") == bare._replace(sign="k2")
     assert key_set.signing(bare, "k2", 99.9) == bare._replace(sign="k2", times={"k1": Times(0, 99), "k2": Times(0, 0)})
 
 

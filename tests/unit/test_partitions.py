@@ -138,6 +138,9 @@ def test_a_preference_is_a_digest_of_eight_bytes() -> None:
         (["a>b", "a", "a"], [], [], [0], []),
         (["a>b", "a>b", "a"], [], [], [0], []),
         (["a>b", "a>b", "a", "a"], [], [], [0, 1], []),
+        (["a>b", "a", "a", "b", *("c" * 10)], [14, 15, 16, 17], [], [0], []),
+        (["a", "a", "a", "b", "c", "d", "e"], [7, 8], [], [], []),
+        (["a>y", "b>z"], [2, 3], [2, 3], [], preferred(2, 3)[:1]),
         (["a>b", "a>c", "a", "a"], [], [], [0, 1], []),
         (["a>b", "a"], [2, 3], [2, 3], [0], []),
         (["a>b", "b"], [], [], [], []),
@@ -171,3 +174,7 @@ def test_the_most_loaded_worker_is_asked_for_one_of_its_partitions(leases: list[
     taken = held(*leases)
     mine = {index for index, record in taken.items() if record.owner == "a"}
     assert plan("a", mine, taken, []) == ([], [], preferred(*among)[0] if among else None)
+
+
+def test_a_partition_of_which_no_lease_is_seen_any_more_is_kept() -> None:
+    assert plan("a", {9}, {}, []) == ([], [], None)

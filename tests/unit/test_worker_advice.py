@@ -34,5 +34,6 @@ def test_declarations_that_hold_on_lambda_alone_are_named_with_what_holds_here()
 def test_a_rate_of_each_worker_is_named_where_a_process_has_several():
     alone = Declarations(per_worker=("sync",))
     assert advice(1000, 1, 1, alone) == ()
+    assert len(advice(1000, 2, 1, alone)) == 1
     (found,) = advice(1000, 4, 1, alone)
     assert found.startswith("the rate of sync counts for each worker, and each of 4 lanes is one; ")

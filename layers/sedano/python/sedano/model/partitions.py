@@ -75,7 +75,7 @@ def _give(me: str, mine: Collection[int], taken: Mapping[int, LeaseRecord], load
     given: list[int] = []
     for index in sorted(mine):
         asker = taken[index].want if index in taken else ""
-        if asker and asker != me and load[me] >= load[asker] + 2:
+        if asker and load[me] >= load[asker] + 2:
             given.append(index)
             load[me] -= 1
             load[asker] += 1
