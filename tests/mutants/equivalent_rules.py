@@ -368,4 +368,19 @@ RULES: Mapping[Key, str] = {
         "`1000000.0` → `1000001.0` (2)",
         "`1000000.0` → `999999.0` (2)",
     ),
+    **_of(
+        "messages.strict_json",
+        "_highest",
+        "return max(map(sub, accumulate(runs[::2]), chain((0,), accumulate(runs[1::2]))), default=0)",
+        "there is a run: the marks are longer than nothing",
+        "`0` → `1` (2)",
+        "`0` → `-1` (2)",
+    ),
+    **_of(
+        "canvas.page_reader",
+        "_item",
+        "table, check = _KINDS[kinds[0]]",
+        "there is exactly one kind: the last is the first",
+        "`0` → `-1`",
+    ),
 }

@@ -91,6 +91,8 @@ def test_chains_and_groups_are_read_as_they_are(item: dict[str, Any]) -> None:
         (chain({"task": "a", "errors": [{"task": "b"}, {"group": []}]}), "item.chain[0].errors[1]: a JSON array is not a step"),
         (page({"chain": []}), f"item: {CHAIN_WHOLE}"),
         (page({"chain": [{"task": "a"}], "at": 1}), f"item: {CHAIN_WHOLE}"),
+        (page({"chain": [{"task": "a"}, {"task": "b"}], "of": 1}), f"item: {CHAIN_WHOLE}"),
+        (page({"group": [], "pages": [[PAGE, 1]]}), f"item: {GROUP_WHOLE}"),
         (page({"chain": [{"task": "a"}], "at": 3, "of": 3}), f"item: {CHAIN_WHOLE}"),
         (page({"chain": [{"task": "a"}], "more": PAGE}), f"item: {CHAIN_WHOLE}"),
         (chain({"chain": []}), f"item.chain[0]: {CHAIN_WHOLE}"),
@@ -186,6 +188,11 @@ def test_arguments_nest_less_deep_than_the_data_of_a_message() -> None:
         assert refusal(chain({"task": "a", field: value})).endswith(f"with fewer than {most} nested containers")
 
 
+def test_a_page_nests_127_containers() -> None:
+    assert parse(page({"chain": [{"task": "a"}]}, other=nested(126)))
+    assert refusal(page({"chain": [{"task": "a"}]}, other=nested(127))) == "not a page: more than 127 containers inside one another"
+
+
 def test_a_long_path_is_cut_in_a_refusal() -> None:
     item: dict[str, Any] = {"task": ""}
     for _ in range(9):
@@ -202,7 +209,7 @@ def test_a_long_path_is_cut_in_a_refusal() -> None:
 def test_a_draft_is_a_step_with_a_queue_and_whole_seconds_of_delay() -> None:
     draft = {"task": "a", "queue": "q", "delay": 1_000_000_000, "tracestate": "a=b"}
     assert parse_draft(json.dumps({**draft, "other": 1})) == draft
-    for wrong in ([], {}, {"task": "a"}, {"queue": "q"}, {"task": "a", "queue": ""}):
+    for wrong in (["task"], [], {}, {"task": "a"}, {"queue": "q"}, {"task": "a", "queue": ""}):
         with pytest.raises(MessageRefused, match=r"draft: a JSON (object|array) is not a task and its queue$"):
             parse_draft(json.dumps(wrong))
     for delay in (-1, 1.5, 1_000_000_001):

@@ -115,3 +115,61 @@ def test_secrets_of_webhooks_are_texts_and_none_of_the_settings_that_are_shown()
     found = project({"dev": {"port": 8710, "secrets": {"till": ["a ", "b"], "git": "c"}}}, FILE)
     assert settings.secrets(found) == {"till": ("a", "b"), "git": ("c",)}
     assert {name for name in resolved({}, {}, found) if name.startswith("dev.")} == {"dev.port"}
+
+
+SHOP = {
+    "app": "shop.tasks:app", "stage": "beta", "queues": ["default"], "ignore": [], "requirements": "r.txt",
+    "dev": {"port": 8_710, "timeout": 30, "secrets": {"till": "a"}},
+}  # fmt: skip
+
+
+def test_every_setting_is_shown_with_its_source() -> None:
+    beside = {"stage": {"prod": {"memory": 1, "region": "eu-west-1", "requirements": "p.txt"}}}
+    assert project({**SHOP}, FILE).stages == {}
+    found = project({**SHOP, **beside}, FILE)
+    assert found == Project({name: SHOP[name] for name in ("app", "queues", "ignore", "requirements")}, SHOP["dev"], beside["stage"])
+    table, stage = "[tool.sedano] in pyproject.toml", "[tool.sedano.stage.prod] in pyproject.toml"
+    assert resolved({"stage": "prod"}, {"SEDANO_CODE": "src"}, found, FILE) == {
+        "app": Value("shop.tasks:app", table), "code": Value("src", "variable SEDANO_CODE"), "stage": Value("prod", "option --stage"),
+        "region": Value("eu-west-1", stage), "profile": Value(None, DEFAULT), "queues": Value(["default"], table),
+        "ignore": Value([], table), "requirements": Value("p.txt", stage), "memory": Value(1, stage),
+        "dev.port": Value(8_710, "[tool.sedano.dev] in pyproject.toml"), "dev.timeout": Value(30, "[tool.sedano.dev] in pyproject.toml"),
+    }  # fmt: skip
+
+
+def test_a_stage_may_be_named_instead_of_described() -> None:
+    assert project(SHOP, FILE).plain["stage"] == "beta"
+    assert resolved({}, {}, project(SHOP, FILE), FILE)["stage"] == Value("beta", "[tool.sedano] in pyproject.toml")
+
+
+@pytest.mark.parametrize(("name", "least", "most"), [("port", 1, 65_535), ("timeout", 2, 900)])
+def test_a_number_has_its_range(name: str, least: int, most: int) -> None:
+    assert [project({"dev": {name: value}}, FILE).dev[name] for value in (least, most)] == [least, most]
+    for value in (least - 1, most + 1, float(least), str(least), None):
+        with pytest.raises(UsageError, match=f"from {least} to {most}$"):
+            project({"dev": {name: value}}, FILE)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"dev": 5}, "[tool.sedano.dev]: 5 is not valid; expected a table"),
+        ({"stage": {"prod": 5}}, "[tool.sedano.stage.prod]: 5 is not valid; expected a table"),
+        *(({"dev": {"secrets": {"till": wrong}}}, "[tool.sedano.dev.secrets] till must be a string, or a list of strings")
+          for wrong in ("", " ", ["a", ""], ["a", " "], ["a", 1], [1, "a"])),
+        *(({"queues": wrong}, f'[tool.sedano] queues: {wrong!r} is not valid; expected a list of strings, such as ["default"]')
+          for wrong in (5, ["a", ""], ["", "a"], ["a", 1], [1, "a"], [["a"]])),
+        *(({"region": wrong}, f"[tool.sedano] region: {wrong!r} is not valid; expected a string") for wrong in ("", "a\nb", 5, ["a"])),
+        *(({"stage": {"prod": {name: ""}}}, f"[tool.sedano.stage.prod] {name}: '' is not valid; expected a string")
+          for name in ("app", "code", "requirements", "region", "profile")),
+        ({"stage": "a" * 17}, f"[tool.sedano] stage: '{'a' * 17}' is not valid; expected a stage of at most 16 lower-case letters, digits"),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_kind_is_refused_where_it_stands(table: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        project(table, FILE)
+    assert str(refused.value).startswith(f"{FILE}: {words}")
+
+
+def test_the_other_settings_of_a_stage_are_left_to_its_deployment() -> None:
+    assert project({"stage": {"prod": {"account": "", "memory": ""}}}, FILE).stages == {"prod": {"account": "", "memory": ""}}

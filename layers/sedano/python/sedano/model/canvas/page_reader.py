@@ -118,7 +118,7 @@ def _whole_group(found: Mapping[str, Any], where: str) -> None:
     size, pages = found["group"], found.get("pages")
     if type(size) is list and pages is None:
         return
-    if type(size) is list or not pages or sum(one for _, one in pages) != size:
+    if not pages or sum(one for _, one in pages) != size:
         raise MessageRefused(refusals.SCHEMA, "canvasplan", f"{where[:100]}: the members of the group's pages do not sum up to its size")
 
 

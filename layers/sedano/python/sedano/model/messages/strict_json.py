@@ -229,5 +229,5 @@ def _highest(marks: bytes) -> int:
     """Return the highest level in *marks*: run by run if runs are long, else step by step."""
     if len(marks) > 8 * marks.count(b"[]"):
         runs = [len(run) for run in _RUNS(marks)]
-        return max(map(sub, accumulate(runs[::2]), chain((0,), accumulate(runs[1::2]))))
+        return max(map(sub, accumulate(runs[::2]), chain((0,), accumulate(runs[1::2]))), default=0)
     return max(accumulate(array("b", marks.translate(_STEPS))), default=0)
