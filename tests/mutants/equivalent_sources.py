@@ -1,4 +1,4 @@
-"""Mutants of webhooks and of bulk changes that no test can notice, with the reasons."""
+"""Mutants of webhooks, bulk changes and configurations that no test can notice, with the reasons."""
 
 from __future__ import annotations
 
@@ -22,4 +22,25 @@ SOURCES: Mapping[Key, str] = {
         "`0 <= now - known.at < most` → `0 < now - known.at < most`",
     ): _JUST,
     ("sedano.engine.sources.webhooks", "Webhooks._current", _CURRENT, "`0` → `1`"): _JUST,
+    **{
+        (
+            "sedano.engine.configuration",
+            place,
+            line,
+            f"`changed(self._fields, {old}.value, new.value)` → `changed(self._fields, new.value, {old}.value)`",
+        ): "two versions differ in the same fields, whichever is named first"
+        for place, line, old in (
+            (
+                "Configuration._renewed",
+                "paths = changed(self._fields, old.value, new.value) if old is not None else [*self._fields]",
+                "old",
+            ),
+            (
+                "Configuration._renewed",
+                "if self._snapshot is not None and must_wait(self._fields, changed(self._fields, self._snapshot.value, new.value)):",
+                "self._snapshot",
+            ),
+            ("Configuration._swap", "self._put(new, changed(self._fields, self._snapshot.value, new.value))", "self._snapshot"),
+        )
+    },
 }

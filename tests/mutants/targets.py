@@ -372,11 +372,11 @@ TARGETS: Sequence[Target] = (
     Target(
         "configuration",
         (*each("model.configuration", "casts fields layers snapshots stage_values"), "engine.configuration", "engine.configuration_layers"),
-        (*unit("configuration"), *stories("configuration", "configuration_stores", "app_configuration_command", "config_command")),
+        unit("configuration", "configuration_values", "engine/configuring", "engine/reading_layers")
+        + stories("configuration", "configuration_stores", "app_configuration_command", "config_command"),
     ),
     Target(
-        "boot",
-        ("model.boot", "engine.boot", "engine.services"),
+        "boot", ("model.boot", "engine.boot", "engine.services"),
         (*unit("boot", "engine/boot_steps", "engine/services"), *stories("boot")),
     ),
     Target(

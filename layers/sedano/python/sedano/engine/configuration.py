@@ -45,7 +45,8 @@ class Configuration(Generic[C]):
         self._snapshot: ConfigSnapshot | None = None
         self._next: ConfigSnapshot | None = None
         self._ports: Ports | None = None
-        self._announced, self._not_before, self._begun, self._asked = "", float("-inf"), 0.0, ("", "")
+        self._announced, self._asked = "", ("", "")
+        self._not_before = self._begun = float("-inf")
         self._reading, self._bodies, self._lock = threading.Lock(), 0, threading.Lock()
 
     def __call__(self) -> C:
@@ -103,7 +104,7 @@ class Configuration(Generic[C]):
 
     def look(self, announced: str) -> None:
         """Read the layers again if *announced*, the text of the control record, is new: before a batch, and each second in a process."""
-        if announced != self._announced and self._reading.acquire(blocking=False):
+        if self._reading.acquire(blocking=False):
             try:
                 known = announced == self._announced or was_announced_before(announced, self._begun)
                 if known or (self._now() >= self._not_before and self._renewed() is not None):
@@ -121,9 +122,8 @@ class Configuration(Generic[C]):
     def enter(self) -> bool:
         """Let the bodies of one more lane begin; False if a new version waits until no body runs. `leave` ends it."""
         with self._lock:
-            if self._next is not None and self._bodies:
+            if self._next is not None:
                 return False
-            self._swap()
             self._bodies += 1
             return True
 
@@ -193,7 +193,7 @@ class Configuration(Generic[C]):
         self._log("info", "the configuration changed", fields=[*paths], origins=sorted({new.origins[path] for path in paths}))
 
     def _now(self) -> float:
-        return self._ports.clock.monotonic() if self._ports is not None else 0.0
+        return self._ports.clock.monotonic() if self._ports is not None else float("-inf")
 
     def _log(self, level: str, words: str, **fields: Any) -> None:
         if self._ports is not None:

@@ -66,7 +66,7 @@ def cast(value: object, kind: Any) -> Any:
         return _one_of(value, {one: one for one in inner})
     if origin in _MANY:
         return origin(cast(one, inner[0]) for one in _listed(value))
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+    if issubclass(kind, enum.Enum):
         return value if isinstance(value, kind) else _member(value, kind)
     return _SINGLE[kind](value)
 
@@ -175,4 +175,4 @@ def _without_none(inner: tuple[Any, ...]) -> Any:
 
 
 def _name(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind).replace("typing.", "")
+    return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")

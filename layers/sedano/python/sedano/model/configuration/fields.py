@@ -44,7 +44,7 @@ def fields_of(cls: Any) -> dict[str, ConfigField]:
     Raises:
         OptionError: *cls* is not a frozen dataclass, or a layer cannot set one of its fields; the message names the field.
     """
-    return {one.path: one for one in _fields(cls, "", REQUIRED, ConfigField("", cls, REQUIRED), ())}
+    return {one.path: one for one in _fields(ConfigField("", cls, REQUIRED), ())}
 
 
 def built(cls: Any, values: Mapping[str, object], prefix: str = "") -> Any:
@@ -69,17 +69,18 @@ def _is_nested(kind: Any) -> bool:
     return isinstance(kind, type) and dataclasses.is_dataclass(kind)
 
 
-def _fields(cls: Any, prefix: str, instance: Any, outer: ConfigField, above: tuple[Any, ...]) -> list[ConfigField]:
-    """Return the fields of *cls* below *prefix*, with the values of *instance* as their defaults; secret and cold are inherited."""
-    _must_be_frozen(cls, prefix)
+def _fields(outer: ConfigField, above: tuple[Any, ...]) -> list[ConfigField]:
+    """Return the fields of the dataclass that is the type of *outer*; its default gives theirs, and they inherit secret and cold."""
+    cls = outer.type
+    _must_be_frozen(cls, outer.path)
     try:
         hints = typing.get_type_hints(cls)
     except (NameError, TypeError) as wrong:
         raise OptionError(f"configuration {cls.__name__}: {wrong}; its annotations must be names of its module") from wrong
     found: list[ConfigField] = []
     for one in dataclasses.fields(cls):
-        path, kind = f"{prefix}{one.name}", hints[one.name]
-        default = _default(one) if instance is REQUIRED else getattr(instance, one.name)
+        path, kind = f"{outer.path}.{one.name}" if outer.path else one.name, hints[one.name]
+        default = _default(one) if outer.default is REQUIRED else getattr(outer.default, one.name)
         secret, cold = outer.secret or not one.repr, outer.cold or bool(one.metadata.get(_COLD_KEY))
         own = ConfigField(path, kind, default, secret, cold)
         if not one.init:
@@ -87,7 +88,7 @@ def _fields(cls: Any, prefix: str, instance: Any, outer: ConfigField, above: tup
         if _is_nested(kind):
             if kind in above:
                 raise OptionError(f"configuration field {path}: {kind.__name__} contains itself")
-            found += _fields(kind, f"{path}.", default, own, (*above, cls))
+            found += _fields(own, (*above, cls))
         elif fits(kind):
             found.append(own)
         else:
@@ -95,8 +96,8 @@ def _fields(cls: Any, prefix: str, instance: Any, outer: ConfigField, above: tup
     return found
 
 
-def _must_be_frozen(cls: Any, prefix: str) -> None:
-    where = f"configuration field {prefix[:-1]}" if prefix else "configuration"
+def _must_be_frozen(cls: Any, path: str) -> None:
+    where = f"configuration field {path}" if path else "configuration"
     if not _is_nested(cls):
         raise OptionError(f"{where}: {cls!r} is not a dataclass; write @dataclass(frozen=True) above a class with annotated fields")
     if not cls.__dataclass_params__.frozen:

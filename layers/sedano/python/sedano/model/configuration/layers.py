@@ -70,7 +70,7 @@ def layer(text: object) -> Layer:
     form, instead = _FORMS[kind]
     if not re.fullmatch(form, where):
         raise OptionError(f"layer {text!r}: after {kind}: write {instead}")
-    may_miss = kind == TOML and where.endswith("?")
+    may_miss = where.endswith("?")
     return Layer(kind, where[:-1] if may_miss else where, may_miss)
 
 
