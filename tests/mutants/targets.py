@@ -339,7 +339,7 @@ TARGETS: Sequence[Target] = (
         "sources-steps",
         (*each("engine.sources", "streams webhooks"), "engine.router"),
         (
-            *unit("engine/router", "engine/webhook_steps"),
+            *unit("engine/router", "engine/webhook_steps", "engine/stream_steps"),
             *stories("streams", "streams_parked", "webhooks", "webhooks_attacked", "webhooks_tokens", "webhooks_github"),
             *stories("webhooks_checked", "long_outages_aside"),
         ),
