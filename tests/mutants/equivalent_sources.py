@@ -1,4 +1,4 @@
-"""Mutants of webhooks, bulk changes and configurations that no test can notice, with the reasons."""
+"""Mutants of webhooks, the router, bulk changes and configurations that no test can notice, with the reasons."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ SOURCES: Mapping[Key, str] = {
         "`0 <= now - known.at < most` → `0 < now - known.at < most`",
     ): _JUST,
     ("sedano.engine.sources.webhooks", "Webhooks._current", _CURRENT, "`0` → `1`"): _JUST,
+    (
+        "sedano.engine.sources.webhooks",
+        "Webhooks._judged",
+        "return found if newer == lines else judge(newer)",
+        "`found if newer == lines else judge(newer)` → `judge(newer)`",
+    ): "a short cut for most wrong signatures: the same secrets give the same judgement",
+    (
+        "sedano.engine.router",
+        "Router._commands",
+        'raise MessageRefused(refusals.BUDGET, "budget", str(spent)) from None',
+        "`MessageRefused(refusals.BUDGET, 'budget', str(spent))` → `MessageRefused('budget', refusals.BUDGET, str(spent))`",
+    ): "the code of the refusal and the field have one and the same name",
     **{
         (
             "sedano.engine.configuration",

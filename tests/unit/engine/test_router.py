@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from sedano import memory
+from sedano.engine.lineage_marks import marked
 from sedano.engine.registry import Registry
 from sedano.engine.router import Router
-from sedano.errors import MessageRefused, SedanoError, TooLarge
+from sedano.errors import MessageRefused, SedanoError, TooLarge, Unavailable
 from sedano.model import refusals
 from sedano.model.history.run_rows import Host
 from sedano.model.messages import codec
-from sedano.model.messages.lineage import MAX_HOPS, Lineage
-from sedano.model.messages.message import Event
+from sedano.model.messages.lineage import MAX_HOPS, Lineage, derived_id
+from sedano.model.messages.message import Command, Document, Event
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, Outgoing, Ports
@@ -25,16 +26,23 @@ SOLD = Event("e", "Sold", "host", 1.0)
 BODY = codec.encode(SOLD)
 
 
-def router(ports: Ports) -> Router:
-    """A router to one task."""
-    spec = TaskSpec("only", print, Parameters(lambda *_, **__: None))
-    return Router(Registry(tasks={"only": spec}, subscriptions={"Sold": ["only"]}), ports, Host("host", 1))
+def router(ports: Ports, **spec: Any) -> Router:
+    """A router to one task, which is declared with *spec*."""
+    only = TaskSpec("only", print, Parameters(lambda *_, **__: None), **spec)
+    registry = Registry(tasks={"only": only}, subscriptions={"Sold": ["only"]}, documents={"price": ["only"]})
+    return Router(registry, ports, Host("host", 1))
 
 
-def route(ports: Ports, *bodies: str, receives: int = 4) -> list[Delivery]:
+def route(ports: Ports, *bodies: str, receives: int = 4, sent: float = 0.0, **spec: Any) -> list[Delivery]:
     """The deliveries that are delivered again."""
-    some = [Delivery(EVENTS, str(number), f"r{number}", body, receives) for number, body in enumerate(bodies)]
-    return router(ports).route(some, ports.clock.now() + 10)
+    some = [Delivery(EVENTS, str(number), f"r{number}", body, receives, sent=sent) for number, body in enumerate(bodies)]
+    return router(ports, **spec).route(some, ports.clock.now() + 10)
+
+
+def commands(ports: Ports) -> list[Command]:
+    """The commands that were sent."""
+    found = [codec.decode(one.body) for one in ports.queues.peek(QUEUE)]
+    return [one for one in found if isinstance(one, Command)]
 
 
 def routed(ports: Ports) -> int:
@@ -81,21 +89,22 @@ def test_the_name_of_an_unknown_event_is_in_the_reason() -> None:
 
 
 class Refusing(memory.MemoryQueues):
-    """Queues that refuse commands with *error*."""
+    """Queues one of which *refuses* with *error*."""
 
     error: SedanoError = TooLarge("message: too large")
+    refuses = QUEUE
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
-        """Refuse commands."""
-        return [self.error] * len(messages) if queue == QUEUE else super().send(queue, messages)
+        """Refuse in that queue."""
+        return [self.error] * len(messages) if queue == self.refuses else super().send(queue, messages)
 
 
-def refusing(error: SedanoError) -> Ports:
-    """Ports whose queue of commands refuses with *error*."""
+def refusing(error: SedanoError, queue: str = QUEUE) -> Ports:
+    """Ports whose *queue* refuses with *error*."""
     ports = world()
     queues: Any = ports.queues
     queues.port.__class__ = Refusing
-    queues.port.error = error
+    queues.port.error, queues.port.refuses = error, queue
     return ports
 
 
@@ -137,3 +146,113 @@ def test_costs_are_told_once_a_minute() -> None:
         one.route([Delivery(EVENTS, "m", "r", BODY)], ports.clock.now() + 10)
         told.append(sum(json.loads(sent.body)["lines"][-1]["invocations"] for sent in ports.queues.peek(RECORDS)))
     assert told == [1, 1, 3, 3, 5]
+
+
+def test_a_line_of_costs_counts_what_arrived_and_what_was_given_back_and_no_time_between_two_invocations() -> None:
+    ports = refusing(TooLarge("message: too large"))
+    advance(ports, 5.0)
+    route(ports, BODY, "{")
+    (line,) = [one for sent in ports.queues.peek(RECORDS) for one in json.loads(sent.body)["lines"] if one["type"] == "router-invocation"]
+    assert [line[name] for name in ("invocations", "messages", "given_back", "duration_ms")] == [1, 2, 1, 0.0]
+
+
+def test_an_event_that_cannot_be_parked_is_hidden_before_the_invocation_is_told() -> None:
+    ports = refusing(Unavailable("away"), PARKED)
+    assert [one.message_id for one in route(ports, "{", receives=1)] == ["0"]
+    queues: Any = ports.queues
+    calls = [(name, args[0] if name == "send" else args[0].message_id) for name, args in queues.calls if name in ("send", "hold")]
+    assert calls[-3:] == [("send", PARKED), ("hold", "0"), ("send", RECORDS)]
+
+
+def test_what_is_counted_while_the_costs_are_told_is_written_too() -> None:
+    ports = refusing(Unavailable("away"), RECORDS)
+    route(ports, BODY)
+    telemetry: Any = ports.telemetry
+    telemetry.lose()
+    assert telemetry.counted("RecordsDelayed") == 1
+
+
+def test_a_budget_that_is_proven_for_the_event_is_divided_among_its_commands() -> None:
+    ports = replace(world(), most_budget=100)
+    proven = marked(ports, Lineage(budget=1_000), "e", "Sold")
+    route(ports, codec.encode(SOLD._replace(lineage=proven)), codec.encode(SOLD._replace(id="f", lineage=proven)))
+    assert [one.lineage.budget for one in commands(ports)] == [999, 99]
+
+
+def test_the_fields_of_an_event_that_are_too_deep_for_a_command_set_it_aside() -> None:
+    ports = world()
+    plain = codec.encode(SOLD._replace(data={"n": 0}))
+    assert '{"n":0}' in plain
+    deep = [plain.replace('{"n":0}', f'{{"n":{"[" * depth}{"]" * depth}}}') for depth in (61, 62)]
+    route(ports, *deep)
+    assert (parked(ports), routed(ports)) == ([("1", refusals.TOO_DEEP, "data")], 1)
+
+
+NOTE = Document("d-1", "t-1", "price", "shop@host", 5.0, 1, value={"cents": 5})
+
+
+@pytest.mark.parametrize(
+    ("body", "time"),
+    [
+        (codec.encode(NOTE), "1970-01-01T00:00:05.000000Z"),
+        (codec.encode(NOTE).replace('"time":"1970-01-01T00:00:05.000000Z",', ""), "1970-01-01T00:01:00.000000Z"),
+    ],
+)
+def test_a_document_calls_its_tasks_with_its_content_and_without_a_time_has_that_of_its_message(body: str, time: str) -> None:
+    ports = world()
+    route(ports, body, sent=60.0)
+    (command,) = commands(ports)
+    assert (command.task_id, command.task, dict(command.kwargs)) == (derived_id("d-1", "only"), "only", {})
+    content = {"id": "d-1", "name": "price", "task_id": "t-1", "source": "shop@host", "time": time, "value": {"cents": 5}}
+    assert [*command.args] == [content]
+
+
+def test_the_content_of_a_large_document_comes_from_the_store() -> None:
+    ports = world()
+    ref = ports.blobs.put(codec.encode_document_data("large"))
+    route(ports, codec.encode(NOTE._replace(value=None, data_ref=ref)))
+    assert [one.args[0]["value"] for one in commands(ports)] == ["large"]
+
+
+def test_a_document_without_a_value_is_set_aside() -> None:
+    ports = world()
+    route(ports, codec.encode(NOTE._replace(state="FAILURE", value=None, error=("a", "b", "c"))))
+    assert (parked(ports), routed(ports)) == ([("0", refusals.SCHEMA, "state")], 0)
+    assert ports.queues.peek(PARKED)[0].attributes["detail"] == "FAILURE: only a document with a value has sinks"
+
+
+def test_the_command_of_an_event_has_the_expiry_of_its_task_and_an_id_of_both() -> None:
+    ports = world()
+    route(ports, BODY, expires=30.0)
+    (command,) = commands(ports)
+    assert (command.task_id, command.expires) == (derived_id("e", "only"), ports.clock.now() + 30.0)
+    other = world()
+    route(other, BODY)
+    assert [one.expires for one in commands(other)] == [None]
+
+
+def by_shop(args: Sequence[Any], kwargs: Any) -> Any:
+    """The tenant of a call."""
+    return kwargs["shop"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "tenant", "is_told"), [({"shop": "own"}, "own", False), ({"shop": ""}, "sender", False), ({}, "sender", True)]
+)
+def test_a_command_belongs_to_the_tenant_in_its_event_or_else_to_that_of_the_event(
+    fields: dict[str, str], tenant: str, is_told: bool
+) -> None:
+    ports = world()
+    route(ports, codec.encode(SOLD._replace(data=fields, tenant="sender")), tenant=by_shop)
+    assert [one.tenant for one in commands(ports)] == [tenant]
+    telemetry: Any = ports.telemetry
+    told = [(line.level, line.message, dict(line.fields)) for line in telemetry.lines]
+    why = {"task": "only", "error": "tenant: KeyError: 'shop'"}
+    assert told == [("warning", "the tenant of a subscriber is not in the event", why)] * is_told
+
+
+def test_an_event_on_which_an_adapter_failed_is_delivered_again_until_its_fourth_receipt() -> None:
+    for receives, again in ((3, ["0"]), (4, [])):
+        ports = refusing(MessageRefused(refusals.UNEXPECTED, "aws/x.py:1", "a page of HTML"))
+        assert [one.message_id for one in route(ports, BODY, receives=receives)] == again
+        assert len(parked(ports)) == 1 - len(again)

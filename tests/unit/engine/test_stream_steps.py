@@ -10,7 +10,7 @@ from sedano import memory
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.sources.streams import Record, Streams
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, TooLarge, Unavailable
-from sedano.memory.stream_records import kinesis_record, table_record
+from sedano.memory.stream_records import kinesis_record, queue_record, table_record
 from sedano.model import refusals
 from sedano.model.history.run_rows import Host
 from sedano.model.messages.lamport import LamportClock
@@ -20,7 +20,7 @@ from sedano.ports import PARKED, Outgoing, Ports, command_queue
 
 QUEUE, OTHER = command_queue("default"), command_queue("other")
 AWAY = Unavailable("away")
-STANDING = {"clicks": {"count": []}, "orders": {"follow": [], "gone": ["REMOVE"]}}
+STANDING = {"clicks": {"count": []}, "orders": {"follow": [], "gone": ["REMOVE"]}, "twice": {"one": [], "two": []}}
 
 
 class Queues(memory.MemoryQueues):
@@ -164,6 +164,7 @@ def test_the_queue_that_failed_last_is_tried_first_and_none_gets_what_lies_behin
     ("error", "parked"),
     [
         (TooLarge("too large"), ("stream:clicks", "stream", "call", "too large")),
+        (MessageRefused(refusals.SCHEMA, "args", "wrong"), ("stream:clicks", "stream", "call", "schema: args: wrong")),
         (MessageRefused(refusals.UNEXPECTED, "engine/x.py:1", "a defect"), ("stream:clicks", "unexpected", "engine/x.py:1", "a defect")),
     ],
 )
@@ -258,6 +259,47 @@ def test_a_batch_in_which_something_fails_that_nobody_foresaw_is_processed_recor
     assert [one[2] for one in reader.parked()] == codes
     assert (telemetry.errors, telemetry.counted("UnexpectedErrors")) == ([], errors.count(DEFECT))
     assert [line["error"] for line in reader.stopped()] == ["away"] * (done < 3)
+
+
+@pytest.mark.parametrize(("errors", "why"), [([DEFECT], None), ([AWAY], "away")])
+def test_one_record_for_which_something_fails_is_parked_or_stays(errors: list[Exception], why: str | None) -> None:
+    reader = Reader(Counting(*errors))
+    reader.wrong = {"2": ValueError("two")}
+    if why is None:
+        assert reader.take(clicks(1, 2)) == 1
+    else:
+        with pytest.raises(Unavailable, match=why):
+            reader.take(clicks(1, 2))
+    assert [line["done"] for line in reader.stopped()] == [0] * (why is not None)
+    assert [one[2] for one in reader.parked()] == ["stream", "unexpected"][: 1 + (why is None)]
+
+
+def test_one_record_for_which_something_fails_and_that_cannot_be_parked_stays() -> None:
+    reader = Reader(Counting(DEFECT))
+    reader.wrong, sends = {"2": ValueError("two")}, list[str]()
+
+    def refuses(queue: str, body: str) -> SedanoError | None:
+        sends.append(queue)
+        return AWAY if len(sends) > 1 else None
+
+    reader.queues.refuses = refuses
+    with pytest.raises(Unavailable, match="could not be parked"):
+        reader.take(clicks(1, 2))
+    assert [line["done"] for line in reader.stopped()] == [0]
+
+
+@pytest.mark.parametrize("first", [AWAY, TooLarge("too large")])
+def test_of_the_calls_of_one_record_the_first_that_is_not_taken_gives_the_reason_and_it_is_not_parked(first: SedanoError) -> None:
+    reader, answers = Reader(), {"one": first, "two": Unavailable("gone")}
+    reader.queues.refuses = lambda queue, body: next((error for task, error in answers.items() if f'"subject":"{task}"' in body), None)
+    with pytest.raises(Unavailable, match="away" if first is AWAY else "gone"):
+        reader.take(clicks(1), stream="twice")
+    assert reader.parked() == []
+
+
+def test_a_message_of_a_queue_is_read_as_it_is_where_its_stream_names_no_format(reader: Reader) -> None:
+    assert reader.take([queue_record(1, 0.0, "plain text", {})]) == 1
+    assert (len(reader.queues.peek(QUEUE)), reader.parked()) == (1, [])
 
 
 def test_a_parked_record_is_processed_again_and_its_calls_are_counted(reader: Reader) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from sedano import memory
 from sedano.engine.sources.webhooks import AGAIN_S, KEPT_S, Happened, Hook, Webhooks
-from sedano.errors import ConfigurationError, SedanoError, Unavailable
+from sedano.errors import ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.memory import START, MemoryTelemetry, VirtualClock
 from sedano.model.history.run_rows import Host
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.sources.challenges import hub
+from sedano.model.sources.challenges import hub, response_check
 from sedano.model.sources.signature_schemes import secret_token, unsigned
 from sedano.model.sources.webhooks import ReceivedRequest, WebhookRequest
 from sedano.ports import EVENTS, PARKED, Ports
@@ -73,7 +73,7 @@ class Desk:
 def test_secrets_are_read_once_for_the_time_that_they_are_kept() -> None:
     desk = Desk()
     assert [desk.post(), desk.post()] == [200, 200]
-    desk.clock.advance(KEPT_S - 0.5)
+    desk.clock.advance(299.5)
     assert (desk.post(), desk.store.reads) == (200, 1)
     desk.clock.advance(0.5)
     assert (desk.post(), desk.store.reads) == (200, 2)
@@ -197,3 +197,51 @@ def test_without_an_id_of_the_sender_the_body_is_the_id_of_its_events() -> None:
 
     assert ids(None) == ids("") != ids("None")
     assert ids(5) == ids("5") != ids("")
+
+
+def test_a_thousand_events_of_one_request_are_published() -> None:
+    desk = Desk(read=lambda _: [("Sold", {})] * 1_000)
+    assert (desk.post(), desk.parked()) == (202, [])
+
+
+def test_what_is_told_of_a_fault_has_at_most_512_characters() -> None:
+    def breaks(_: WebhookRequest) -> Sequence[Happened]:
+        raise ValueError("x" * 1_000)
+
+    desk = Desk(read=breaks)
+    desk.post()
+    (parked,) = desk.ports.queues.peek(PARKED)  # type: ignore[attr-defined]
+    with pytest.raises(MessageRefused) as refused:
+        desk.webhooks.again("till", parked.body)
+    assert refused.value.detail == "ValueError: " + "x" * 500
+
+
+@pytest.mark.parametrize(("challenge", "status"), [(None, 200), (hub(), 401)])
+def test_a_line_for_the_check_of_the_address_is_an_ordinary_secret_where_the_address_is_not_checked(challenge: Any, status: int) -> None:
+    desk = Desk(challenge=challenge)
+    desk.store.lines = ("verify:old",)
+    assert desk.post("verify:old") == status
+
+
+@pytest.mark.parametrize(
+    ("scheme", "token", "status", "reason"),
+    [(TOKEN, "old", 401, "wrong-signature"), (TOKEN, "", 401, "no-signature"), (unsigned(), "", 200, None)],
+)
+def test_a_body_that_a_check_of_the_address_would_sign_is_refused_as_wrong_if_it_is_signed(
+    scheme: Any, token: str, status: int, reason: str | None
+) -> None:
+    desk = Desk(scheme=scheme, challenge=response_check())
+    assert desk.post(token, b"token") == status
+    assert desk.telemetry.counted("WebhooksRefused") == (reason is not None)
+    assert reason is None or desk.telemetry.counted("WebhooksRefused", webhook="till", reason=reason) == 1
+    assert desk.post("old", b'{"a": 1}') == 200
+
+
+@pytest.mark.parametrize(("line", "is_told"), [("verify:old", False), ("old", True)])
+def test_secrets_that_lack_what_the_check_of_the_address_needs_are_told(line: str, is_told: bool) -> None:
+    desk = Desk(challenge=hub())
+    desk.store.lines = (line,)
+    desk.get("old")
+    words = "webhook: its sender cannot check the address, because its secrets do not have all that the answer needs"
+    missing = {"webhook": "till", "missing": "a line verify:TOKEN, the verify token that the sender was given"}
+    assert [(one.level, one.message, dict(one.fields)) for one in desk.telemetry.lines] == [("warning", words, missing)] * is_told
