@@ -1,9 +1,15 @@
 """When a cause of failures counts as new: it was seen after the last deployment, and would have been seen before it."""
 
+from dataclasses import replace
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sedano import memory
+from sedano.engine.deployments import keep, last
 from sedano.model.deployments import MOST_TEXT, DeploymentMark, deployment_of, is_new
+from sedano.ports.absent import Absent
 
 moments = st.floats(0, 4e9)
 deployments = st.builds(DeploymentMark, moments, st.text(max_size=300), st.text(max_size=300))
@@ -28,3 +34,17 @@ def test_a_cause_is_new_only_if_it_began_after_a_deployment_whose_past_is_known(
     assert not (new and (first < at or at <= horizon))
     assert is_new(max(first, at), DeploymentMark(at), at - 1)
     assert not is_new(first, DeploymentMark(horizon), horizon)
+
+
+def test_the_stored_deployment_stays_unless_a_later_one_is_kept() -> None:
+    ports = memory.ports()
+    assert last(ports) is None
+    first, same, earlier, later = (DeploymentMark(at, by) for at, by in ((5.0, "a"), (5.0, "b"), (4.0, "c"), (6.0, "d")))
+    assert [keep(ports, one) for one in (first, same, earlier)] == [first] * 3
+    assert last(ports) == first
+    assert [keep(ports, later), last(ports)] == [later, later]
+
+
+def test_a_stage_that_keeps_no_memos_has_no_last_deployment() -> None:
+    absent: Any = Absent("memos")
+    assert last(replace(memory.ports(), memos=absent)) is None

@@ -1,17 +1,25 @@
 """The rules of sinks: their places, the addresses that deliveries may go to, and what an app may declare."""
 
+import asyncio
+import contextvars
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from sedano import Sedano
-from sedano.errors import ConfigurationError, OptionError, UnknownOption
+from sedano import Retry, Sedano, memory
+from sedano.engine.registry import Registry
+from sedano.engine.sinks import delivering
+from sedano.engine.task_context import CURRENT, TaskContext
+from sedano.errors import ConfigurationError, NotAccepted, OptionError, Reject, Unavailable, UnknownOption
 from sedano.model.canonical_json import canonical_json
-from sedano.model.messages.message import Document
+from sedano.model.messages.message import Command, Document
 from sedano.model.sinks.content import content_of
 from sedano.model.sinks.deliveries import may_connect, webhook_headers
 from sedano.model.sinks.places import literal_address, place_of
 from sedano.model.sources.signature_schemes import standard_webhooks
+from sedano.model.tasks.parameters import Parameters
+from sedano.model.tasks.task_spec import TaskSpec
 
 PLACE = "eu-central-1:123456789012"
 CRM = "https://crm.example.org"
@@ -215,3 +223,32 @@ def test_the_calls_of_a_map_share_a_message_so_a_task_with_sinks_is_not_mapped(a
 def test_an_id_that_a_document_cannot_have_is_refused(app: Sedano, wrong: str) -> None:
     with pytest.raises(OptionError, match="cannot be the id of a document"):
         app.document("other").publish(1, id=wrong)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "error", "raised"),
+    [
+        (1, Unavailable("away"), Unavailable),
+        (2, Unavailable("away"), Reject),
+        (3, Unavailable("away"), Reject),
+        (0, NotAccepted("no"), Reject),
+    ],
+)
+def test_a_delivery_ends_where_the_sink_refuses_for_good_or_its_attempts_are_over(
+    attempt: int, error: Exception, raised: type[Exception]
+) -> None:
+    def fails(_: Any) -> None:
+        raise error
+
+    sinks = memory.MemorySinks()
+    spec = TaskSpec("deliver", print, Parameters(lambda *_, **__: None), retry=Retry(max_retries=2))
+    registry = Registry(tasks={"deliver": spec}, bound=replace(memory.ports(), sinks=sinks))
+    body, context = delivering(registry, "lake"), TaskContext(Command("m", "t", "deliver", attempt=attempt), 1, 30.0, 1)
+    within = contextvars.copy_context()
+    within.run(CURRENT.set, context)
+    within.run(asyncio.run, body({"id": "d-1"}))
+    assert sinks.documents("lake") == [{"id": "d-1"}]
+    sinks.failing["lake"] = fails
+    with pytest.raises(raised) as refused:
+        within.run(asyncio.run, body({"id": "d-2"}))
+    assert str(refused.value) == (f"sink lake: {error}" if raised is Reject else "away")
