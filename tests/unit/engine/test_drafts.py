@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from sedano import memory
-from sedano.engine.drafts import Addressed, CommandDraft, Composer, _short, weight_of
+from sedano.engine.drafts import SHORT_BYTES, Addressed, CommandDraft, Composer, _short, weight_of
 from sedano.engine.lineage_marks import granted
 from sedano.engine.outbox import restored, stored
 from sedano.errors import TooLarge, Unserialisable
@@ -132,6 +132,17 @@ def test_arguments_that_a_queue_of_short_messages_cannot_carry_travel_by_claim_c
     assert compose.check(("x",), {}) is None
 
 
+def test_seven_texts_of_characters_that_are_written_in_twelve_bytes_each_travel_by_claim_check_where_they_are_long() -> None:
+    compose, _ = composer()
+    for characters in (499, 999):
+        args = ("\U0001f600" * characters,) * 7
+        draft = CommandDraft("default", Command("", "t", "add", args=args))
+        found, size = command(draft), len(codec.encode_data(args, {}))
+        assert (found.data_ref is not None) == (size > CLAIM_CHECK_BYTES) == (characters == 999)
+        assert not _short(args) or size < SHORT_BYTES
+        assert compose.payload(draft) == dedup_keys.payload("t", found.args, found.kwargs, found.data_ref)
+
+
 def test_a_draft_that_descends_from_another_task_says_so_and_keeps_its_claim_check() -> None:
     own = Lineage("r-2", "p-2", 1, 5)
     ref = BlobRef("0" * 64, 9)
@@ -139,12 +150,13 @@ def test_a_draft_that_descends_from_another_task_says_so_and_keeps_its_claim_che
     assert (found.lineage, found.data_ref) == (own, ref)
 
 
-def test_a_budget_above_the_ceiling_is_marked_for_the_task_or_the_event_that_has_it() -> None:
+def test_a_budget_above_the_ceiling_is_marked_for_the_task_the_event_or_the_document_that_has_it() -> None:
     ports = replace(memory.ports(), most_budget=100)
     compose = Composer("shop@host", LamportClock(lambda: 1), ports)
     for draft, own_id, name in (
         (CommandDraft("default", Command("", "t", "add")), "t", "add"),
         (Event("e", "shop.Sold"), "e", "shop.Sold"),
+        (Document("d", "a", "shop.Price"), "d", "shop.Price"),
     ):
         lineage = codec.decode(compose.compose(draft, Lineage(budget=500)).outgoing.body).lineage
         assert lineage.mark
@@ -152,13 +164,18 @@ def test_a_budget_above_the_ceiling_is_marked_for_the_task_or_the_event_that_has
 
 
 @pytest.mark.parametrize("over", [0, 1])
-def test_an_event_that_its_queue_can_carry_travels_whole_and_at_once(over: int) -> None:
+def test_an_event_or_a_document_that_its_queue_can_carry_travels_whole_and_at_once(over: int) -> None:
     compose, _ = composer()
-    frame = len(compose.compose(Event("e", "shop.Sold", data={"what": ""})).outgoing.body)
-    sent = compose.compose(Event("e", "shop.Sold", data={"what": "x" * (CLAIM_CHECK_BYTES - frame + over)}))
-    found = codec.decode(sent.outgoing.body)
-    assert isinstance(found, Event)
-    assert ((found.data_ref is not None), bool(found.data), sent.outgoing.delay) == (bool(over), not over, 0)
+    event, document = Event("e", "shop.Sold"), Document("d", "a", "shop.Price")
+
+    def written(text: str) -> list[tuple[Outgoing, Any]]:
+        both = [compose.compose(one).outgoing for one in (event._replace(data={"what": text}), document._replace(value=text))]
+        return [(sent, codec.decode(sent.body)) for sent in both]
+
+    for index, (sent, _) in enumerate(written("")):
+        whole, found = written("x" * (CLAIM_CHECK_BYTES - len(sent.body) + over))[index]
+        content = found.data if isinstance(found, Event) else found.value
+        assert ((found.data_ref is not None), bool(content), whole.delay) == (bool(over), not over, 0)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +225,7 @@ class Word(str):
 @pytest.mark.parametrize(
     ("args", "short"),
     [
-        ((), True), ((1,) * 7, True), ((1,) * 8, False), (("x" * 999,), True), (("x" * 1_000,), False), ((1, 2.0, True, None, "a"), True),
+        ((), True), ((1,) * 7, True), ((1,) * 8, False), (("x" * 499,), True), (("x" * 500,), False), ((1, 2.0, True, None, "a"), True),
         ((1, [2]), False), ((Word("a"),), False), (("a", Word("b")), False),
     ],
 )  # fmt: skip

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_what_one_process_takes_no_other_one_does_until_its_minute_is_over() -> 
     of().keep(MESSAGES, NOW)
     assert len(taken(of())) == 2
     assert taken(of(), NOW + 59) == []
-    assert len(taken(of(), NOW + 61)) == 2
+    assert len(taken(of(), NOW + 60)) == 2
     assert len(taken(of(), NOW - 3_600)) == 2, "a clock that was set back finds what it took"
 
 
@@ -77,7 +78,15 @@ def test_what_was_sent_is_gone_and_what_was_not_comes_behind_the_rest() -> None:
     a, b = one.take(2, NOW)
     one.done([a])
     one.give_back([b])
+    assert one.waiting() == 2
     assert [message.outgoing.body for message in taken(of())] == ["c", "b"]
+
+
+def test_what_is_given_back_is_free_for_a_clock_that_began_a_second_ago() -> None:
+    one = of()
+    one.keep(MESSAGES[1:], 0.0)
+    one.give_back(one.take(1, 0.5))
+    assert taken(of(), 0.5) == MESSAGES[1:]
 
 
 def test_a_file_of_the_spool_is_readable_by_its_owner_alone() -> None:
@@ -139,6 +148,36 @@ def test_a_database_that_is_a_link_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpoolError, match="is not a file that only you can read"):
         one.keep(MESSAGES, NOW)
     assert not (tmp_path / "theirs.db").exists()
+
+
+@pytest.mark.parametrize("mode", [0o601, 0o602, 0o604, 0o610, 0o620, 0o640, 0o700])
+def test_a_database_is_for_its_owner_alone_who_may_do_with_it_what_he_likes(mode: int) -> None:
+    one = of()
+    one.keep(MESSAGES, NOW)
+    one.close()
+    (one.folder / spool_folder.NAME).chmod(mode)
+    if mode == 0o700:
+        assert taken(one) == MESSAGES
+        return
+    with pytest.raises(SpoolError, match=f"is not a file that only you can read; take it away, or `chmod 600 {one.folder}/spool.db` if"):
+        one.take(10, NOW)
+
+
+def test_a_directory_in_the_place_of_the_database_is_refused() -> None:
+    (of().folder / spool_folder.NAME).mkdir(parents=True, mode=0o700)
+    of().folder.chmod(0o700)
+    with pytest.raises(SpoolError, match="is not a file that only you can read"):
+        of().keep(MESSAGES, NOW)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_database_of_another_user_is_refused() -> None:
+    one = of()
+    one.keep(MESSAGES, NOW)
+    one.close()
+    os.chown(one.folder / spool_folder.NAME, 12_345, 12_345)
+    with pytest.raises(SpoolError, match="is not a file that only you can read"):
+        one.take(10, NOW)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -230,8 +269,14 @@ def test_the_name_of_an_app_is_not_a_way_out_of_the_spool(folder: Path, app: str
     assert found.resolve().is_relative_to(folder)
 
 
+def test_a_deployment_has_the_same_spool_in_every_version(folder: Path) -> None:
+    assert spool_folder.place("a.b/c") == folder / "a%2Eb%2Fc" / "e3b0c44298fc1c14"
+
+
 def test_an_app_that_never_spooled_has_nothing_to_take_and_makes_nothing(folder: Path) -> None:
     assert taken(of()) == []
+    of().done([])
+    of().give_back([])
     assert not backlog.DiskBacklog(of().folder).exists()
     assert not folder.exists()
 
@@ -242,6 +287,8 @@ def test_the_spool_lies_in_the_users_state_by_default(tmp_path: Path) -> None:
     os.environ["XDG_STATE_HOME"] = str(tmp_path)
     try:
         assert spool_folder.home() == tmp_path / "sedano" / "spool"
+        os.environ["XDG_STATE_HOME"] = ""
+        assert spool_folder.home() == Path.home() / ".local" / "state" / "sedano" / "spool"
     finally:
         os.environ.pop("XDG_STATE_HOME")
         if before is not None:
@@ -260,6 +307,8 @@ def test_a_spool_is_listed_with_its_stage_also_when_that_is_gone_and_dropped_by_
     os.environ["SEDANO_QUEUES"] = "{}"
     (found,) = spool.every()
     assert found[1:] == ("shop", "gone", 2, 0, NOW, ["commands:default", "events"])
+    with closing(sqlite3.connect(found.place / spool_folder.NAME)) as database:
+        assert dict(database.execute("SELECT name, said FROM about")) == {"stage": "gone", "queues": '{"default":"https://sqs/gone"}'}
     with pytest.raises(SpoolError, match=r"has 2 messages, not 3; nothing was dropped"):
         Spool(found.place).drop(3)
     assert Spool(found.place).drop(2) == 2
@@ -269,10 +318,11 @@ def test_a_spool_is_listed_with_its_stage_also_when_that_is_gone_and_dropped_by_
 def test_a_child_process_uses_a_connection_of_its_own() -> None:
     one = of()
     one.keep(MESSAGES, NOW)
+    parents = one._database
     child = os.fork()
     if child == 0:
         one.keep(MESSAGES, NOW)
-        os._exit(0)
+        os._exit(int(one._database is parents))
     assert os.waitpid(child, 0)[1] == 0
     one.keep(MESSAGES, NOW)
     assert one.waiting() == 6
@@ -296,4 +346,5 @@ def test_a_backlog_is_the_spool_of_its_app_and_forgets_what_was_sent_alone() -> 
     assert taken(of()) == [], "the backlog has taken both"
     found.done([sent])
     found.give_back([unsent])
+    assert of().waiting() == 1
     assert taken(of()) == [MESSAGES[1]]

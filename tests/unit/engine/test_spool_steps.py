@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,53 @@ def test_a_database_that_failed_is_opened_again_by_the_next_call(one: Spool) -> 
     assert one.waiting() == 2
 
 
+def test_a_database_is_used_as_the_promises_of_the_spool_need_it(one: Spool) -> None:
+    one.keep([MESSAGE], NOW)
+    assert one._database is not None
+    said = {name: one._database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "busy_timeout")}
+    assert said == {"journal_mode": "wal", "synchronous": 2, "busy_timeout": 2_000}
+    assert one._database.execute("PRAGMA application_id").fetchone() == (1_591_346_433,), "an earlier version's spool is ours"
+
+
+def test_any_thread_of_a_program_stores_its_messages(one: Spool) -> None:
+    one.keep([MESSAGE], NOW)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(one.keep, [MESSAGE], NOW).result()
+    assert one.waiting() == 2
+
+
+def test_a_spool_is_made_below_directories_that_are_made_too(tmp_path: Path) -> None:
+    with closing(Spool(tmp_path / "home" / "state" / "sedano" / "spool" / "shop" / "stage")) as one:
+        one.keep([MESSAGE], NOW)
+        assert one.waiting() == 1
+
+
+def test_nothing_is_kept_of_messages_for_which_the_disk_has_no_room(one: Spool) -> None:
+    one.keep([MESSAGE], NOW)
+    assert one._database is not None
+    one._database.execute("PRAGMA max_page_count = 8")
+    with pytest.raises(SpoolError, match="database or disk is full; make room on its disk"):
+        one.keep([MESSAGE, Addressed("events", Outgoing("x" * 100_000))], NOW)
+    assert one.about()[3:7] == (1, 0, NOW, ["commands:default"])
+
+
+def test_a_database_whose_tables_did_not_all_find_room_is_made_anew_by_the_next_call(one: Spool) -> None:
+    write(private(one) / NAME, b"")
+    with closing(sqlite3.connect(one.folder / NAME, isolation_level=None)) as database:
+        database.execute("PRAGMA max_page_count = 3")
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            one._founded(database)
+    one.keep([MESSAGE], NOW)
+    assert one.about()[3:5] == (1, 0)
+
+
+def test_a_moment_that_is_no_number_is_not_the_oldest(one: Spool) -> None:
+    one.keep([MESSAGE], NOW)
+    assert one._database is not None
+    one._database.execute("UPDATE message SET kept = 'x'")
+    assert one.about()[3:6] == (1, 0, 0.0)
+
+
 class Failing(Spool):
     """A spool whose database cannot be founded."""
 
@@ -221,7 +269,11 @@ def test_the_delay_of_a_stored_message_is_what_is_left_of_it_in_whole_seconds() 
         found = spool._message(("q", "{}", delay, due, None, None), 0.0)
         assert found is not None
         assert found.outgoing.delay == left
-    for delay, due in ((True, 0.0), (1.0, 0.0), (1, "0"), (1, 1e12), (1, -1e12), (1, float("nan"))):
+    latest = 999_999_999_999
+    found = spool._message(("q", "{}", latest, latest + 0.5, None, None), 0.0)
+    assert found is not None
+    assert found.outgoing.delay == latest
+    for delay, due in ((True, 0.0), (1.0, 0.0), (1, "0"), (1, 1e12), (1, -1e12), (1, float("nan")), (10**12, 0.0), (-(10**12), 0.0)):
         assert spool._message(("q", "{}", delay, due, None, None), 0.0) is None
 
 

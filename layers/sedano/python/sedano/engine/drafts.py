@@ -137,9 +137,11 @@ class Composer:
 
 def _short(args: Sequence[Any]) -> bool:
     """Return, without encoding, whether *args* are a few scalars."""
-    return len(args) < 8 and all(type(a) in _SCALARS or (type(a) is str and len(a) < 1_000) for a in args)
+    return len(args) < 8 and all(type(a) in _SCALARS or (type(a) is str and len(a) < SHORT_TEXT) for a in args)
 
 
+SHORT_TEXT = 500
+"""A text is short with fewer characters than this: a character is written in up to 12 bytes (`\\ud83d\\ude00`)."""
 SHORT_BYTES = 48_000
 """More bytes than the arguments have that `_short` calls short."""
 _SCALARS = frozenset({int, float, bool, type(None)})

@@ -91,12 +91,14 @@ def about(folder: Path) -> Found:
 class Spool:
     """The spool of one app and one deployment. Thread-safe; a child process opens its own connection."""
 
+    _process: int
+    """The process that opened the database."""
+
     def __init__(self, folder: Path) -> None:
         """Use *folder*; nothing is opened or made yet."""
         self.folder = folder
         self._lock = threading.RLock()
         self._database: sqlite3.Connection | None = None
-        self._process = 0
 
     def keep(self, messages: Sequence[Addressed], now: float) -> None:
         """Store all of *messages*, or none; when this returns, they survive this process.
@@ -126,8 +128,9 @@ class Spool:
             free = "WHERE NOT spoiled AND NOT (taken > ? AND taken <= ?) ORDER BY tries, seq LIMIT ?"
             rows = database.execute(f"{wanted} {free}", (now, now + TAKEN_S, most)).fetchall()
             found = [(row[0], _message(row[1:], now)) for row in rows]
-            self._mark(database, "taken = ?", now + TAKEN_S, [seq for seq, message in found if message is not None])
-            self._mark(database, "spoiled = ?", 1, [seq for seq, message in found if message is None])
+            database.executemany("UPDATE message SET taken = ? WHERE seq = ?", [(now + TAKEN_S, seq) for seq, _ in found])
+            spoiled = [(seq,) for seq, message in found if message is None]
+            database.executemany("UPDATE message SET spoiled = 1 WHERE seq = ?", spoiled)
         return [Taken(seq, message) for seq, message in found if message is not None]
 
     def done(self, taken: Sequence[Stored]) -> None:
@@ -141,7 +144,7 @@ class Spool:
         """Leave messages that could not be sent to the next sender, after those that were tried less often."""
         if taken:
             with self._changing() as database:
-                self._mark(database, "tries = tries + 1, taken = ?", 0, [one.seq for one in taken])
+                database.executemany("UPDATE message SET tries = tries + 1, taken = 0 WHERE seq = ?", [(one.seq,) for one in taken])
 
     def waiting(self) -> int:
         """Return how many messages wait; 0 if there is no spool or it cannot be read."""
@@ -193,10 +196,6 @@ class Spool:
 
     def _unread(self) -> int:
         return sum(1 for _ in self.folder.glob("unreadable-*.db")) + sum(1 for _ in self.folder.glob("unreadable-*.jsonl"))
-
-    @staticmethod
-    def _mark(database: sqlite3.Connection, what: str, value: float, numbers: Sequence[int]) -> None:
-        database.executemany(f"UPDATE message SET {what} WHERE seq = ?", [(value, seq) for seq in numbers])  # noqa: S608 - our own text
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
