@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from tests.mutants.equivalent_cluster import CLUSTER
 from tests.mutants.equivalent_gates import GATES
 from tests.mutants.equivalent_processes import PROCESSES
+from tests.mutants.equivalent_programs import PROGRAMS
 from tests.mutants.equivalent_rules import RULES
 from tests.mutants.equivalent_sources import SOURCES
 from tests.mutants.equivalent_steps import STEPS
@@ -202,6 +203,7 @@ EQUIVALENT: Mapping[Key, str] = {
         )
     },
     **STEPS,
+    **PROGRAMS,
     **GATES,
     **SOURCES,
     **CLUSTER,

