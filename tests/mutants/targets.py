@@ -355,7 +355,7 @@ TARGETS: Sequence[Target] = (
         ),
         (
             *unit("engine/sections", "engine/lanes_of_the_worker", "engine/standing_loop", "engine/execution_faults"),
-            *unit("engine/body_steps", "engine/body_pools"),
+            *unit("engine/body_steps", "engine/body_pools", "engine/body_loops", "engine/body_runs"),
             *stories("async", "coroutines", "threads", "drain", "failures_logged", "retries", "looked_at_again", "worker_process"),
         ),
     ),

@@ -129,6 +129,21 @@ def test_a_body_that_is_cancelled_by_itself_has_failed_and_is_not_lost(stage: St
     assert_kept(stage, {("gives-up", states.FAILURE): 1})
 
 
+def test_a_body_that_cancels_its_own_task_has_failed_and_is_not_lost(stage: Stage, shop: Shop) -> None:
+    async def give_up() -> None:
+        own = asyncio.current_task()
+        assert own is not None
+        own.cancel("of its own accord")
+        await asyncio.sleep(0)
+
+    shop.task("gives-up", give_up, retry=False)
+    processes = Processes(stage, shop.app)
+    result = shop.app.send_task("gives-up")
+    processes.drain()
+    assert result.state == states.FAILURE
+    assert_kept(stage, {("gives-up", states.FAILURE): 1})
+
+
 def test_a_failing_async_body_is_retried_like_any_other(stage: Stage, shop: Shop) -> None:
     async def moody() -> int:
         if current().attempt < 1:

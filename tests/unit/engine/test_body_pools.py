@@ -88,3 +88,18 @@ def test_a_body_that_was_cancelled_before_its_turn_takes_none(clock: memory.Virt
     assert began == ["a", "c"]
     loads = [(1, 0), (1, 1), (2, 1), (1, 1), (1, 0), (0, 0)]
     assert rule.asked == [(1, Load(*load), 2.0) for load in loads]
+
+
+def test_a_body_that_an_error_ended_before_its_turn_waits_for_none_and_gives_none_back(clock: memory.VirtualClock) -> None:
+    rule = Rule(1)
+    given = Turns(Budget(least=1, most=4), rule, clock)
+
+    async def two() -> None:
+        async with given.turn():
+            waits = given.turn().__aenter__()
+            waits.send(None)
+            with pytest.raises(KeyboardInterrupt):
+                waits.throw(KeyboardInterrupt())
+
+    asyncio.run(two())
+    assert [load for _, load, _ in rule.asked] == [Load(1, 0), Load(1, 1), Load(0, 1), Load(0, 0)]

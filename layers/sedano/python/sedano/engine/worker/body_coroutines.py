@@ -41,7 +41,8 @@ class Turns:
             await asked
             yield
         finally:
-            if asked.done() and not asked.cancelled():
+            asked.cancel()  # it changes nothing where the turn was given
+            if not asked.cancelled():
                 self._running -= 1
             self._look()
 

@@ -48,19 +48,28 @@ async def all_of(
                 await _contained(held, arguments, execution, batch, finished)
 
     tasks = {asyncio.create_task(one(held, arguments)): held for held, arguments in waiting}
-    late = await _late(tasks, max(0.0, until - execution.ports.clock.now()), cut)
+    late = await _late(tasks, until - execution.ports.clock.now(), cut)
     for task in late:
         task.cancel()
     answers = await asyncio.gather(*tasks, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException) and not isinstance(answer, asyncio.CancelledError):
-            raise answer
     unbegun = [held for held in tasks.values() if held.job.delivery.message_id not in begun]
+    for (task, held), answer in zip(tasks.items(), answers, strict=True):
+        if isinstance(answer, asyncio.CancelledError):
+            if task not in late and held not in unbegun:
+                finished(_cancelled(held, answer, execution))
+        elif isinstance(answer, BaseException):
+            raise answer
     return [*((held, False) for held in unbegun), *((tasks[task], True) for task in late if tasks[task] not in unbegun)]
 
 
+def _cancelled(held: Held, error: BaseException, execution: Execution) -> Ran:
+    """Return the run of a body that cancelled its own asyncio task: a failure."""
+    context = next((one for one in execution.began if one.command is held.job.command), None)
+    return execution.endings.ended(held, failed(error), context)
+
+
 async def _late(tasks: Iterable[asyncio.Task[None]], seconds: float, cut: asyncio.Event | None) -> set[asyncio.Task[None]]:
-    """Return those of *tasks* that have not ended within so many *seconds*, or when *cut* was set."""
+    """Return those of *tasks* that have not ended within so many *seconds* (0 or less: at once), or when *cut* was set."""
     if cut is None:
         return (await asyncio.wait(tasks, timeout=seconds))[1]
     until, late, asked = asyncio.get_running_loop().time() + seconds, {*tasks}, asyncio.create_task(cut.wait())
@@ -126,13 +135,10 @@ async def _within(limited: Limited, body: Coroutine[Any, Any, Run]) -> Run:
 
 
 async def _call(held: Held, arguments: Arguments, context: TaskContext, execution: Execution) -> Run:
-    """Run the body; a cancellation from another source counts as its failure."""
-    body: Stepped | None = None
+    """Run the body; a cancellation that no one asked for counts as its failure."""
+    body = Stepped(lambda: execution.body(held.job.task)(*arguments[0], **arguments[1]), execution.ports.clock)
     try:
-        body = Stepped(lambda: execution.body(held.job.task)(*arguments[0], **arguments[1]), execution.ports.clock)
         return await body
-    except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
-        return failed(error)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if context.revoked and task is not None:
@@ -142,5 +148,4 @@ async def _call(held: Held, arguments: Arguments, context: TaskContext, executio
             raise
         return failed(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))  # without this frame
     finally:
-        if body is not None:
-            body.tell(context, execution.ports.telemetry)
+        body.tell(context, execution.ports.telemetry)
