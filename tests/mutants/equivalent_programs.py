@@ -38,4 +38,40 @@ PROGRAMS: Mapping[tuple[str, str, str, str], str] = {
         'database.executemany("INSERT INTO about VALUES (?, ?)", said)',
         "`database.executemany('INSERT INTO about VALUES (?, ?)', said)` after `database.execute(f'PRAGMA application_id = {_OURS}')`",
     ): "both are in one transaction, and do not read one another",
+    (
+        "sedano.engine.worker.event_loop",
+        "_late",
+        "while late and not cut.is_set() and (left := until - asyncio.get_running_loop().time()) > 0:",
+        "`(left := (until - asyncio.get_running_loop().time())) > 0` → `(left := (until - asyncio.get_running_loop().time())) >= 0`",
+    ): "at the very moment the loop is looked at once more, without waiting",
+    (
+        "sedano.engine.worker.event_loop",
+        "_one",
+        "CURRENT.set(context)",
+        "`CURRENT.set(context)` after `TELEMETRY.set(execution.ports.telemetry)`",
+    ): "two context variables that do not read one another, both set before the body",
+    (
+        "sedano.engine.worker.execution",
+        "Execution.run",
+        "self.look.begin(ready)",
+        "`self.look.begin(ready)` after `self.began.clear()`",
+    ): "notes that do not read one another",
+    (
+        "sedano.engine.worker.execution",
+        "Execution._run_inline",
+        "if isinstance(ran, Ran):",
+        "`if isinstance(ran, Ran)` → `if False`",
+    ): "a short cut for most bodies: what has ended is passed on there too",
+    (
+        "sedano.engine.worker.execution",
+        "Execution._run_async",
+        "left = -1.0",
+        "`1.0` → `2.0`",
+    ): "no body needs less than nothing",
+    (
+        "sedano.engine.worker.record_threads",
+        "Lanes.put",
+        "if not self._started:",
+        "`if not self._started` → `if True`",
+    ): "a short cut without the lock, under which the same is asked again",
 }

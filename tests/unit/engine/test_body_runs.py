@@ -169,9 +169,13 @@ def test_bodies_on_threads_run_beside_the_loop_and_their_ends_come_in_the_order_
     async def meets() -> bool:
         return await asyncio.to_thread(first.wait, 20)
 
+    def lets_go() -> None:
+        first.set()
+        second.set()
+
     with ThreadPoolExecutor(2) as pool:
         bodies = Bodies(pool=pool)
-        waiting = (plain("a", lambda: second.wait(20)), ready("b", meets), plain("c", lambda: first.set() or second.set()))
+        waiting = (plain("a", lambda: second.wait(20)), ready("b", meets), plain("c", lets_go))
         assert bodies.run(*waiting) == ["b", "a", "c"]
         assert [ran.run.value for ran in bodies.runs] == [True, True, None]
         assert bodies.run(plain("d"), left=-1.0) == []
@@ -207,11 +211,14 @@ def test_a_body_without_a_claim_has_no_fence_and_no_checkpoint() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "claimed", "recorded"),
-    [("at_least_once", False, False), ("at_least_once", True, True), ("record_once", False, True), ("claimed", True, True)],
-)
-def test_effects_need_a_body_whose_success_is_recorded(mode: Any, claimed: bool, recorded: bool) -> None:
-    execution = Bodies(tables={"stock": ("id",)}).execution
+    ("mode", "claimed", "tables", "recorded"),
+    [
+        ("at_least_once", False, ["stock"], False), ("at_least_once", True, ["stock"], True), ("record_once", False, ["stock"], True),
+        ("claimed", True, ["stock"], True), ("at_least_once", False, [], True),
+    ],
+)  # fmt: skip
+def test_effects_on_a_table_need_a_body_whose_success_is_recorded(mode: Any, claimed: bool, tables: list[str], recorded: bool) -> None:
+    execution = Bodies(tables=dict.fromkeys(tables, ("id",))).execution
     held = Held(job("a")._replace(mode=mode), TaskRecord("a", states.RUNNING) if claimed else None)
     assert seen(execution, held).recorded is recorded
 
@@ -239,6 +246,18 @@ def test_a_body_runs_in_a_context_of_its_own_with_its_arguments() -> None:
     assert [ran.run.value for ran in bodies.runs] == [("a", (1,), {"b": 2}), ("a", (3,), {"b": 4})]
     with pytest.raises(Exception, match="no task is running here"):
         current()
+
+
+@pytest.mark.parametrize("make", [plain, ready])
+def test_a_body_that_ends_after_its_hard_limit_has_failed(make: Any) -> None:
+    bodies = Bodies()
+
+    async def late() -> None:
+        advance(bodies.ports, 3.0)
+
+    body = late if make is ready else lambda: advance(bodies.ports, 3.0)
+    assert bodies.run(make("a", body, TimeLimits(None, 3.0))) == ["a"]
+    assert [ran.run.error and ran.run.error.type_name for ran in bodies.runs] == ["TimeLimitExceeded"]
 
 
 def test_a_body_that_does_not_end_at_its_hard_limit_is_logged_and_recorded_as_failed_meanwhile() -> None:

@@ -65,3 +65,25 @@ def test_two_streams_share_the_lanes_and_not_their_answers() -> None:
         second.put(n)
     assert first.close() == [(n, -n) for n in range(10)]
     assert second.close() == [(n, 10 * n) for n in range(10)]
+
+
+def test_the_caller_takes_what_waits_while_the_lanes_are_busy() -> None:
+    lanes, began, free, ran = Lanes(1), threading.Event(), threading.Event(), list[int]()
+
+    def busy() -> None:
+        began.set()
+        free.wait(20)
+
+    lanes.put(busy)
+    assert began.wait(20)
+    lanes.put(lambda: ran.append(threading.get_ident()))
+    lanes.help()
+    assert ran == [threading.get_ident()]
+    free.set()
+
+
+def test_the_threads_of_the_lanes_start_once() -> None:
+    before, lanes = {*threading.enumerate()}, Lanes(2)
+    for _ in range(2):
+        lanes._start()
+    assert sorted(one.name for one in {*threading.enumerate()} - before) == ["sedano-record-0", "sedano-record-1"]

@@ -52,13 +52,13 @@ async def all_of(
     for task in late:
         task.cancel()
     answers = await asyncio.gather(*tasks, return_exceptions=True)
-    unbegun = [held for held in tasks.values() if held.job.delivery.message_id not in begun]
     for (task, held), answer in zip(tasks.items(), answers, strict=True):
         if isinstance(answer, asyncio.CancelledError):
-            if task not in late and held not in unbegun:
+            if task not in late:
                 finished(_cancelled(held, answer, execution))
         elif isinstance(answer, BaseException):
             raise answer
+    unbegun = [held for held in tasks.values() if held.job.delivery.message_id not in begun]
     return [*((held, False) for held in unbegun), *((tasks[task], True) for task in late if tasks[task] not in unbegun)]
 
 
@@ -140,10 +140,9 @@ async def _call(held: Held, arguments: Arguments, context: TaskContext, executio
     try:
         return await body
     except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if context.revoked and task is not None:
-            task.uncancel()
+        if context.revoked:
             return Run(revoked=True)
+        task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
         return failed(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))  # without this frame

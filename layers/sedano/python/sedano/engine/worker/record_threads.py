@@ -51,9 +51,10 @@ class Lanes:
 
     def _start(self) -> None:
         with self._lock:
-            for number in range(0 if self._started else self.count):
-                threading.Thread(target=_lane, args=(self._waiting,), name=f"sedano-record-{number}", daemon=True).start()
-            self._started = True
+            if not self._started:
+                for number in range(self.count):
+                    threading.Thread(target=_lane, args=(self._waiting,), name=f"sedano-record-{number}", daemon=True).start()
+                self._started = True
 
 
 class Stream(Generic[T, R]):
