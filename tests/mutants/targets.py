@@ -355,7 +355,7 @@ TARGETS: Sequence[Target] = (
         ),
         (
             *unit("engine/sections", "engine/lanes_of_the_worker", "engine/standing_loop", "engine/execution_faults"),
-            *unit("engine/body_steps", "engine/body_pools", "engine/body_loops", "engine/body_runs"),
+            *unit("engine/body_steps", "engine/body_pools", "engine/body_loops", "engine/body_runs", "engine/task_log_records"),
             *stories("async", "coroutines", "threads", "drain", "failures_logged", "retries", "looked_at_again", "worker_process"),
         ),
     ),

@@ -67,8 +67,8 @@ def test_two_streams_share_the_lanes_and_not_their_answers() -> None:
     assert second.close() == [(n, 10 * n) for n in range(10)]
 
 
-def test_the_caller_takes_what_waits_while_the_lanes_are_busy() -> None:
-    lanes, began, free, ran = Lanes(1), threading.Event(), threading.Event(), list[int]()
+def test_the_caller_takes_what_waits_while_the_lanes_are_busy_unless_none_of_it_is_of_its_own_stream() -> None:
+    lanes, began, free = Lanes(1), threading.Event(), threading.Event()
 
     def busy() -> None:
         began.set()
@@ -76,10 +76,30 @@ def test_the_caller_takes_what_waits_while_the_lanes_are_busy() -> None:
 
     lanes.put(busy)
     assert began.wait(20)
-    lanes.put(lambda: ran.append(threading.get_ident()))
-    lanes.help()
-    assert ran == [threading.get_ident()]
+    ran = list[tuple[int, bool]]()
+    stream = lanes.stream(lambda n: ran.append((n, threading.current_thread() is threading.main_thread())))
+    stream.put(1)
+    other = lanes.stream(lambda n: n)
+    other.put_here(2)
+    assert (other.close(), ran) == ([(2, 2)], [])
+    assert (stream.close(), ran) == ([(1, None)], [(1, True)])
     free.set()
+
+
+def test_without_lanes_a_call_is_made_at_once() -> None:
+    called = list[int]()
+    stream = Lanes(0).stream(called.append)
+    stream.put(1)
+    assert called == [1]
+
+
+def test_as_many_answers_are_awaited_as_items_were_lent_to_the_lanes() -> None:
+    stream = Lanes(1).stream(lambda n: n)
+    stream.put_here(1)
+    assert stream._lent == 0
+    for n in (2, 3):
+        stream.put(n)
+    assert (stream._lent, stream.close()) == (2, [(1, 1), (2, 2), (3, 3)])
 
 
 def test_the_threads_of_the_lanes_start_once() -> None:
