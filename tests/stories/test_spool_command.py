@@ -1,6 +1,7 @@
 """`sedano spool`: what waits on this machine is seen, sent and dropped, also when its stage is gone."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,8 @@ NAMES = ("SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "SHELF")
 
 @pytest.fixture(autouse=True)
 def stage(tmp_path: Path) -> Iterator[Path]:
-    """The environment of a stage, with two messages that wait for one that is gone."""
+    """The environment of a stage, with two messages that wait for one that is gone; the app is loaded anew, so that it connects here."""
+    sys.modules.pop("tests.stories.programs.shelf", None)
     before = {name: os.environ.get(name) for name in NAMES}
     os.environ |= {"SEDANO_SPOOL": str(tmp_path / "spool"), "SEDANO_STAGE": "gone", "SEDANO_QUEUES": '{"default":"gone"}'}
     keep("shelf", "{}", "{}")
