@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from sedano import Sedano, chain, current, testing
+from sedano.engine.publisher.direct_calls import call
 from sedano.engine.worker.call_answers import CallAnswers
 from sedano.errors import (
     CanvasError,
@@ -191,14 +193,19 @@ def test_what_needs_a_queue_is_refused_with_what_to_write() -> None:
     ship = app.task(name="ship", queue="orders.fifo", serial_key="{n}")(lambda n: n)
     add = app.task(name="add")(lambda n: n)
     late = app.task(name="late", debounce="30s")(lambda n: n)
+    gathered = app.task(name="gathered", batch=(100, "5s"), ignore_result=True)(lambda calls: None)
+    rated = app.task(name="rated", rate="200/s")(lambda n: n)
     with testing.world(app):
         for call, said in (
             (ship.s(1), "queue: 'orders.fifo' keeps order"), (add.s(1).set(countdown=5), "countdown, eta: a direct call runs now"),
             (add.s(1).set(dedup_key="k", on_duplicate="drop"), "on_duplicate: 'drop' needs a queue"),
-            (late.s(1), "late: it collects calls"),
+            (add.s(1).set(eta=datetime.now(UTC)), "countdown, eta: a direct call runs now"),
+            (add.s(1).set(queue="orders.fifo"), "queue: 'orders.fifo' keeps order, and a direct call"),
+            (late.s(1), "late: it collects calls"), (gathered.s(1), "gathered: it collects calls"),
         ):  # fmt: skip
             with pytest.raises(OptionError, match=said):
                 app.invoke(call)
+        assert app.invoke(rated.s(1).set(queue="default")) == 1
         with pytest.raises(CanvasError, match="a direct call runs one task without callbacks"):
             app.invoke(add.s(1).set(link=add.s()))
         for wrong, said in ((chain(add.s(1), add.s()), "neither a task nor a signature"), (3, "3 is neither a task nor a signature")):
@@ -275,3 +282,47 @@ def test_where_no_function_can_be_called_the_task_runs_through_its_queue() -> No
         app.attach(replace(world.ports, direct_calls=absent("direct_calls")))
         assert app.invoke(add, 4) == 5
         assert world.sent("add") == [{"args": [4], "kwargs": {}}]
+
+
+def test_an_id_that_another_task_has_used_is_refused(shop: Shop, processes: Processes) -> None:
+    assert shop.app.invoke(shop.add.s(2, 3).set(task_id="one")) == 5
+    with pytest.raises(MessageRefused) as refused:
+        shop.app.invoke(shop.big.s("x").set(task_id="one"))
+    assert refused.value.code == refusals.TAKEN
+
+
+def test_a_refusal_of_a_call_with_a_key_is_about_its_own_reason(shop: Shop, processes: Processes) -> None:
+    with pytest.raises(MessageRefused) as refused:
+        shop.app.invoke(shop.app.signature("shop.nothing").set(dedup_key="k"))
+    assert refused.value.code == refusals.UNKNOWN_TASK
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        (ResultTimeout("no answer within 5 s"), ResultTimeout, "^task t1: no answer within 5 s; no queue keeps a direct call: call again"),
+        (Unavailable("throttled"), Unavailable, "^task t1: throttled; no queue keeps a direct call: call again with task_id='t1'"),
+        (b"<html>", Unavailable, r"^task t1: the worker's answer cannot be read \(malformed: answer: .*\); no queue keeps"),
+    ],
+)
+def test_a_call_without_an_answer_names_the_id_to_call_again(answer: Any, kind: type[Exception], said: str) -> None:
+    app = Sedano("shop")
+    add = app.task(name="add")(lambda a: a)
+    with testing.world(app) as world:
+
+        def answers(request: str, seconds: float) -> bytes:
+            assert seconds == 5.0
+            if isinstance(answer, Exception):
+                raise answer
+            found: bytes = answer
+            return found
+
+        world.ports.direct_calls.call = answers  # type: ignore[method-assign]
+        with pytest.raises(kind, match=said):
+            app.invoke(add.s(1).set(task_id="t1"), timeout=5.0)
+
+
+def test_the_answer_is_about_the_task_that_was_called(stage: Stage, shop: Shop, processes: Processes) -> None:
+    draft, answer = call(shop.app.outlet, shop.add.s(2, 3).spec.set(task_id="one"), 5.0)
+    assert answer.record is not None
+    assert (draft.command.task_id, answer.record.task_id, answer.record.name) == ("one", "one", "add")

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from sedano.errors import MessageRefused
 from sedano.model import refusals, states
 from sedano.model.ledger import outcome_text
-from sedano.model.ledger.records import Outcome, TaskRecord
+from sedano.model.ledger.records import Outcome, TaskRecord, end_of
 from sedano.model.messages.attributes import is_name
 from sedano.model.messages.strict_json import load
 
@@ -96,10 +96,7 @@ def answer_of(answer: DirectAnswer) -> dict[str, Any]:
         return {"refused": [*answer.refused]}
     if record is None or (record.result is not None and len(record.result) > MOST_RESULT):
         return {"state": states.PENDING}
-    told = Outcome(
-        task_id=record.task_id, state=record.state, nonce="", fence=0, message_id="", attempt=record.attempt, clock=0, name=record.name,
-        at=0.0, result_ref=record.result_ref, error=record.error,
-    )  # fmt: skip
+    told = end_of(record, record.message_id, record.expires)
     return {
         "state": record.state, "attempt": record.attempt, "message": record.message_id, "result": record.result,
         "rest": outcome_text.write(told),

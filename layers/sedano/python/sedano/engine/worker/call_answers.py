@@ -13,7 +13,7 @@ from typing import Any
 
 from sedano.engine.batch import Batch, Judged, Ran
 from sedano.engine.redelivery import unknown
-from sedano.engine.worker.pipeline import Worker
+from sedano.engine.worker.pipeline import Listener, Worker
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals
 from sedano.model.direct_calls import AWAY, MOST_RESULT, UNSEALED, DirectAnswer, DirectCall, answer_of, audience, call_of, ended
@@ -21,20 +21,22 @@ from sedano.model.history.run_rows import Chronicle
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.message import Command
-from sedano.model.tasks.task_spec import BUILT_IN
 from sedano.ports import Delivery, Outgoing, command_queue
 
 
 @dataclass(slots=True)
 class CallBatch(Batch):
     """The batch of one call. It notes how its task *ended*, with its result, even one that is kept nowhere or elsewhere; and why it was
-    *refused*."""
+    *refused*. *listener* hears of its run as of any other."""
 
+    listener: Listener | None = None
     ended: TaskRecord | None = None
     refused: tuple[str, str, str] | None = None
 
     def note(self, ran: Ran, judged: Judged | None) -> None:
         """Note the end of the task's run; None: it could not be recorded."""
+        if self.listener is not None:
+            self.listener(ran, judged)
         if judged is None:
             return
         command, outcome, end = ran.held.job.command, judged.outcome, judged.ran
@@ -80,18 +82,18 @@ class CallAnswers:
         command = codec.decode(call.body)
         if type(command) is not Command:
             raise MessageRefused(refusals.SCHEMA, "type", "a worker takes commands only")
-        if command.task not in self._tasks and command.task not in BUILT_IN:
+        if command.task not in self._tasks:
             raise MessageRefused(refusals.UNKNOWN_TASK, "subject", unknown("task", command.task, self._tasks))
         return command
 
     def _run(self, call: DirectCall, command: Command, deadline: float) -> DirectAnswer:
         delivery = Delivery(command_queue(call.queue), command.id, "", call.body, sent=self._ports.clock.now())
-        batch = CallBatch(deadline, Chronicle(self._worker.host))
-        listener, self._worker.listener = self._worker.listener, batch.note
+        batch = CallBatch(deadline, Chronicle(self._worker.host), listener=self._worker.listener)
+        self._worker.listener = batch.note
         try:
             left = self._worker.work([delivery], deadline, batch)
         finally:
-            self._worker.listener = listener
+            self._worker.listener = batch.listener
         if left:
             return self._queued(delivery, command)
         if batch.ended is not None:
