@@ -36,7 +36,7 @@ class Declared:
     declaration names one. *files*: the files of the code that were imported. *connect*: the function that makes its ports, if it
     is not the library's own. *worker*: the settings of its workers, if it has any. *layers*: the layers of its configuration.
     *budgets*: the queues whose invocations have a budget. *of_batches*: the declarations about the batch of an invocation, as in code.
-    *sinks*: their names.
+    *sinks*: their names. *spending*: the tenants with a spending limit; an empty name is the whole app.
     """
 
     queues: tuple[str, ...]
@@ -54,6 +54,7 @@ class Declared:
     budgets: tuple[str, ...] = ()
     of_batches: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
+    spending: tuple[str, ...] = ()
 
     def longest(self, but: Collection[str] = ()) -> tuple[str, float]:
         """Return the task with the longest time limit, and that limit in seconds (0 if no task has one); tasks of the queues *but* are left
@@ -258,5 +259,5 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
         tended=found.get("tended", False), webhooks=found.get("webhooks", {}), streams=streams, files=tuple(found.get("files", ())),
         connect=found.get("connect", ""), worker=found.get("worker", {}), layers=tuple(found.get("layers", ())),
         formats=found.get("formats", {}), budgets=tuple(found.get("budgets", ())), of_batches=tuple(found.get("of_batches", ())),
-        sinks=tuple(found.get("sinks", ())),
+        sinks=tuple(found.get("sinks", ())), spending=tuple(found.get("spending", ())),
     )  # fmt: skip

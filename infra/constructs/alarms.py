@@ -47,7 +47,7 @@ class Alarms(Construct):
         super().__init__(scope, name)
         rules = [*_of_queues(watched), *_of_functions(watched), *_of_tables(watched), *_of_timers(watched)]
         rules += [_of_failures(watched, most_failures), *_of_tasks(watched)]
-        rules += _of_rounds(watched)
+        rules += [*_of_rounds(watched), *(_of_spending(watched) if watched.spends else ())]
         rules += _of_webhooks(watched) if "webhook" in watched.functions else []
         rules += [*_of_streams(watched), *_of_foreign_queues(watched)]
         #: In the order in which a dashboard shows them.
@@ -162,6 +162,16 @@ def _of_rounds(watched: Watched) -> Iterator[Rule]:
             "the work of the missed ones, late."
         )
         yield Rule(f"Missed-{name}", of_function(watched.functions[name], "Invocations"), 1, 3, words, absent=True)
+
+
+def _of_spending(watched: Watched) -> Iterator[Rule]:
+    words = "The tasks of a tenant or of the app have cost 80 % of the spending limit of this UTC day. `sedano cost --days 1` shows which."
+    yield Rule("SpendingNear", watched.own("SpendingNear"), 1, 1, words)
+    words = (
+        "A spending limit of this UTC day is reached, and its tasks are paused until the end of the day. `sedano cost --days 1` shows the "
+        "limit and the most expensive tasks. Raise the limit in `app.spending(…)` and deploy, or end the pause with `sedano resume`."
+    )
+    yield Rule("SpendingReached", watched.own("SpendingReached"), 1, 1, words)
 
 
 def _of_webhooks(watched: Watched) -> Iterator[Rule]:

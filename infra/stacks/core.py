@@ -66,6 +66,7 @@ class CoreStack(StageStack):
         super().__init__(scope, "core", config=config, about="queues and functions", protected=config.permanent)
         self._config, self._app, self._begin = config, application.reference, names_begin(config.stage)
         self._connect, self._layers_read = application.declared.connect, application.declared.layers
+        self._spending = application.declared.spending
         self._scheduled = config.schedules or bool(application.declared.schedules)
         self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
         self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
@@ -221,7 +222,8 @@ class CoreStack(StageStack):
         self._allow_keys(router)
 
     def _add_recorder(self, environment: Mapping[str, str]) -> None:
-        recorder = self._function("recorder", environment)
+        tenants = {"SEDANO_SPENDING": self.to_json_string([*self._spending])} if self._spending else {}
+        recorder = self._function("recorder", {**environment, **tenants})
         together = {} if self._config.local else {"batch": RECORDS_TOGETHER, "window": RECORDS_WAIT}
         recorder.consume("From-records", self._records, concurrency=self._config.concurrency_aside, **together)
         recorder.allow(["sqs:SendMessage"], self._parked.queue_arn)
@@ -256,7 +258,8 @@ class CoreStack(StageStack):
         made.allow(["sqs:SendMessage"], self._events.queue_arn)
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._control.table_arn)
-        made.allow(["dynamodb:Query"], f"{self._control.table_arn}/index/{MEMBERS}")
+        indexes = [MEMBERS, *([ROLLUPS] if self._spending else [])]
+        made.allow(["dynamodb:Query"], *(f"{self._control.table_arn}/index/{index}" for index in indexes))
         colon = ArnFormat.COLON_RESOURCE_NAME
         mappings = [
             self.format_arn(service="lambda", resource="event-source-mapping", resource_name=one, arn_format=colon)
@@ -377,6 +380,7 @@ class CoreStack(StageStack):
             foreign=self._sources.queues,
             tables={"ledger": self._ledger, "control": self._control},
             timers=self._timers.group,
+            spends=bool(self._spending),
             memory=self._config.memory,
         )
 

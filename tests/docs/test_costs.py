@@ -1,15 +1,22 @@
 """The page about costs has deliveries and settings that exist, and the writes that the estimate counts."""
 
 import dataclasses
+import json
 import re
 from typing import Any
 
 from infra import cost
 from infra.config import StageConfig
+from sedano import testing
+from sedano.model.history.invocation_prices import NANO
+from sedano.model.history.rollups import Rollup
+from sedano.model.pauses import parsed
+from sedano.views.discovery import discovered
 from tests.docs.pages import page
 from tests.docs.shown_commands import wrong_commands
 
 PAGE = page("costs.md")
+METRICS = {"SpendingNear": 0, "SpendingReached": 1}
 
 
 def test_the_declarations_of_the_page_have_the_deliveries_of_its_table() -> None:
@@ -19,6 +26,23 @@ def test_the_declarations_of_the_page_have_the_deliveries_of_its_table() -> None
     declared = {name: names[name].spec.delivery for name in ("charge", "resize", "warm")}
     assert declared == {"charge": "claimed", "resize": "record_once", "warm": "at_least_once"}
     assert names["warm"].spec.ignore_result
+
+
+def test_the_limits_of_the_page_are_declared_and_pause_when_they_are_reached() -> None:
+    names: dict[str, Any] = {"__name__": "shop"}
+    for block in PAGE.blocks:
+        PAGE.run(block, names)
+    app = names["app"]
+    assert app.registry.spending == {"": 5 * NANO, "acme": NANO // 2}
+    assert discovered(app).tended, "the app has a controller"
+    with testing.world(app) as world:
+        minute = int(world.clock.now()) // 60
+        share = ["shop.charge", "acme", minute, 1, NANO // 2]
+        sums = {"v": 1, "again": 0, "runs": [], "spent": [["worker", minute, NANO // 2]], "shares": [share]}
+        world.ports.rollups.put(Rollup("an object", minute, json.dumps(sums)))
+        world.elapse(60)
+        assert [(one.kind, one.name) for one in map(parsed, app.control.hello().paused) if one] == [("tenant", "acme")]
+        assert all(f"`{metric}`" in PAGE.text and world.telemetry.counted(metric) == number for metric, number in METRICS.items())
 
 
 def test_the_writes_of_the_table_are_those_of_the_estimate() -> None:

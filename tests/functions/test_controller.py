@@ -2,17 +2,24 @@
 
 import io
 import json
+import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from sedano.aws.control import DynamoControl
+from sedano.aws.rollups import DynamoRollups
 from sedano.aws.settings import command_addresses
+from sedano.model.history.cost_shares import Share, SharePlace
+from sedano.model.history.rollups import Rollup, Sums, written
 from tests.functions.conftest import Handler, Remaining, environment, handler_of
 from tests.plugins.resources import Resources
 
 INVOKED = {"id": "EventBridge Scheduler sends what it likes"}
+IDLE = {"warned": 0, "paused": 0, "resumed": 0}
+"""A round that changed nothing about spending limits."""
 
 
 @pytest.fixture
@@ -54,9 +61,22 @@ def handler(settings: Mapping[str, str], mapping: str) -> Iterator[Handler]:
 def test_a_backlog_changes_the_limit_of_its_mapping_and_a_check_is_asked_for_once(
     handler: Handler, lambdas: Any, mapping: str, resources: Resources, settings: Mapping[str, str]
 ) -> None:
-    assert handler(INVOKED, Remaining()) == {"lost": 0, "stuck": 0, "scaled": 1, "asked": 1}
-    assert handler(INVOKED, Remaining()) == {"lost": 0, "stuck": 0, "scaled": 0, "asked": 0}
+    assert handler(INVOKED, Remaining()) == {"lost": 0, "stuck": 0, "scaled": 1, "asked": 1} | IDLE
+    assert handler(INVOKED, Remaining()) == {"lost": 0, "stuck": 0, "scaled": 0, "asked": 0} | IDLE
     scaling = lambdas.get_event_source_mapping(UUID=mapping).get("ScalingConfig")
     assert scaling == {"MaximumConcurrency": 30}, "ten as it was, and twenty invocations for what waits"
     events = resources.session.client("sqs").receive_message(QueueUrl=settings["SEDANO_EVENTS_QUEUE"])["Messages"]
     assert [json.loads(event["Body"])["subject"] for event in events] == ["mail_expired"]
+
+
+def test_a_tenant_whose_spending_reaches_its_limit_is_paused_over_the_tables(
+    handler: Handler, resources: Resources, settings: Mapping[str, str]
+) -> None:  # fmt: skip
+    dynamodb, minute = resources.session.client("dynamodb"), int(time.time()) // 60
+    sums = Sums({}, {("worker", minute): 10**9}, 0, {SharePlace("shop.pay", "acme", minute): Share(1, 10**9)})
+    DynamoRollups(dynamodb, settings["SEDANO_CONTROL_TABLE"]).put(Rollup("an object", minute, written(sums)))
+    first, second = handler(INVOKED, Remaining()), handler(INVOKED, Remaining())
+    assert [first[name] for name in IDLE] == [0, 1, 0]
+    assert [second[name] for name in IDLE] == [0, 0, 0]
+    (paused,) = DynamoControl(dynamodb, settings["SEDANO_CONTROL_TABLE"]).read().paused
+    assert paused.startswith("tenant=acme ")

@@ -33,6 +33,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "run_time_limits": "`app.control.rate_limit` and its like",
         "periodic": "`@app.periodic`, a mixin of the app",
         "scale_control": "`app.control.scale`",
+        "spending_declaration": "the check of `app.spending`",
         "schedule_declaration": "the check of the call and the options of a schedule",
         "shared_tasks": "`@shared.task`: tasks declared before an app exists",
         "tables": "the declaration of tables for effects, a mixin of the app",
@@ -57,6 +58,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "prefetch": "how many messages a process that runs workers asks for",
         "restarts": "when a process that works is replaced",
         "settings": "the settings of a project, read from pyproject.toml",
+        "spending": "the limit of the dollars that an app or a tenant costs in a day",
         "store_clock": "the time at a store, as an interval that contains it",
     },
     "ports": {
@@ -90,6 +92,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "redelivery": "giving one message back to its queue",
         "reruns": "running a task again that ended without success",
         "services": "async functions of the user for the life of a process",
+        "spending": "the check of spending limits, each minute",
         "task_context": "the running task, as `current()` returns it",
         "task_log": "log lines from inside a task",
         "task_log_records": "the running task in log records",

@@ -43,7 +43,7 @@ def test_it_may_do_what_its_round_calls_and_nothing_else(tended: Templates) -> N
         "dynamodb:UpdateItem", "dynamodb:Query", "lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping",
     } - ({"sqs:SendMessageBatch"} - tended_batches(tended))  # fmt: skip
     assert all("Ledger" not in name for name in tended.may("controller", "dynamodb:UpdateItem"))
-    assert len(tended.may("controller", "dynamodb:Query")) == 1
+    assert len(tended.may("controller", "dynamodb:Query")) == 2, "the indexes of members and, for spending limits, of roll-ups"
     assert {"Events" in name for name in tended.may("controller", "sqs:SendMessage")} == {True}
 
 
@@ -62,3 +62,15 @@ def test_it_knows_the_mapping_of_each_command_queue(tended: Templates) -> None:
     assert "default" in given
     assert "bulk" in given
     assert given.count('"Ref"') == 2
+
+
+def test_the_recorder_knows_the_tenants_with_a_spending_limit_and_only_such_a_stage_has_its_alarms(
+    tended: Templates, templates: Templates
+) -> None:  # fmt: skip
+    def of(stage: Templates) -> tuple[str, set[str]]:
+        found = stage.functions()["recorder"]["Environment"]["Variables"].get("SEDANO_SPENDING", "")
+        said = json.dumps(list(stage.of_type("CloudWatch::Alarm").values()))
+        return found, {name for name in ("SpendingNear", "SpendingReached") if name in said}
+
+    assert of(tended) == ('["","acme"]', {"SpendingNear", "SpendingReached"})
+    assert of(templates) == ("", set())

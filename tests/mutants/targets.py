@@ -72,8 +72,8 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "order",
-        ("model.ledger.dedup_keys", "model.order", "model.deferrals", "model.pauses"),
-        (*unit("waits", "pauses", "serial", "dedup_keys"), *stories("in_order", "paused_queues", "pause_causes")),
+        ("model.ledger.dedup_keys", "model.order", "model.deferrals", "model.pauses", "model.spending"),
+        (*unit("waits", "pauses", "serial", "dedup_keys", "spending"), *stories("in_order", "paused_queues", "pause_causes", "spending")),
     ),
     Target(
         "retry",
@@ -170,11 +170,11 @@ TARGETS: Sequence[Target] = (
         each(
             "model.history",
             "attempts event_order invocation_prices live_state live_tasks registers rollups manifests spans stage_changes task_costs "
-            "tenant_loads",
+            "tenant_loads cost_shares",
         ),
         (
             *unit("attempts", "registers", "live", "rollups", "spans", "stage_changes", "task_costs", "task_query", "tenant_loads"),
-            *stories("view_agrees"),
+            *stories("view_agrees"), *unit("cost_shares"),
             "conformance/test_views.py",
             "pipeline/test_commit.py",
         ),
@@ -288,10 +288,10 @@ TARGETS: Sequence[Target] = (
     Target("election-steps", ("engine.elections", "canvas.election"), (*stories("elections", "preferences"), *unit("engine/electing"))),
     Target(
         "cluster-steps",
-        (*each("engine.cluster", "control controller explanation inbox log_levels membership"), "engine.health"),
+        (*each("engine.cluster", "control controller explanation inbox log_levels membership"), "engine.health", "engine.spending"),
         (
             *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages", "pause_causes"),
-            *stories("inbox_lanes", "operations", "built_in_checks"),
+            *stories("inbox_lanes", "operations", "built_in_checks", "spending"),
             *unit("engine/invocations", "engine/explaining", "engine/explaining_answers", "engine/membership", "engine/controlling"),
             *unit("engine/controller_steps", "engine/inbox_steps", "engine/health_steps"),
         ),

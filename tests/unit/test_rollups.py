@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sedano.model.history.cost_shares import Share, SharePlace
 from sedano.model.history.invocation_prices import price
 from sedano.model.history.registers import finalise, fold
 from sedano.model.history.rollups import (
@@ -40,7 +41,9 @@ ENDED = st.dictionaries(st.sampled_from(["SUCCESS", "FAILURE", "RETRY"]), st.int
 RUNS = st.builds(RunSums, ENDED, st.integers(0, 10**9), COUNTS, COUNTS)
 PLACES = st.builds(RunPlace, st.text(max_size=3), st.sampled_from(["default", "bulk"]), st.integers(MINUTE, MINUTE + 3))
 SPENT = st.dictionaries(st.tuples(st.text(max_size=2), st.integers(0, 3)), st.integers(0, 10**12))
-SUMS = st.builds(Sums, st.dictionaries(PLACES, RUNS, max_size=5), SPENT, st.integers(0, 5))
+SPOTS = st.builds(SharePlace, st.text(max_size=3), st.sampled_from(["", "acme"]), st.integers(MINUTE, MINUTE + 3))
+SHARES = st.dictionaries(SPOTS, st.builds(Share, st.integers(1, 9), st.integers(0, 10**12)), max_size=5)
+SUMS = st.builds(Sums, st.dictionaries(PLACES, RUNS, max_size=5), SPENT, st.integers(0, 5), SHARES)
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 JSON = st.recursive(PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 KINDS = st.sampled_from(["task-sent", "task-received", "task-started", "task-failed", "task-succeeded", "worker-invocation", "-invocation"])
@@ -115,7 +118,7 @@ def test_sums_add_up_in_any_order_and_grouping(some: list[Sums], random: Any) ->
 @given(SUMS)
 def test_a_text_is_read_back_and_equal_sums_have_one(sums: Sums) -> None:
     assert read(written(sums)) == sums
-    turned = Sums(dict(reversed(sums.runs.items())), dict(reversed(sums.spent.items())), sums.again)
+    turned = Sums(dict(reversed(sums.runs.items())), dict(reversed(sums.spent.items())), sums.again, dict(reversed(sums.shares.items())))
     assert written(turned) == written(sums)
 
 

@@ -1,9 +1,11 @@
-"""An application that is looked after by the controller: one of its queues has a budget, and one health check is shared."""
+"""An application that is looked after by the controller: a queue has a budget, a health check is shared, and spending has limits."""
 
 from sedano import Sedano
 
 app = Sedano("tended", queues=("default", "bulk"))
 app.budget("bulk", most=40)
+app.spending("2.50 USD")
+app.spending("0.50 USD", tenant="acme")
 mail = app.health_check("mail", every=120, shared=True)
 
 

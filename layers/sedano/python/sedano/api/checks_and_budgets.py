@@ -1,4 +1,4 @@
-"""The declarations of health checks and of queue budgets. Part of `Sedano`, loaded when it is used."""
+"""The declarations of health checks, of queue budgets and of spending limits. Part of `Sedano`, loaded when it is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Guarded(ABC):
-    """The health checks and the queue budgets of an app."""
+    """The health checks, the queue budgets and the spending limits of an app."""
 
     name: str
     queues: tuple[str, ...]
@@ -60,6 +60,28 @@ class Guarded(ABC):
         for port in ("consumers", "memos"):
             self.registry.need(port, f"the budget of the queue {queue!r}")
         self.registry.budgets[queue] = budget
+
+    def spending(self, amount: str, *, tenant: str = "", per: str = "day") -> None:
+        """Limit the dollars that all tasks of the app, or those of one tenant, cost in a UTC day.
+
+        The cost is that of `sedano cost --days 1`: the invocations of the functions at list prices, counted from their own reports. Each
+        minute the controller compares it with the limit. At 80 % it warns; at 100 % it pauses the tenant, or all queues, until the end of
+        the UTC day. Tasks that run meanwhile continue, and reports arrive up to two minutes late, so a day can cost a little more.
+
+        Args:
+            amount: dollars with at most nine decimals, such as ``"0.50 USD"``.
+            tenant: the tenant that it limits; empty: the whole app, with its router and recorder.
+            per: the period; ``"day"`` is the only one.
+
+        Raises:
+            OptionError: the amount, the tenant or the period is not valid, or the same limit is declared twice.
+        """
+        from sedano.api.spending_declaration import spending_of
+
+        limit = spending_of(self.registry, amount, tenant, per)
+        for port in ("rollups", "control", "memos"):
+            self.registry.need(port, f"the spending limit of {limit.owner}")
+        self.registry.spending[limit.tenant] = limit.nanodollars
 
     def threads(self, *, strategy: Strategy | Named = "cep", **options: Any) -> None:
         """Let each worker run its waiting `def` bodies on threads, within a budget; by default they run one after another.

@@ -101,6 +101,20 @@ def command_addresses(environment: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def limited_tenants(environment: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the tenants with a spending limit, which SEDANO_SPENDING lists; an empty one is the whole app. None: no limit is declared.
+
+    Raises:
+        ConfigurationError: the variable is not such a list.
+    """
+    if not environment.get("SEDANO_SPENDING"):
+        return None
+    given = _json(environment, "SEDANO_SPENDING", '["acme"]')
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        raise ConfigurationError('SEDANO_SPENDING must be a list of tenants, such as ["acme"]')
+    return tuple(given)
+
+
 def _required(environment: Mapping[str, str], name: str) -> str:
     value = environment.get(name, "")
     if not value:

@@ -16,8 +16,10 @@ from sedano.deploy.cost import cost
 from sedano.deploy.steps import assembly_folder
 from sedano.deploy.synthesis import synthesise
 from sedano.model.history.task_costs import TaskCost
+from sedano.model.spending import dollars
 from sedano.views.costs import costs
 from sedano.views.plain import plain
+from sedano.views.spending import SpendingRow
 from sedano.views.terminal_screen import price
 
 MEASURED = "SELECT name, queue, tenant, basis, tasks, attempts, dollars_per_million FROM cost ORDER BY nanodollars DESC, name, queue"
@@ -39,7 +41,8 @@ def of_tasks(app: Sedano, days: int, *, as_json: bool) -> int:
     """Print the cost of each task in the event history of the last *days*, the most expensive first."""
     view = costs(app, days)
     if as_json:
-        document("cost", [_item(one) for one in view.tasks], canvases=plain(view.canvases), workers=plain(view.workers), since=view.since)
+        facts = {"canvases": plain(view.canvases), "workers": plain(view.workers), "since": view.since, "limits": plain(view.limits)}
+        document("cost", [_item(one) for one in view.tasks], **facts)
     else:
         rows = [
             (
@@ -49,10 +52,21 @@ def of_tasks(app: Sedano, days: int, *, as_json: bool) -> int:
             for one in view.tasks
         ]  # fmt: skip
         listing(("TASK", "QUEUE", "TENANT", "BASIS", "TASKS", "ATTEMPTS", "RAN", "DOLLARS", "A MILLION"), rows)
+    for limit in view.limits:
+        say(f"sedano cost: {_sentence(limit)}", err=True)
     since = f"${view.nanodollars / 1e9:,.6f} since {view.since} by list prices"
     unreadable = f"; {view.unreadable} lines cannot be read" if view.unreadable else ""
     say(f"sedano cost: {since}; {price(view.about)}{unreadable}", err=True)
     return Exit.DONE
+
+
+def _sentence(one: SpendingRow) -> str:
+    """Return a spending limit and the amount of the current day as a sentence."""
+    whose = f"the tenant {one.tenant}" if one.tenant else "the app"
+    if one.spent is None:
+        return f"{whose} may spend {dollars(one.limit)} a UTC day; this stage does not count it: deploy it again"
+    paused = "; its tasks are paused until the end of the day" if one.paused else ""
+    return f"{whose} has spent {dollars(one.spent)} of {dollars(one.limit)} in this UTC day ({one.percent} %){paused}"
 
 
 def _item(one: TaskCost) -> dict[str, object]:

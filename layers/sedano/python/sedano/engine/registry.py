@@ -34,7 +34,8 @@ class Registry:
     process starts before its first task. *origins*: where each name was declared (`sedano.engine.declaration_origins`). *needs*: the
     optional ports that the app needs, and `ORDER` or `DELAY` of the queues, each with what needs it. *bound*: the ports that the app is
     connected to. *boxes*: ends the programs of each box, by the task's name, when the app is unbound. *configuration*: that of the
-    application. *hooks*: functions of the user beside each task, by their occasion.
+    application. *hooks*: functions of the user beside each task, by their occasion. *spending*: the limits of a day's spending in
+    nanodollars, by tenant; an empty tenant is the whole app.
 
     Filled while the user's module is imported, then only read.
     """
@@ -59,6 +60,7 @@ class Registry:
     boxes: dict[str, Callable[[], None]] = field(default_factory=dict)
     configuration: Configuration[Any] | None = None
     hooks: dict[str, list[Callable[..., Any]]] = field(default_factory=dict)
+    spending: dict[str, int] = field(default_factory=dict)
 
     def need(self, what: str, user: str) -> None:
         """Note that *user*, a declaration of the app, needs *what*: an optional port, or a capability of the queues.

@@ -27,6 +27,7 @@ from sedano.engine.cluster.controller import Controller
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
+from sedano.engine.spending import SpendingControl
 from sedano.engine.worker.pipeline import Listener, Worker
 from sedano.engine.worker.settings import WorkerSettings
 from sedano.engine.worker.time_limit_warning import Overtime
@@ -144,7 +145,7 @@ class EngineProcess:
         self._commands = self._commands._replace(paused=lambda: self._receiving.paused)
         followed: dict[str, Work] = {EVENTS: Router(app.registry, ports, host).route} if settings.alone else {}
         if settings.alone and has(ports.events):
-            followed[RECORDS] = Recorder(ports, host).record
+            followed[RECORDS] = Recorder(ports, host, tenants=tuple(app.registry.spending) or None).record
         self._followed = self._consumer(followed)._replace(beat=lambda: self._beat(FOLLOWERS, self.pulses.allowed.lane))
         self._rounds = self._by_the_minute() if settings.alone else {}
         self._threads: list[threading.Thread] = []
@@ -289,6 +290,8 @@ class EngineProcess:
                 ports=ports, lamport=outlet.lamport, queues=app.queues, budgets=registry.budgets, checks=registry.checks,
                 announce=lambda name: outlet.announce(name, {}),
             ).round  # fmt: skip
+        if app.registry.spending:
+            rounds["spending control"] = SpendingControl(ports, outlet.lamport, app.queues, app.registry.spending).round
         return rounds
 
     def _pausing(self, verb: str) -> Callable[[], None]:

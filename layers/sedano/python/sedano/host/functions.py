@@ -98,10 +98,12 @@ def recorder() -> Handler:
     """Return the handler of the recorder function."""
     from sedano.aws.events import COSTS
     from sedano.aws.rollups import COSTS as OF_ROLLUP
+    from sedano.aws.settings import limited_tenants
     from sedano.engine.history.recorder import Recorder
 
     ports = _connected(os.environ.get(CONNECT) or OWN, "recorder", None)
-    return _handler(Recorder(ports, _host(ports), {**COSTS, **OF_ROLLUP}).record, ports, {}, RECORDS)
+    built = Recorder(ports, _host(ports), {**COSTS, **OF_ROLLUP}, limited_tenants(os.environ))
+    return _handler(built.record, ports, {}, RECORDS)
 
 
 def scheduler() -> Handler:
@@ -135,9 +137,11 @@ def controller() -> Handler:
         ports=ports, lamport=outlet.lamport, queues=app.queues, budgets=registry.budgets, checks=registry.checks, announce=announce
     )
 
+    spending = _spending_control(app, ports)
+
     def handle(event: Event, context: LambdaContext) -> dict[str, Any]:
         try:
-            return built.round()._asdict()
+            return {**spending(), **built.round()._asdict()}
         finally:
             ports.telemetry.flush()
 
@@ -184,6 +188,16 @@ def stream() -> Handler:
         return {"batchItemFailures": [{"itemIdentifier": sequence(record)} for record in left]}
 
     return handle
+
+
+def _spending_control(app: Sedano, ports: Ports) -> Callable[[], dict[str, int]]:
+    """Return the check of the spending limits of *app*, one round a call; it does nothing if the app declares no limit."""
+    if not app.registry.spending:
+        return dict
+    from sedano.engine.spending import SpendingControl
+
+    built = SpendingControl(ports, app.outlet.lamport, app.queues, app.registry.spending)
+    return lambda: built.round()._asdict()
 
 
 def _booted(app: Sedano, ports: Ports) -> Boot | None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sedano.model.messages.strict_json import load
 
 CIRCUIT, HEALTH, BUDGET, PAUSE, DEPLOYMENT, BULK = "circuit", "health", "budget", "pause", "deployment", "bulk"
+SPENDING = "spending"
 """The subjects of memos: the first part of their names."""
 
 

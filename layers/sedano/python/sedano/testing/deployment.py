@@ -17,6 +17,7 @@ from sedano.engine.history.recorder import Recorder
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.sources.webhooks import Webhooks
+from sedano.engine.spending import SpendingControl
 from sedano.engine.task_context import CURRENT
 from sedano.engine.worker.call_answers import CallAnswers
 from sedano.engine.worker.gate_order import GATES
@@ -110,9 +111,11 @@ class World:
             case "router":
                 self.router = Router(self.app.registry, ports, Host(f"memory.2.{self._deaths:08x}", 2))
             case "recorder":
-                self.recorder = Recorder(ports, Host(f"memory.3.{self._deaths:08x}", 3))
+                self.recorder = Recorder(ports, Host(f"memory.3.{self._deaths:08x}", 3), tenants=tuple(self.app.registry.spending) or None)
             case _:
-                self.scheduler = Scheduler(ports, LamportClock(lambda: int(self.clock.now() * 1_000_000)), f"{self.app.name}@memory")
+                lamport, registry = LamportClock(lambda: int(self.clock.now() * 1_000_000)), self.app.registry
+                self.scheduler = Scheduler(ports, lamport, f"{self.app.name}@memory")
+                self.spending = SpendingControl(ports, lamport, self.app.queues, registry.spending)
 
     def step(self) -> bool:
         """Deliver one batch of each queue; return whether there was any."""
@@ -130,13 +133,14 @@ class World:
         raise AssertionError(f"not drained after {MOST_ROUNDS} rounds: a task publishes messages without end")
 
     def elapse(self, seconds: float) -> None:
-        """Advance virtual time by *seconds* and process everything that is due; the scheduler runs at each full minute, as when deployed.
+        """Advance virtual time by *seconds* and process everything that is due; the scheduler runs at each full minute, as when deployed,
+        and so does the check of spending limits.
 
         In an app with periodic tasks, `drain` processes the published messages and starts no periodic task.
         """
         until = self.clock.now() + seconds
         while True:
-            while not self._survived(SCHEDULER, lambda: self.scheduler.round(self.app.periodics)):
+            while not self._survived(SCHEDULER, lambda: (self.scheduler.round(self.app.periodics), self.spending.round())):
                 pass
             self._work_until(min(until, (self.clock.now() // MINUTE_S + 1) * MINUTE_S))
             if self.clock.now() >= until:

@@ -1,4 +1,4 @@
-"""The cost of tasks in the event history of some days: by task, queue and tenant, by canvas, and what full batches would save."""
+"""The cost of tasks in the event history of some days: by task, queue and tenant, by canvas, what full batches would save, and limits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sedano.model.history.task_costs import CanvasCost, Costs, TaskCost, WorkerC
 from sedano.views.cluster import first_day
 from sedano.views.event_lines import event_lines
 from sedano.views.reader import About, Reader
+from sedano.views.spending import SpendingRow, spending
 
 MOST = 100
 """The most rows of tasks, and of canvases, in a view: the most expensive ones."""
@@ -17,7 +18,7 @@ MOST = 100
 class CostsView(NamedTuple):
     """The cost of *tasks* and of *canvases*, the most expensive first, and of the *workers*, since the day *since*.
 
-    *nanodollars* is the sum of all rows, also of those that are left out.
+    *nanodollars* is the sum of all rows, also of those that are left out. *limits*: the spending limits of the current UTC day.
     """
 
     tasks: tuple[TaskCost, ...]
@@ -27,6 +28,7 @@ class CostsView(NamedTuple):
     since: str
     unreadable: int
     about: About
+    limits: tuple[SpendingRow, ...] = ()
 
 
 def costs(app: Sedano, days: int) -> CostsView:
@@ -39,8 +41,9 @@ def costs(app: Sedano, days: int) -> CostsView:
     since = first_day(reader.ports, days)
     events, unreadable = event_lines(reader.ports.events.read(since))
     found: Costs = task_costs(events)
+    limits = spending(reader)
     tasks = tuple(one._replace(queue=one.queue.removeprefix("commands:")) for one in found.tasks[:MOST])
     return CostsView(
         tasks=tasks, canvases=found.canvases[:MOST], workers=found.workers,
-        nanodollars=sum(one.nanodollars for one in found.tasks), since=since, unreadable=unreadable, about=reader.about(),
+        nanodollars=sum(one.nanodollars for one in found.tasks), since=since, unreadable=unreadable, about=reader.about(), limits=limits,
     )  # fmt: skip

@@ -31,12 +31,13 @@ class DiscoveredTask(NamedTuple):
 class Discovered(NamedTuple):
     """An app: its name, its command queues, its tasks by name, the subscribers of each event, and its schedules with their tasks.
 
-    *tended*: the app needs a controller, because a queue has a budget or a health check is shared. *webhooks*: their names, each with
-    whether its requests are signed. *streams*: their names, each with the tasks that read it and the operations that each of them reads
-    (empty: all). *formats*: the formats of the messages of those streams that are read from a queue and whose declaration names one.
-    *connect*: the factory of its ports, unless it is the library's own. *worker*: the settings of its workers, if it declares any.
-    *layers*: those of its configuration, the one that takes precedence first. *budgets*: the queues whose invocations have a budget.
-    *of_batches*: the declarations about the batch of an invocation, as in code. *sinks*: their names.
+    *tended*: the app needs a controller, because a queue has a budget, a health check is shared, or spending has a limit. *webhooks*:
+    their names, each with whether its requests are signed. *streams*: their names, each with the tasks that read it and the operations
+    that each of them reads (empty: all). *formats*: the formats of the messages of those streams that are read from a queue and whose
+    declaration names one. *connect*: the factory of its ports, unless it is the library's own. *worker*: the settings of its workers, if it
+    declares any. *layers*: those of its configuration, the one that takes precedence first. *budgets*: the queues whose invocations have a
+    budget. *of_batches*: the declarations about the batch of an invocation, as in code. *sinks*: their names. *spending*: the tenants with
+    a spending limit; an empty name is the whole app.
 
     Everything is sorted by name, so the record does not depend on the order of the declarations.
     """
@@ -56,6 +57,7 @@ class Discovered(NamedTuple):
     budgets: tuple[str, ...] = ()
     of_batches: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
+    spending: tuple[str, ...] = ()
 
 
 def discovered(app: Sedano) -> Discovered:
@@ -66,14 +68,14 @@ def discovered(app: Sedano) -> Discovered:
         name=app.name, queues=tuple(sorted(app.queues)), tasks={name: _task(registry.tasks[name]) for name in sorted(own)},
         subscriptions={event: _in_order(registry.subscriptions[event]) for event in sorted(registry.subscriptions)},
         schedules={name: app.periodics[name].call.task for name in sorted(app.periodics)},
-        tended=bool(registry.budgets) or any(check.spec.shared for check in registry.checks.values()),
+        tended=bool(registry.budgets or registry.spending) or any(check.spec.shared for check in registry.checks.values()),
         webhooks={name: app.webhooks[name].scheme.signs for name in sorted(app.webhooks)},
         streams={name: {task: app.streams[name][task] for task in sorted(app.streams[name])} for name in sorted(app.streams)},
         formats={name: app.formats[name] for name in sorted(app.formats)},
         connect=app.connect if app.connect != AWS else "", worker=app.worker._asdict() if app.worker is not None else {},
         layers=() if registry.configuration is None else tuple(map(str, registry.configuration.layers)),
         budgets=_in_order(registry.budgets), of_batches=registry.of_batches(app.worker.concurrency if app.worker is not None else 1),
-        sinks=_in_order(registry.sinks),
+        sinks=_in_order(registry.sinks), spending=_in_order(registry.spending),
     )  # fmt: skip
 
 

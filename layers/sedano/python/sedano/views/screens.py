@@ -24,6 +24,7 @@ from sedano.views import now as of_now
 from sedano.views import queue_panels, throughput_panels, worker_panels
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
+from sedano.views import spending as of_spending
 from sedano.views import stage_changes as of_changes
 from sedano.views import tail as of_tail
 from sedano.views import task as of_task
@@ -224,6 +225,7 @@ def costs(app: Sedano, asked: ScreenQuery) -> Screen:
         for one in view.canvases
     )
     tables = (
+        *of_spending.panels(view.limits),
         Panel("Tasks, the most expensive first", columns, rows, "No task was worked on."),
         Panel("Canvases, the most expensive first", ("first task", "root", "tasks", "cost"), canvases, "No canvas of several tasks."),
     )

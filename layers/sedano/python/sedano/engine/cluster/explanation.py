@@ -25,7 +25,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.message import Command
 from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH, load
 from sedano.model.messages.timestamps import LAST_SECOND, shown
-from sedano.model.pauses import ID, QUEUE, in_force
+from sedano.model.pauses import ID, QUEUE, cause_name, cause_of, in_force
 from sedano.model.timers import Timer
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue
@@ -183,6 +183,9 @@ def _held_back(ports: Ports, task_id: str, told: Mapping[str, Any], now: float) 
         if memo is not None:
             circuit = breaker.from_text(memo.text)
             evidence |= {"since": circuit.since, "cause": circuit.cause, "open": circuit.is_open(now)}
+    elif reason.startswith("paused: "):
+        kind, _, name = reason.removeprefix("paused: ").partition(" ")
+        reason += _cause(ports, kind, name)
     return Explanation(task_id, states.PENDING, f"{reason}; its message is delivered again at {shown(float(told['until']))}", evidence)
 
 
@@ -197,9 +200,17 @@ def _stopped(ports: Ports, queues: Sequence[str], task_id: str, now: float) -> I
     stopped = [queue for queue in queues if queue in paused]
     if stopped:
         loads = {queue: load._asdict() for queue, load in _loads(ports, stopped).items()}
-        told = ", ".join(f"{queue}{paused[queue]}" for queue in stopped)
+        told = ", ".join(f"{queue}{paused[queue]}{_cause(ports, QUEUE, queue)}" for queue in stopped)
         which = "its queue is" if len(stopped) == len(queues) == 1 else "it may lie in a queue that is"
         yield Explanation(task_id, states.PENDING, f"{which} paused: {told}", {"paused": sorted(paused), "load": loads})
+
+
+def _cause(ports: Ports, kind: str, name: str) -> str:
+    """Return the cause of the pause of *kind* and *name* in brackets, such as `` (by ana: bad deploy)``; empty if it is unknown."""
+    memo = cause_name(kind, name)
+    found = ports.memos.read([memo]).get(memo) if has(ports.memos) else None
+    sentence = cause_of(found.text).sentence if found is not None else ""
+    return f" ({sentence})" if sentence else ""
 
 
 def _set_aside(ports: Ports, queues: Sequence[str], task_id: str) -> Iterator[Explanation]:

@@ -28,7 +28,7 @@ from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.redelivery import refuse
 from sedano.engine.unexpected_errors import contain, passing, unexpected
 from sedano.errors import MessageRefused
-from sedano.model.history.rollups import Rollup, rollup, summed
+from sedano.model.history.rollups import Rollup, rollup, shared, summed
 from sedano.model.history.run_rows import Chronicle, Host, unpack
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING
@@ -45,14 +45,19 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True)
 class Recorder:
     """Writes the history. One per process."""
 
-    def __init__(self, ports: Ports, host: Host, costs: Mapping[str, int] = NOTHING) -> None:
+    def __init__(
+        self, ports: Ports, host: Host, costs: Mapping[str, int] = NOTHING, tenants: Collection[str] | None = None
+    ) -> None:  # fmt: skip
         """Write over *ports*, which make these calls for an object (by `service.Operation`).
+
+        *tenants*: those with a spending limit; None: the app declares no spending limit, and no shares are computed.
 
         Raises:
             PortMissing: they have no events.
         """
         require(ports.events, "the recorder")
         self.ports, self.host, self._costs = ports, host, costs
+        self._rolled_up = _rollup if tenants is None else partial(_rollup_of, tenants)
         lamport = LamportClock(lambda: int(ports.clock.now() * 1_000_000))
         self._parking = ParkingLot(ports, lamport)
         self._invocations = Invocations(RECORDER, ports, host, lamport)
@@ -102,22 +107,30 @@ class Recorder:
 
     def _append(self, day: str, records: Mapping[int, Sequence[Event]], own: Sequence[Event], before: Collection[int]) -> bool:
         """Write the events of one day as one object, with its sums; return whether both are written."""
+        ports = self.ports
         try:
-            name = self.ports.events.append(day, _lines(chain(*records.values())), _lines(own))
-            made = passing(self.ports.telemetry, "sums", partial(_rollup, name, records, own, before), None)
-            if made is not None and has(self.ports.rollups):
-                self.ports.rollups.put(made)
+            name = ports.events.append(day, _lines(chain(*records.values())), _lines(own))
+            made = passing(ports.telemetry, "sums", partial(self._rolled_up, name, records, own, before), None)
+            if made is not None and has(ports.rollups):
+                ports.rollups.put(made)
         except Exception as error:  # noqa: BLE001 - what one object holds came from many records: none of them is guilty
-            answer = unexpected(self.ports.telemetry, error)
-            self.ports.telemetry.log("warning", "history not written; its records will be delivered again", day=day, error=str(answer))
+            answer = unexpected(ports.telemetry, error)
+            ports.telemetry.log("warning", "history not written; its records will be delivered again", day=day, error=str(answer))
             return False
         return True
-
 
 def _rollup(name: str, records: Mapping[int, Sequence[Event]], own: Sequence[Event], before: Collection[int]) -> Rollup | None:
     """Return the sums of the object *name*; *before*: the places of the records that had been received before."""
     again = chain(*(events for place, events in records.items() if place in before))
     return rollup(name, summed(chain(*records.values(), own), again))
+
+
+def _rollup_of(
+    tenants: Collection[str], name: str, records: Mapping[int, Sequence[Event]], own: Sequence[Event], before: Collection[int]
+) -> Rollup | None:  # fmt: skip
+    """Return the sums of the object *name* with the shares of tasks and *tenants* in the cost of the workers."""
+    again = chain(*(events for place, events in records.items() if place in before))
+    return rollup(name, shared(summed(chain(*records.values(), own), again), chain(*records.values()), tenants))
 
 
 def _by_day(events: Sequence[Event]) -> dict[str, list[Event]]:

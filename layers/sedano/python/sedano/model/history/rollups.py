@@ -2,7 +2,8 @@
 
 The recorder writes one roll-up beside each object (`sedano.engine.history.recorder`). Its rows are the ends of runs by task, queue and
 minute: how many ended in which state, the time for which they ran, and two histograms, of running and of waiting. It also has the cost of
-the invocations in its reports, by function and minute.
+the invocations in its reports, by function and minute. In an app with a spending limit it also has the shares of tasks and tenants in the
+cost of the workers (`sedano.model.history.cost_shares`).
 
 Sums of objects can be added (`merged`) in any order and grouping. An object that is written twice has the same name, and the store keeps
 one roll-up per name. A record that was delivered again in another batch is in two objects; a reader of events counts each of its events
@@ -15,12 +16,13 @@ The size is bounded: at most `MOST_ROWS` rows, with the smaller ones together in
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log2
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from sedano.model import states
+from sedano.model.history.cost_shares import Share, SharePlace, cost_shares
 from sedano.model.history.invocation_prices import INVOKED, MILLION, MOST, price
 
 MOST_ROWS = 64
@@ -41,6 +43,7 @@ _BEFORE = ("task-sent", "task-received", "task-started")
 Key = TypeVar("Key")
 Counts = Mapping[int, int]
 NO_COUNTS: Counts = MappingProxyType({})
+NO_SHARES: Mapping[SharePlace, Share] = MappingProxyType({})
 
 
 class RunPlace(NamedTuple):
@@ -69,11 +72,15 @@ class RunSums(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """The *runs* by place, the nanodollars *spent* by function and minute, and the number of runs that may be counted twice (*again*)."""
+    """The *runs* by place, the nanodollars *spent* by function and minute, and the number of runs that may be counted twice (*again*).
+
+    *shares*: those of tasks and tenants in the cost of the workers; empty in an app without a spending limit.
+    """
 
     runs: Mapping[RunPlace, RunSums]
     spent: Mapping[tuple[str, int], int]
     again: int = 0
+    shares: Mapping[SharePlace, Share] = NO_SHARES
 
 
 class _Row(NamedTuple):
@@ -123,18 +130,26 @@ def summed(events: Iterable[Mapping[str, Any]], again: Iterable[Mapping[str, Any
     return _bounded(Sums(_rows(rows), spent, sum(str(event.get("type")) in _ENDS for event in again)))
 
 
+def shared(sums: Sums, events: Iterable[Mapping[str, Any]], tenants: Collection[str]) -> Sums:
+    """Return *sums* of *events* with the shares of tasks in the cost of the workers; only *tenants* are distinguished."""
+    return sums._replace(shares=_bounded_shares(cost_shares(events, tenants)))
+
+
 def merged(some: Iterable[Sums]) -> Sums:
     """Return the total of *some* sums."""
     runs: dict[RunPlace, RunSums] = {}
     spent: dict[tuple[str, int], int] = {}
+    shares: dict[SharePlace, Share] = {}
     again = 0
     for one in some:
         for place, each in one.runs.items():
             runs[place] = _both(runs.get(place), each)
         for key, nanos in one.spent.items():
             spent[key] = spent.get(key, 0) + nanos
+        for spot, share in one.shares.items():
+            shares[spot] = _sum_of(shares.get(spot), share)
         again += one.again
-    return Sums(runs, spent, again)
+    return Sums(runs, spent, again, shares)
 
 
 def total(some: Iterable[RunSums]) -> RunSums:
@@ -149,7 +164,8 @@ def within(sums: Sums, since: int, until: int) -> Sums:
     """Return the part of *sums* in the minutes from *since* up to, but not including, *until*; *again* is unchanged, as an upper bound."""
     runs = {place: one for place, one in sums.runs.items() if since <= place.minute < until}
     spent = {key: nanos for key, nanos in sums.spent.items() if since <= key[1] < until}
-    return Sums(runs, spent, min(sums.again, sum(one.number for one in runs.values())))
+    shares = {place: share for place, share in sums.shares.items() if since <= place.minute < until}
+    return Sums(runs, spent, min(sums.again, sum(one.number for one in runs.values())), shares)
 
 
 def bucket(seconds: float) -> int:
@@ -186,6 +202,9 @@ def written(sums: Sums) -> str:
         for place, one in sorted(sums.runs.items())
     ]
     spent = [[*key, nanos] for key, nanos in sorted(sums.spent.items())]
+    if sums.shares:
+        shares = [[*place, *share] for place, share in sorted(sums.shares.items())]
+        return json.dumps({"v": 1, "again": sums.again, "runs": rows, "spent": spent, "shares": shares}, separators=(",", ":"))
     return json.dumps({"v": 1, "again": sums.again, "runs": rows, "spent": spent}, separators=(",", ":"))
 
 
@@ -203,7 +222,11 @@ def read(text: str) -> Sums | None:
             for task, queue, minute, ended, ran, running, waiting in found["runs"]
         }  # fmt: skip
         spent = {(str(function), int(minute)): int(nanos) for function, minute, nanos in found["spent"]}
-        return Sums(runs, spent, int(found["again"]))
+        shares = {
+            SharePlace(str(task), str(tenant), int(minute)): Share(int(number), int(nanos))
+            for task, tenant, minute, number, nanos in found.get("shares", ())
+        }
+        return Sums(runs, spent, int(found["again"]), shares)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
 
@@ -277,6 +300,21 @@ def _bounded(sums: Sums) -> Sums:
         last = (OTHERS, max(minute for _, minute in dear))
         spent[last] = spent.get(last, 0) + sum(sums.spent[key] for key in more)
     return Sums(kept, spent, sums.again)
+
+
+def _bounded_shares(shares: Mapping[SharePlace, Share]) -> dict[SharePlace, Share]:
+    """Return *shares* with the names of at most `MOST_ROWS` rows, the most expensive ones; the others are of the task `OTHERS`."""
+    dear = sorted(shares, key=lambda place: (-shares[place].nanodollars, place))
+    found: dict[SharePlace, Share] = {}
+    for rank, place in enumerate(dear):
+        name = place.task if rank < MOST_ROWS and place.task else OTHERS
+        kept = SharePlace(_text(name), _text(place.tenant), place.minute)
+        found[kept] = _sum_of(found.get(kept), shares[place])
+    return found
+
+
+def _sum_of(one: Share | None, other: Share) -> Share:
+    return other if one is None else Share(one.number + other.number, one.nanodollars + other.nanodollars)
 
 
 def _text(text: str) -> str:
