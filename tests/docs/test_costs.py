@@ -5,9 +5,12 @@ import json
 import re
 from typing import Any
 
+import pytest
+
 from infra import cost
 from infra.config import StageConfig
 from sedano import testing
+from sedano.errors import SpendingExceeded
 from sedano.model.history.invocation_prices import NANO
 from sedano.model.history.rollups import Rollup
 from sedano.model.pauses import parsed
@@ -16,13 +19,38 @@ from tests.docs.pages import page
 from tests.docs.shown_commands import wrong_commands
 
 PAGE = page("costs.md")
+ESTIMATED = "work.estimate()"
+"""The block that needs a history: the others only declare."""
 METRICS = {"SpendingNear": 0, "SpendingReached": 1}
+
+
+def declare(names: dict[str, Any]) -> None:
+    """Run the blocks that declare, in *names*."""
+    for block in PAGE.blocks:
+        if ESTIMATED not in block:
+            PAGE.run(block, names)
+
+
+def test_the_canvas_of_the_page_is_estimated_and_published_within_its_amount() -> None:
+    names: dict[str, Any] = {"__name__": "shop"}
+    declare(names)
+    (block,) = [one for one in PAGE.blocks if ESTIMATED in one]
+    with testing.world(names["app"]) as world:
+        with pytest.raises(SpendingExceeded, match="no task ran in the last day"):
+            PAGE.run(block, dict(names))
+        assert world.sent("shop.resize") == []
+        names["resize"].delay("a.jpg")
+        world.elapse(180)
+        PAGE.run(block, names)
+        assert (names["estimate"].tasks, names["estimate"].unknown) == (1_000, ())
+        assert len(world.sent("shop.resize")) == 1
+        world.drain()
+        assert len(world.sent("shop.resize")) == 1_001
 
 
 def test_the_declarations_of_the_page_have_the_deliveries_of_its_table() -> None:
     names: dict[str, Any] = {"__name__": "shop"}
-    for block in PAGE.blocks:
-        PAGE.run(block, names)
+    declare(names)
     declared = {name: names[name].spec.delivery for name in ("charge", "resize", "warm")}
     assert declared == {"charge": "claimed", "resize": "record_once", "warm": "at_least_once"}
     assert names["warm"].spec.ignore_result
@@ -30,8 +58,7 @@ def test_the_declarations_of_the_page_have_the_deliveries_of_its_table() -> None
 
 def test_the_limits_of_the_page_are_declared_and_pause_when_they_are_reached() -> None:
     names: dict[str, Any] = {"__name__": "shop"}
-    for block in PAGE.blocks:
-        PAGE.run(block, names)
+    declare(names)
     app = names["app"]
     assert app.registry.spending == {"": 5 * NANO, "acme": NANO // 2}
     assert discovered(app).tended, "the app has a controller"

@@ -70,6 +70,7 @@ LATE = {
         "aws/ledger.py": "only a worker whose task failed, or a program that lists failures, loads the index of failures",
         "aws/machine.py": "only a program that waits on an event loop loads asyncio",
         "aws/queues.py": "only a program that sends to a queue that keeps order loads the rules of order",
+        "canvas/form.py": "only a program that estimates the cost of a canvas loads estimates",
         "canvas/election.py": "only a program that holds an election loads elections",
         "cli/__init__.py": "click is an extra: without it the command says how to install it",
         "api/hooks.py": "only an app with middleware loads hooks",

@@ -170,11 +170,11 @@ TARGETS: Sequence[Target] = (
         each(
             "model.history",
             "attempts event_order invocation_prices live_state live_tasks registers rollups manifests spans stage_changes task_costs "
-            "tenant_loads cost_shares",
+            "tenant_loads cost_shares cost_estimates",
         ),
         (
             *unit("attempts", "registers", "live", "rollups", "spans", "stage_changes", "task_costs", "task_query", "tenant_loads"),
-            *stories("view_agrees"), *unit("cost_shares"),
+            *stories("view_agrees"), *unit("cost_shares", "cost_estimates"),
             "conformance/test_views.py",
             "pipeline/test_commit.py",
         ),

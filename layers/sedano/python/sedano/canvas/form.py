@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar  # type checkers know it; nothing is installed
 
+    from sedano.model.history.cost_estimates import CostEstimate
     from sedano.model.tasks.published_options import LinkedOptions
 
     H_co = TypeVar("H_co", covariant=True, default=Any)
@@ -166,6 +167,34 @@ class Form(Hinting, Generic[H_co]):
             OptionError: a name or a value is not valid, or all stamps together are longer than 256 characters.
         """
         return self._with({"stamps": stamps})
+
+    def estimate(self) -> CostEstimate:
+        """Return what this form will cost, from the costs of its tasks in the last day at list prices. This reads the roll-ups of a day.
+
+        Error callbacks, and tasks that its tasks publish, are not included.
+
+        Raises:
+            CanvasError: it has no app.
+            PortMissing: the deployment has no roll-ups.
+            Unavailable: the store did not answer.
+        """
+        from sedano.canvas.estimates import estimated
+
+        return estimated(self.needs_app().outlet, self.tree)
+
+    def within(self, amount: str) -> Self:
+        """Return this form if its `estimate` is at most *amount*, such as ``"0.50 USD"``: `work.within("0.50 USD").delay()`.
+
+        It is checked now, once, and does not limit a canvas that has been published; `app.spending` limits the spending of a day.
+
+        Raises:
+            OptionError: *amount* is not an amount in US dollars.
+            SpendingExceeded: the estimate is higher, or unknown because no task ran in the last day.
+        """
+        from sedano.model.history.cost_estimates import required
+
+        required(self.estimate(), amount)
+        return self
 
     def needs_app(self) -> Publishes:
         """Return the app that publishes this form.

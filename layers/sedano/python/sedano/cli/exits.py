@@ -40,7 +40,7 @@ _OF_ERRORS: tuple[tuple[tuple[type[Exception], ...], Exit], ...] = (
     ((errors.NotAllowed,), Exit.NOT_ALLOWED),
     ((errors.UsageError,), Exit.USAGE),
     ((errors.UnknownTask, errors.UnknownSchedule, errors.UnknownQueue, errors.UnknownFlowRun), Exit.NOT_FOUND),
-    ((errors.WrongFlowState, errors.RerunRefused, errors.FlowRunReused, errors.DuplicateTask), Exit.REFUSED),
+    ((errors.WrongFlowState, errors.RerunRefused, errors.FlowRunReused, errors.DuplicateTask, errors.SpendingExceeded), Exit.REFUSED),
     ((errors.LeaseTaken, errors.FencedOff), Exit.REFUSED),
     ((errors.FolderExists,), Exit.REFUSED),
     ((errors.WorkflowInvalid,), Exit.PROBLEMS),

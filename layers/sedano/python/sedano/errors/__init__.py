@@ -178,6 +178,10 @@ class BudgetExhausted(SedanoError):
     """A task tried to cause more descendants than its message's budget allows."""
 
 
+class SpendingExceeded(SedanoError):
+    """A canvas is estimated to cost more than its `within(…)` allows; nothing was published."""
+
+
 class DuplicateTask(SedanoError):
     """A task with this deduplication key was already published (`on_duplicate="raise"`), or a canvas under this id."""
 

@@ -10,13 +10,14 @@ of a task (a group in a group, a group with links), a built-in step collects it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from sedano.errors import CanvasError
 from sedano.model.canvas.page_reader import MOST_MEMBERS
-from sedano.model.messages.message import COLLECT
+from sedano.model.messages.message import COLLECT, MAP, MAP_ASYNC
 from sedano.model.tasks.signature import Signature
 
 DEEPEST = 100
@@ -69,6 +70,28 @@ S = TypeVar("S", bound=TaskNode | Group)
 COLLECTING = Signature(COLLECT)
 HANDED_DOWN = ("stamps", "tenant")
 """The options that every task passes to the tasks that follow from it."""
+
+
+def calls_of(tree: Tree | Fork) -> Counter[str]:
+    """Return how often *tree* calls each task, by name, if all of them succeed; a map counts as the calls of its task."""
+    found: Counter[str] = Counter()
+    left: list[Tree | Fork] = [tree]
+    while left:
+        match left.pop():
+            case TaskNode(signature, links, _, forks):
+                match signature.args:
+                    case (str(name), list(items), *_) if signature.task in (MAP, MAP_ASYNC):
+                        found[name] += len(items)
+                    case _:
+                        found[signature.task] += 1
+                left += [*links, *forks]
+            case Chain(steps):
+                left += steps
+            case Group(members, links):
+                left += [*members, *links]
+            case Fork(branches):
+                left += branches
+    return found
 
 
 def linked(tree: Tree, branch: Tree) -> Tree:
