@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from sedano.cli import main
 from sedano.cli.exits import Exit
 from sedano.engine.spending import SpendingControl, SpendingRound
 from sedano.errors import OptionError
-from sedano.memory import START, MemoryRollups
+from sedano.host import one_file
+from sedano.host.engine_process import EngineProcess, ProcessSettings
+from sedano.memory import START, MemoryRollups, MemoryTelemetry
 from sedano.model.history.rollups import Rollup
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.pauses import parsed
@@ -230,3 +233,20 @@ def test_a_limit_is_declared_once_for_each_tenant() -> None:
     app.spending("1 USD", tenant="acme")
     with pytest.raises(OptionError, match="the tenant acme has a limit already; declare it once"):
         app.spending("2 USD", tenant="acme")
+
+
+def test_one_process_over_one_file_counts_and_pauses_too(tmp_path: Path) -> None:
+    own = Sedano("stove")
+    own.spending("0.000000001 USD", tenant="acme")
+    own.spending("1 USD")
+    burn = own.task(name="stove.burn")(print)
+    ports = one_file.ports(tmp_path / "sedano.db", visibility=3_600.0, telemetry=MemoryTelemetry())
+    for tenant in ("acme", "blue"):
+        process = EngineProcess(own, ports, ProcessSettings())
+        burn.apply_async((tenant,), tenant=tenant)
+        assert process.drain(60.0)
+    assert ("tenant", "acme") in {(one.kind, one.name) for one in map(parsed, own.control.hello().paused) if one is not None}
+    whole, acme = costs(own, 2).limits
+    assert (whole.paused, acme.paused) == (False, True)
+    assert whole.spent is not None
+    assert whole.spent > (acme.spent or 0) > 0
