@@ -27,11 +27,15 @@ NOT_CODE_AT_TOP = ("build", "dist", "venv")
 FOR_DESKS = (
     "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/sqlite",
     "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py", "sedano/memory/stream_records.py",
-    "sedano/model/settings.py",
+    "sedano/model/settings.py", "sedano/api/dev_server.py", "sedano/aws/glue.py", "sedano/engine/deployments.py",
+    "sedano/engine/worker/standing_loop.py", "sedano/memory/archive.py", "sedano/telemetry/journal.py",
+    "sedano/model/telemetry/journal_entries.py",
+    *(f"sedano/model/{name}.py" for name in ("beats", "deployments", "restarts", "worker_advice")),
     *(f"sedano/model/history/{name}.py" for name in ("live_tasks", "spans", "task_costs", "tenant_loads")),
     *(f"sedano/host/{name}.py" for name in (
         "acknowledger", "engine_process", "health_server", "message_buffer", "one_file", "process_memory", "pulses", "record_batches",
         "scaling", "service_manager", "stop_signals", "supervised", "worker_command", "worker_lane", "worker_process", "worker_supervisor",
+        "worker_telemetry",
     )),
 )  # fmt: skip
 #: The part of Powertools for a web page in a browser, a third of its bytes; no function of sedano serves one.

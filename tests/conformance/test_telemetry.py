@@ -9,8 +9,11 @@ import pytest
 
 from sedano.aws.program_log import ProgramLog
 from sedano.aws.telemetry import PowertoolsTelemetry
+from sedano.aws.telemetry_choice import TelemetryCounts
 from sedano.memory import MemoryTelemetry
 from sedano.ports import Telemetry
+from sedano.telemetry.composed import ComposedTelemetry, Outputs
+from sedano.telemetry.streams import json_logs
 from tests.strict_aws import emf
 
 
@@ -41,7 +44,7 @@ class Kept:
         return float(sum(sum(line.get(metric, ())) for line in found))
 
 
-@pytest.fixture(params=["memory", "powertools"])
+@pytest.fixture(params=["memory", "powertools", "composed"])
 def kept(request: pytest.FixtureRequest) -> Iterator[Kept]:
     """A telemetry over a stream of its own; CloudWatch takes each line that was written to it."""
     stream = io.StringIO()
@@ -49,7 +52,10 @@ def kept(request: pytest.FixtureRequest) -> Iterator[Kept]:
         yield Kept(MemoryTelemetry(), stream)
         return
     service = f"sedano-{request.node.name}"
-    yield Kept(PowertoolsTelemetry(service, "Sedano", {"sqs.SendMessage": 2}, level="DEBUG", stream=stream), stream)
+    telemetry: Telemetry = PowertoolsTelemetry(service, "Sedano", {"sqs.SendMessage": 2}, level="DEBUG", stream=stream)
+    if request.param == "composed":
+        telemetry = ComposedTelemetry(Outputs(json_logs(service, stream), TelemetryCounts(telemetry)), service, dict, level="debug")
+    yield Kept(telemetry, stream)
     refused = [trip for line in stream.getvalue().splitlines() for trip in emf.problems(line)]
     assert refused == []
 

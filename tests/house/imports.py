@@ -1,8 +1,8 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
-    errors < model (pure) < ports < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event < api
-    < app < workflow < streams webhooks checks guards spark django fastapi flask < host < views changes < testing history < pytest_plugin
-    < web < deploy dev < local < cli < __main__
+    errors < model (pure) < ports < telemetry < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event
+    < api < app < workflow < streams webhooks checks guards spark django fastapi flask < host < views changes < testing history
+    < pytest_plugin < web < deploy dev < local < cli < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
 functions the host alone, infra nothing of the library, except for the command of a clone. An import inside a function counts like any
@@ -22,6 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "errors",
         "model",
         "ports",
+        "telemetry",
         "memory engine aws sqlite",
         "result",
         "canvas",
@@ -69,6 +70,7 @@ LATE = {
         "aws/client/store_date.py": "a worker without tasks that expire loads nothing that computes the store's time",
         "aws/ledger.py": "only a worker whose task failed, or a program that lists failures, loads the index of failures",
         "aws/machine.py": "only a program that waits on an event loop loads asyncio",
+        "aws/telemetry_choice.py": "only a process whose output CloudWatch reads loads Powertools",
         "aws/queues.py": "only a program that sends to a queue that keeps order loads the rules of order",
         "canvas/form.py": "only a program that estimates the cost of a canvas loads estimates",
         "canvas/election.py": "only a program that holds an election loads elections",
@@ -107,6 +109,7 @@ LATE = {
         "local/__main__.py": "the command hears Ctrl-C while it loads the rest",
         "pytest_plugin.py": "it is loaded in every run of pytest where sedano is installed; a test that wants a world loads one",
         "result/late_imports.py": "only a program that awaits, draws or saves results, or asks for their messages, loads that",
+        "telemetry/adapters.py": "only a process that names an adapter loads it, or looks for those of installed packages",
         "task.py": "only a program that makes signatures or publishes loads canvases and results",
         "workflow/__init__.py": "a worker whose workflows are classes loads no reader of files",
         "workflow/built_in_tasks.py": "every worker can direct workflows; the first command loads the engine of it",

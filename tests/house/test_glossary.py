@@ -102,6 +102,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "rollups": "adapter of the port of the same name",
         "archive": "adapter of the port of the same name",
         "blobs": "adapter for large values in S3",
+        "telemetry_choice": "the telemetry of a process by the names of its adapters",
         "client": "the AWS client: session, faults, tables",
         "consumers": "adapter of the port of the same name",
         "control": "adapter for the control record",

@@ -34,6 +34,10 @@ TARGETS: Sequence[Target] = (
         (*conformance("effects"), *stories("effects"), *unit("effect_rules", "effect_words")),
     ),
     Target(
+        "telemetry", each("model.telemetry", "adapter_names journal_entries log_entries statsd_lines"),
+        unit("adapter_names", "log_entries", "telemetry_protocols", "telemetry/composed"),
+    ),
+    Target(
         "sinks",
         ("aws.expressions.sinks", *each("model.sinks", "content deliveries places"), "memory.sinks", "engine.sinks"),
         (*conformance("sinks"), *stories("documents"), *unit("sinks", "webhook_sinks")),
@@ -193,11 +197,7 @@ TARGETS: Sequence[Target] = (
             *stories("traces", "ids", "budget_ceiling"),
         ),
     ),
-    Target(
-        "clocks",
-        each("model.messages", "lamport stamps"),
-        (*unit("clock", "clock_edges", "stamps", "engine/drafts"), *stories("stamps")),
-    ),
+    Target("clocks", each("model.messages", "lamport stamps"), (*unit("clock", "clock_edges", "stamps", "engine/drafts"), *stories("stamps"))),
     Target(
         "queue-rules", ("model.queues", "engine.order"),
         (*unit("serial", "transport", "engine/order"), *conformance("queues_in_order"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sedano.aws.machine import SystemClock, SystemEntropy
-from sedano.aws.program_log import ProgramLog
+from sedano.aws.telemetry_choice import program_telemetry
 from sedano.errors import ConfigurationError
 from sedano.ports import Ports
 from sedano.sqlite.deployment import connect
@@ -54,7 +54,7 @@ def ports_beside(environment: Mapping[str, str], start: Path) -> Ports | None:
             f"{home / FILE} is stale: the `sedano dev` of process {server.pid} has ended; start `sedano dev` in {home.parent} again, "
             f"delete the file, or set {SWITCH}={OFF}"
         )
-    ports = connect(Path(server.database), server.queues, SystemClock(), SystemEntropy(), ProgramLog({}))
+    ports = connect(Path(server.database), server.queues, SystemClock(), SystemEntropy(), program_telemetry(environment, {}))
     ports.telemetry.log("info", "connected to sedano dev", database=server.database, process=server.pid)
     return ports
 

@@ -5,8 +5,9 @@ A client that a component always needs is made while the component starts; a por
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sedano.aws.client.session import READ_TIMEOUT_S, Session
@@ -44,24 +45,28 @@ COMPONENT: ContextVar[tuple[str, Session | None]] = ContextVar("sedano_component
 """The name and the session of the function that starts, set while it requests its ports; the default is for any other program."""
 
 
+Reporting = Callable[[Mapping[str, int]], Telemetry]
+"""A function from the AWS calls that were made so far to the telemetry of a component."""
+
+
 def connect() -> Ports:
     """Return the ports over AWS of the deployment that the environment describes, for the function that starts or for a program."""
     return ports_of(from_environment(os.environ), *COMPONENT.get())
 
 
-def ports_of(settings: DeploymentSettings, service: str, session: Session | None = None, visibility: int | None = None) -> Ports:
+def ports_of(
+    settings: DeploymentSettings, service: str, session: Session | None = None, visibility: int | None = None,
+    reporting: Reporting | None = None) -> Ports:  # fmt: skip
     """Return the ports over AWS for *settings*; *service* names the component in logs and metrics.
 
     With *visibility*, a received message stays invisible for so many seconds, and another client receives messages, with the longest polls
-    that SQS allows; None: the visibility timeout of the queue applies. Clients that the component always needs are made now, the others at
-    their first use.
+    that SQS allows; None: the visibility timeout of the queue applies. *reporting* makes the telemetry of the calls that were made so far;
+    None: that of the settings. Clients that the component always needs are made now, the others at their first use.
     """
-    session, needed, own = session or Session(), NEEDED.get(service, ()), SystemClock()
-    client = _clients(session, needed, patience() if service == "client" else None)
-    (sqs, dynamodb, s3), telemetry = map(client, ("sqs", "dynamodb", "s3")), _telemetry(service, settings, session)
-    dynamodb, clock = _dated(dynamodb, own, telemetry) if service in BY_THE_STORE else (dynamodb, own)
-    noted, entropy = NotedClient(dynamodb, own), SystemEntropy()
-    receiver = None if visibility is None else session.single("sqs", LONG_POLL_S + READ_TIMEOUT_S)
+    own, client = SystemClock(), _clients(session := session or Session(), service)
+    (sqs, dynamodb, s3), telemetry = map(client, ("sqs", "dynamodb", "s3")), (reporting or _reporting(service, settings))(session.calls)
+    dynamodb, clock = _dated(dynamodb, own, telemetry, service)
+    noted, entropy, receiver = NotedClient(dynamodb, own), SystemEntropy(), _receiver(session, visibility)
     return Ports(
         ledger=DynamoLedger(dynamodb, settings.ledger_table),
         queues=SqsQueues(sqs, settings.queues, visibility=visibility, receiver=receiver),
@@ -87,6 +92,10 @@ def ports_of(settings: DeploymentSettings, service: str, session: Session | None
     )  # fmt: skip
 
 
+def _receiver(session: Session, visibility: int | None) -> Any:
+    return None if visibility is None else session.single("sqs", LONG_POLL_S + READ_TIMEOUT_S)
+
+
 class _WhenUsed:
     """A placeholder for a port that few invocations use: it is loaded and made at its first operation."""
 
@@ -104,19 +113,27 @@ def _when_used(make: Callable[[], Any]) -> Any:
     return _WhenUsed(make)
 
 
-def _telemetry(service: str, settings: DeploymentSettings, session: Session) -> Telemetry:
-    """Return the telemetry of a component: Python's logging for a program, lines for CloudWatch for a function."""
+def _reporting(service: str, settings: DeploymentSettings) -> Reporting:
+    """Return the function from the calls that were made to the telemetry of a component: over the adapters that the settings name, or else
+    Python's logging for a program, and lines for CloudWatch for a function.
+    """
+    name, namespace = f"sedano-{service}", f"sedano/{settings.stage}"
+    if settings.logs or settings.metrics or settings.traces:
+        from sedano.aws import telemetry_choice
+
+        return partial(telemetry_choice.named, telemetry_choice.Component(name, namespace, settings.task_metrics), os.environ)
     if service == "client":
         from sedano.aws.program_log import ProgramLog
 
-        return ProgramLog(session.calls)
+        return ProgramLog
     from sedano.aws.telemetry import PowertoolsTelemetry
 
-    return PowertoolsTelemetry(f"sedano-{service}", f"sedano/{settings.stage}", session.calls, by_task=settings.task_metrics)
+    return partial(PowertoolsTelemetry, name, namespace, by_task=settings.task_metrics)
 
 
-def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -> Callable[[str], Any]:
-    """Return a function from a service to its client; with *seconds*, for programs whose callers wait, each call ends in that time."""
+def _clients(session: Session, component: str) -> Callable[[str], Any]:
+    """Return a function from a service to its client; in a program, whose callers wait, each call ends in the time that it waits."""
+    needed, seconds = NEEDED.get(component, ()), patience() if component == "client" else None
 
     def client(name: str) -> Any:
         made = session.client(name) if name in needed else session.later(name)
@@ -129,8 +146,12 @@ def _clients(session: Session, needed: tuple[str, ...], seconds: float | None) -
     return client
 
 
-def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry) -> tuple[Any, Clock]:
-    """Return the client wrapped to learn the time from its answers, and the machine's *own* clock bounded by that time."""
+def _dated(dynamodb: Any, own: Clock, telemetry: Telemetry, service: str) -> tuple[Any, Clock]:
+    """Return the client and the clock of *service*: for one `BY_THE_STORE`, wrapped to learn the time from its answers, and the machine's
+    *own* clock bounded by that time.
+    """
+    if service not in BY_THE_STORE:
+        return dynamodb, own
     from sedano.aws.client.store_time import bounded
 
     return bounded(dynamodb, own, telemetry)

@@ -8,14 +8,10 @@ written.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
-LOGGER = logging.getLogger("sedano")
-_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-_LONGEST = 500
-"""The most characters that a line shows of one field."""
+from sedano.telemetry.python_logging import hand_over
 
 
 class ProgramLog:
@@ -31,8 +27,7 @@ class ProgramLog:
 
     def log(self, level: str, message: str, /, **fields: Any) -> None:
         """Write one line; *level* is debug, info, warning or error."""
-        if LOGGER.isEnabledFor(_LEVELS[level]):
-            LOGGER.log(_LEVELS[level], "%s", _line(message, fields), extra={"sedano": fields})
+        hand_over(level, message, fields)
 
     def count(self, metric: str, value: float = 1, **dimensions: str) -> None:
         """Count nothing: CloudWatch does not read the output of a program."""
@@ -43,8 +38,3 @@ class ProgramLog:
 
     def flush(self) -> None:
         """Do nothing: a line is written when it is logged."""
-
-
-def _line(message: str, fields: Mapping[str, Any]) -> str:
-    """Return a message with its fields as one line without control characters."""
-    return ascii(" ".join([message, *(f"{name}={str(value)[:_LONGEST]}" for name, value in fields.items())]))[1:-1]

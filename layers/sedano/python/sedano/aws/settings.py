@@ -27,7 +27,8 @@ class DeploymentSettings(NamedTuple):
     command queues to the UUIDs of their event source mappings. *scheduler*: a scheduler runs periodic tasks. *streams*: the ARNs of the
     app's streams, by name. *tables*, *functions*, *sinks*: the names or ARNs of the app's tables and of the functions of its boxes, and
     the places of its sinks, by name. *worker*: the name, the ARN or the URL of the worker function, for direct calls. *most_budget*:
-    the largest budget that is accepted from a message without a mark.
+    the largest budget that is accepted from a message without a mark. *logs*, *metrics*, *traces*: the names of the adapters of its
+    telemetry (`sedano.model.telemetry.adapter_names`).
     """
 
     queues: Mapping[str, str]
@@ -48,6 +49,9 @@ class DeploymentSettings(NamedTuple):
     functions: Mapping[str, str] = MappingProxyType({})
     sinks: Mapping[str, str] = MappingProxyType({})
     worker: str = ""
+    logs: str = ""
+    metrics: str = ""
+    traces: str = ""
 
 
 def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
@@ -74,6 +78,9 @@ def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
         functions=_named(environment, "SEDANO_FUNCTIONS", "arn:aws:lambda:…", "resize") if environment.get("SEDANO_FUNCTIONS") else {},
         sinks=_named(environment, "SEDANO_SINKS", "arn:aws:s3:::…", "archive") if environment.get("SEDANO_SINKS") else {},
         worker=environment.get("SEDANO_WORKER", ""),
+        logs=environment.get("SEDANO_LOGS", ""),
+        metrics=environment.get("SEDANO_METRICS", ""),
+        traces=environment.get("SEDANO_TRACES", ""),
         most_budget=_count(environment, "SEDANO_MOST_BUDGET", DEFAULT_BUDGET),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sedano.aws.machine import SystemClock, SystemEntropy
-from sedano.aws.program_log import ProgramLog
+from sedano.aws.telemetry_choice import program_telemetry
 from sedano.errors import ConfigurationError
 from sedano.ports import Ports, Telemetry, command_queue
 from sedano.sqlite.deployment import VISIBILITY_S
@@ -40,9 +40,9 @@ def ports(
 ) -> Ports:  # fmt: skip
     """Return the ports over the file at *path*; a received message stays invisible for *visibility* seconds.
 
-    *telemetry* takes logs and metrics; by default Python's logging takes the logs.
+    *telemetry* takes logs and metrics; by default the adapters that the environment names, else Python's logging.
     """
-    return over(path, queues, SystemClock(), SystemEntropy(), telemetry or ProgramLog({}), visibility=visibility)
+    return over(path, queues, SystemClock(), SystemEntropy(), telemetry or program_telemetry(os.environ, {}), visibility=visibility)
 
 
 def waiting_for_later(path: Path, queues: Sequence[str]) -> int:

@@ -22,7 +22,6 @@ from sedano.app import Sedano
 from sedano.aws.deployment import ports_of
 from sedano.aws.queues import LONG_POLL_S
 from sedano.aws.settings import from_environment
-from sedano.aws.telemetry import PowertoolsTelemetry
 from sedano.engine.worker.pipeline import Listener
 from sedano.errors import UsageError
 from sedano.host import one_file
@@ -36,16 +35,20 @@ from sedano.host.supervised import ALIVE, ALIVE_S, LEAVING, READY, Supervised, s
 from sedano.host.worker_process import LaneSettings, WorkerProcess
 from sedano.host.worker_reports import host_kind
 from sedano.host.worker_supervisor import Fleet, WorkerSupervisor
+from sedano.host.worker_telemetry import worker_telemetry
 from sedano.model.beats import ProbeAnswer, health
 from sedano.model.prefetch import poll_within
 from sedano.model.restarts import spread
 from sedano.model.tasks.task_spec import TaskSpec
+from sedano.model.telemetry.adapter_names import names_in
 from sedano.model.worker_advice import Declarations, advice
 from sedano.ports import Ports, Telemetry, command_queue
 
 if TYPE_CHECKING:
     from sedano.host.health_server import HealthServer
 
+Reporting = Callable[[Callable[[], Mapping[str, int]], str], Telemetry]
+"""A function from the calls that were made, and the namespace of the metrics, to the telemetry of the process."""
 LOOK_S = 0.2
 """The interval at which the process checks that its supervisor is alive, in seconds."""
 FILE_POLL_S = 0.25
@@ -66,8 +69,9 @@ class WorkerOptions(NamedTuple):
     """The options of `sedano worker`: the names of the *queues* (none: all of the app), *concurrency* bodies at once, the SQLite *file*
     (None: the deployment of the environment), and seconds: for the *drain*, for a body (*timeout*), for which a message stays invisible
     (*visibility*). The process ends after about *most_tasks* messages, and when it uses more than *most_memory* MiB (0: never).
-    It answers probes at the address *health* (`sedano.host.health_server`; empty: nowhere). *telemetry* takes the log in place of JSON on
-    stdout; *listener*: see `Worker`.
+    It answers probes at the address *health* (`sedano.host.health_server`; empty: nowhere). *logs* names the adapter for
+    its log ("": that of the environment, or of where the log goes); *telemetry* takes the log in place of an adapter; *listener*: see
+    `Worker`.
     """
 
     queues: Sequence[str]
@@ -79,6 +83,7 @@ class WorkerOptions(NamedTuple):
     most_tasks: int = 0
     most_memory: int = 0
     health: str = ""
+    logs: str = ""
     telemetry: Telemetry | None = None
     listener: Listener | None = None
 
@@ -182,7 +187,7 @@ def worker_process(app: Sedano, options: WorkerOptions) -> WorkerProcess:
     _require(queues, app.queues, "the app")
     found = deployment(app, options, os.environ)
     _require(queues, found.queues, "the stage")
-    ports = found.ports if options.telemetry is None else replace(found.ports, telemetry=options.telemetry)
+    ports = found.ports
     own = [spec for name, spec in app.registry.tasks.items() if not name.startswith("sedano.") and spec.queue in queues]
     _require_time(own, options.timeout)
     per_worker = [spec.name for spec in own if spec.limits is not None and spec.limits.per_worker]
@@ -207,26 +212,32 @@ def deployment(app: Sedano, options: WorkerOptions, environment: Mapping[str, st
         UsageError: none of them exists.
         ConfigurationError: the variables of the stage are malformed, or a `sedano dev` has ended and left its file.
     """
-    own = PowertoolsTelemetry("sedano-worker", f"sedano/{app.name}", {})
+    def reporting(calls: Callable[[], Mapping[str, int]], namespace: str = app.name) -> Telemetry:
+        return worker_telemetry(environment, f"sedano/{namespace}", calls, logs=options.logs, shown=options.telemetry)
+
     if options.file is not None:
-        return WorkerDeployment(one_file.ports(options.file, app.queues, options.visibility, own), app.queues, alone=True)
+        return WorkerDeployment(one_file.ports(options.file, app.queues, options.visibility, reporting(dict)), app.queues, alone=True)
     is_stage = any(environment.get(name) for name in DEPLOYMENT)
     if app.connect != AWS:
-        return WorkerDeployment(brought(app.connect), app.queues, alone=not is_stage, near=not is_stage)
+        ports = brought(app.connect)
+        if options.telemetry is not None or options.logs or names_in(environment).given:
+            ports = replace(ports, telemetry=reporting(ports.telemetry.calls))
+        return WorkerDeployment(ports, app.queues, alone=not is_stage, near=not is_stage)
     if is_stage:
-        return _stage(options.visibility, environment)
+        return _stage(options.visibility, environment, reporting)
     beside = dev_server.ports_beside(environment, Path.cwd())
     if beside is None:
         raise UsageError(NO_DEPLOYMENT)
-    return WorkerDeployment(replace(beside, telemetry=own), app.queues, alone=False)
+    return WorkerDeployment(replace(beside, telemetry=reporting(beside.telemetry.calls)), app.queues, alone=False)
 
 
-def _stage(visibility: int, environment: Mapping[str, str]) -> WorkerDeployment:
+def _stage(visibility: int, environment: Mapping[str, str], reporting: Reporting) -> WorkerDeployment:
     if not environment.get("SEDANO_QUEUES"):
         raise UsageError(NO_DEPLOYMENT)
     stage = from_environment(environment)
     deployed = [name.removeprefix(command_queue("")) for name in stage.queues if name.startswith(command_queue(""))]
-    return WorkerDeployment(ports_of(stage, "worker", visibility=visibility), deployed, alone=False, near=False)
+    ports = ports_of(stage, "worker", visibility=visibility, reporting=lambda counts: reporting(lambda: dict(counts), stage.stage))
+    return WorkerDeployment(ports, deployed, alone=False, near=False)
 
 
 def _require(queues: Sequence[str], known: Sequence[str], owner: str) -> None:
@@ -245,15 +256,16 @@ def _require_time(tasks: Sequence[TaskSpec], timeout: float) -> None:
             raise UsageError(f"--timeout: {timeout:g} s are too short for {task.name}, which has a time limit of {longest:g} s; {hint}")
 
 
-def supervise(words: Sequence[str], fleet: Fleet, where: str) -> int:
+def supervise(words: Sequence[str], fleet: Fleet, where: str, logs: str = "") -> int:
     """Run the processes of *fleet*, each a `sedano worker` with these *words*, until a signal ends them; return the exit status.
 
-    Probes are answered at the address *where*; empty: nowhere.
+    Probes are answered at the address *where*; empty: nowhere. *logs* names the adapter for the log of the supervisor.
 
     Raises:
+        ConfigurationError: the name of an adapter for telemetry is unknown.
         UsageError: *where* is not an address, or is taken.
     """
-    telemetry = PowertoolsTelemetry("sedano-worker", "sedano/supervisor", {})
+    telemetry = worker_telemetry(os.environ, "sedano/supervisor", dict, logs=logs)
     named = fleet._replace(words=[sys.executable, "-m", "sedano", "worker", *words])
     supervisor = WorkerSupervisor(named, telemetry, ServiceManager(os.environ), os.environ)
     server = _health_server(where, supervisor.health)

@@ -55,7 +55,7 @@ take 11 hours. The first signal lets bodies end and gives the other messages bac
 @click.option(
     "--health", envvar="SEDANO_HEALTH", default="", metavar="[HOST:]PORT", help="Answer /live and /ready there; default: nowhere."
 )  # fmt: skip
-@click.option("--log", type=click.Choice(["lines", "json"]), help="How to log; default: lines on a terminal, else JSON on stdout.")
+@click.option("--log", type=click.Choice(["lines", "json"]), help="How to log; default: SEDANO_LOGS, else what suits the output.")
 @as_json
 def command(
     reference: str | None, queues: str, concurrency: int, drain: float, timeout: int, visibility: int, file: Path | None,
@@ -74,19 +74,25 @@ def command(
         queues=names, concurrency=concurrency, drain=drain, timeout=timeout, visibility=visibility,
         file=file or (Path(found) if found else None), most_tasks=max_tasks or 0, most_memory=max_memory or 0,
     )  # fmt: skip
-    if as_json and log == "lines":
-        raise UsageError("--json and --log lines exclude each other; give one of them")
-    form = "json" if as_json else log or ("lines" if sys.stderr.isatty() else "json")
+    form = _form(log, as_json=as_json)
     if processes > 1:
         from sedano.host.worker_supervisor import Fleet
 
-        return supervise([*_words(options), f"--log={form}", "--health="], Fleet(processes, drain, watchdog), health)
-    app, options = the_app(), options._replace(health=health)
+        words = [*_words(options), *([f"--log={form}"] if form else []), "--health="]
+        return supervise(words, Fleet(processes, drain, watchdog), health, form if form != "lines" else "")
+    app, options = the_app(), options._replace(health=health, logs=form)
     if form == "lines":
         from sedano.cli.worker_lines import in_lines
 
         options = in_lines(options)
     return run(app, options)
+
+
+def _form(log: str | None, *, as_json: bool) -> str:
+    """Return the form of the log: `lines`, `json`, or "" for the adapter that the environment names or that suits the output."""
+    if as_json and log == "lines":
+        raise UsageError("--json and --log lines exclude each other; give one of them")
+    return "json" if as_json else log or ("lines" if sys.stderr.isatty() and not os.environ.get("SEDANO_LOGS") else "")
 
 
 def _words(options: WorkerOptions) -> list[str]:
