@@ -31,7 +31,9 @@ FOR_DESKS = (
     "sedano/engine/worker/standing_loop.py", "sedano/memory/archive.py", "sedano/telemetry/journal.py",
     "sedano/model/telemetry/journal_entries.py",
     *(f"sedano/model/{name}.py" for name in ("beats", "deployments", "restarts", "worker_advice")),
-    *(f"sedano/model/history/{name}.py" for name in ("live_tasks", "spans", "task_costs", "tenant_loads")),
+    *(f"sedano/model/history/{name}.py" for name in (
+        "attempts", "live_state", "live_tasks", "registers", "spans", "task_costs", "tenant_loads",
+    )),
     *(f"sedano/host/{name}.py" for name in (
         "acknowledger", "engine_process", "health_server", "message_buffer", "one_file", "process_memory", "pulses", "record_batches",
         "scaling", "service_manager", "stop_signals", "supervised", "worker_command", "worker_lane", "worker_process", "worker_supervisor",

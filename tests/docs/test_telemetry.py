@@ -6,24 +6,25 @@ from importlib import metadata
 
 import pytest
 
+from sedano import Sedano, testing
 from sedano.aws.telemetry_choice import Component, telemetry_of
 from sedano.errors import ConfigurationError
 from sedano.model.telemetry import adapter_names
 from sedano.model.telemetry.log_entries import LOST
 from sedano.ports import Telemetry
 from sedano.telemetry import adapters
-from sedano.telemetry.composed import ComposedTelemetry, Outputs
+from sedano.telemetry.composed import LOST_SPANS, ComposedTelemetry, Outputs
 from sedano.telemetry.streams import NoMetrics
 from tests.docs.pages import page
 
 PAGE = page("telemetry.md")
-(OWN,) = PAGE.blocks
+TRACE, OWN = PAGE.blocks
 
 
 def known(variable: str) -> set[str]:
     """The names that the refusal of another one lists, for a process that CloudWatch reads."""
-    names = {adapter_names.LOGS: "none", adapter_names.METRICS: "none", variable: "other"}
-    given = adapter_names.TelemetryNames(names[adapter_names.LOGS], names[adapter_names.METRICS], "none")
+    names = dict.fromkeys(adapters.GROUPS, "none") | {variable: "other"}
+    given = adapter_names.TelemetryNames(*names.values())
     with pytest.raises(ConfigurationError) as refused:
         telemetry_of(given, Component("sedano-worker", "sedano/shop"), dict, {})
     found = re.search(r"write one of (.*), or install", str(refused.value))
@@ -57,5 +58,20 @@ def test_the_adapter_of_the_page_takes_errors() -> None:
     assert names["calls"] == ["shop: task failed"]
 
 
-def test_the_page_quotes_the_line_about_a_loss() -> None:
+def test_the_spans_of_the_page_are_those_of_an_app_with_two_tasks() -> None:
+    app = Sedano("page")
+
+    @app.task(name="ship")
+    def ship(number: int) -> int:
+        return number
+
+    @app.task(name="order")
+    def order(number: int) -> None:
+        ship.delay(number)
+
+    PAGE.run(TRACE, {"app": app, "testing": testing, "order": order})
+
+
+def test_the_page_quotes_the_lines_about_a_loss() -> None:
     assert f"`{LOST}`" in PAGE.text
+    assert f"`{LOST_SPANS}`" in PAGE.text.replace("\n", " ")

@@ -34,8 +34,8 @@ TARGETS: Sequence[Target] = (
         (*conformance("effects"), *stories("effects"), *unit("effect_rules", "effect_words")),
     ),
     Target(
-        "telemetry", each("model.telemetry", "adapter_names journal_entries log_entries statsd_lines"),
-        unit("adapter_names", "log_entries", "telemetry_protocols", "telemetry/composed"),
+        "telemetry", each("model.telemetry", "adapter_names execution_spans journal_entries log_entries otlp_json statsd_lines"),
+        unit("adapter_names", "log_entries", "telemetry_protocols", *(f"telemetry/{name}" for name in ("execution_spans", "otlp_json"))),
     ),
     Target(
         "sinks",
@@ -197,7 +197,7 @@ TARGETS: Sequence[Target] = (
             *stories("traces", "ids", "budget_ceiling"),
         ),
     ),
-    Target("clocks", each("model.messages", "lamport stamps"), (*unit("clock", "clock_edges", "stamps", "engine/drafts"), *stories("stamps"))),
+    Target("clocks", each("model.messages", "lamport stamps"), unit("clock", "clock_edges", "stamps", "engine/drafts") + stories("stamps")),
     Target(
         "queue-rules", ("model.queues", "engine.order"),
         (*unit("serial", "transport", "engine/order"), *conformance("queues_in_order"),
@@ -298,10 +298,10 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "history-steps",
-        (*each("engine.history", "commits invocation_costs run_events stage_changes"), "model.history.run_rows"),
+        (*each("engine.history", "commits invocation_costs run_events span_export stage_changes"), "model.history.run_rows"),
         (
             *unit("engine/invocations", "engine/recorder", "engine/chronicle", "engine/run_reports", "engine/commits", "engine/reporting"),
-            *stories("changes_recorded", "counts_survive", "ignored", "events_and_costs", "failures_found"),
+            *stories("changes_recorded", "counts_survive", "exported_spans", "ignored", "events_and_costs", "failures_found"),
             "pipeline/test_commit.py",
         ),
     ),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sedano.cli.exits import Exit
+from tests.conformance.collector import Collector
 from tests.conformance.test_telemetry_outputs import Journal
 from tests.stories.worked_project import SECONDS, WorkedProject
 
@@ -83,3 +84,15 @@ def test_a_worker_whose_journal_is_away_runs_its_tasks_and_writes_its_lines_late
             found += journal.entries(1)
         assert worked.noted() == ["1", "2"]
         assert run.end() == 0
+
+
+def test_a_worker_sends_its_spans_to_a_collector_and_the_last_ones_when_it_ends(worked: WorkedProject) -> None:
+    collector = Collector()
+    run = worked.worker("-c", "1", SEDANO_TRACES=f"otlp://{collector.address}")
+    try:
+        assert worked.app.send_task("note", (str(worked.notes), 1)).get(timeout=SECONDS) == 1
+        assert worked.app.send_task("note", (str(worked.notes), 2)).get(timeout=SECONDS) == 2
+        assert run.end() == 0
+        assert sorted(one["name"] for one in collector.spans()) == ["note", "note", *["publish note"] * 2, *["wait in default"] * 2]
+    finally:
+        collector.close()

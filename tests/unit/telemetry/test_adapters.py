@@ -19,9 +19,10 @@ from sedano.model.telemetry.log_entries import LogEntry
 from sedano.telemetry.adapters import OwnAdapters, outputs
 from sedano.telemetry.composed import ComposedTelemetry, Outputs
 from sedano.telemetry.journal import JournalLogs
+from sedano.telemetry.otlp import OtlpTraces
 from sedano.telemetry.python_logging import LoggingLogs
 from sedano.telemetry.statsd import StatsdMetrics
-from sedano.telemetry.streams import NoLogs, NoMetrics, StreamLogs
+from sedano.telemetry.streams import NoLogs, NoMetrics, StreamLogs, StreamTraces
 
 NONE = OwnAdapters({}, {})
 PACKAGE = """
@@ -86,6 +87,25 @@ def test_the_built_in_metrics(word: str, kind: type) -> None:
     assert type(named(metrics=word).metrics) is kind
 
 
+@pytest.mark.parametrize(("word", "kind"), [("otlp", OtlpTraces), ("otlp://c:1", OtlpTraces), ("json", StreamTraces), ("none", type(None))])
+def test_the_built_in_traces(word: str, kind: type) -> None:
+    assert type(outputs(TelemetryNames("none", "none", word), "sedano-worker", {}, NONE).traces) is kind
+
+
+def test_a_function_sends_its_spans_at_a_flush_and_a_worker_from_a_thread() -> None:
+    for environment, background in (({"AWS_LAMBDA_FUNCTION_NAME": "f"}, False), ({}, True)):
+        traces = outputs(TelemetryNames("none", "none", "otlp"), "sedano-worker", environment, NONE).traces
+        assert isinstance(traces, OtlpTraces)
+        assert traces._background is background
+
+
+@pytest.mark.parametrize("word", ["zipkin", "statsd://h:1"])
+def test_traces_that_are_not_known_are_refused(word: str) -> None:
+    words = "SEDANO_TRACES: '.*' is not a known adapter; write one of json, none, otlp, or install .* in the group sedano.traces"
+    with pytest.raises(ConfigurationError, match=words):
+        outputs(TelemetryNames("none", "none", word), "sedano-worker", {}, NONE)
+
+
 @pytest.mark.parametrize(
     ("names", "words"),
     [
@@ -132,7 +152,7 @@ def test_a_program_logs_through_pythons_logging_unless_the_environment_names_ada
     assert type(program_telemetry({}, {})) is ProgramLog
     found = program_telemetry({"SEDANO_METRICS": "statsd://127.0.0.1:8125"}, {"sqs.SendMessage": 1})
     assert isinstance(found, ComposedTelemetry)
-    assert tuple(map(type, found._outputs)) == (LoggingLogs, StatsdMetrics)
+    assert tuple(map(type, found._outputs))[:2] == (LoggingLogs, StatsdMetrics)
     assert found.calls() == {"sqs.SendMessage": 1}
 
 
@@ -146,7 +166,7 @@ def test_a_function_that_names_one_adapter_keeps_the_others() -> None:
     assert (settings.logs, settings.metrics, settings.traces) == ("", "", "none")
     found = ports_of(settings, "doctor").telemetry
     assert isinstance(found, ComposedTelemetry)
-    assert tuple(map(type, found._outputs)) == (TelemetryLines, TelemetryCounts)
+    assert tuple(map(type, found._outputs))[:2] == (TelemetryLines, TelemetryCounts)
 
 
 def test_a_worker_uses_its_settings_and_its_command_line_wins() -> None:

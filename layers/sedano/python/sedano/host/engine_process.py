@@ -25,6 +25,7 @@ from sedano.app import Sedano
 from sedano.engine.boot import Boot
 from sedano.engine.cluster.controller import Controller
 from sedano.engine.history.recorder import Recorder
+from sedano.engine.history.span_export import traced
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.spending import SpendingControl
@@ -232,7 +233,8 @@ class EngineProcess:
         """Return a worker with the name of *host*, which extends claims and visibilities as this process does."""
         own = settings._replace(visibility=self._settings.visibility)
         ticker = self.pulses.ticker(f"claims of {host.hostname}")
-        return Worker(self._app.registry, self._ports, host, own, self._run_loop, ticker=ticker, listener=self._settings.listener)
+        listener = traced(self._ports.telemetry, host.hostname, self._settings.listener)
+        return Worker(self._app.registry, self._ports, host, own, self._run_loop, ticker=ticker, listener=listener)
 
     def _consumer(self, works: Mapping[str, Work]) -> Consumer:
         return Consumer(self._ports, works, self._settings, lambda: self._is_stopped)

@@ -20,6 +20,7 @@ from sedano.ports import EVENTS, RECORDS, Delivery, Ports
 if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.engine.boot import Boot
+    from sedano.engine.worker.pipeline import Listener
     from sedano.engine.worker.time_limit_warning import Overtime
 
 FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
@@ -52,7 +53,8 @@ def worker() -> Handler:
 
     app, settings, ports = _deployed("worker")
     enlist(app)
-    built = Worker(app.registry, ports, _host(ports), app.worker or WorkerSettings(), app.run_loop())
+    host = _host(ports)
+    built = Worker(app.registry, ports, host, app.worker or WorkerSettings(), app.run_loop(), listener=_traced(ports, host))
     keys = {url.rpartition("/")[2]: key for key, url in settings.queues.items()}
     overtime, boot = Overtime(built.running, ports.clock, ports.telemetry), _booted(app, ports)
     served = set[str]()
@@ -84,6 +86,15 @@ def _warned(boot: Boot | None, overtime: Overtime, seconds: float, work: Callabl
         return work()
     finally:
         overtime.end()
+
+
+def _traced(ports: Ports, host: Host) -> Listener | None:
+    """Return the listener that exports spans; None if the deployment exports none."""
+    if getattr(ports.telemetry, "traces", None) is None:
+        return None
+    from sedano.engine.history.span_export import traced
+
+    return traced(ports.telemetry, host.hostname)
 
 
 def router() -> Handler:

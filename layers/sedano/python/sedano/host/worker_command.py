@@ -35,7 +35,7 @@ from sedano.host.supervised import ALIVE, ALIVE_S, LEAVING, READY, Supervised, s
 from sedano.host.worker_process import LaneSettings, WorkerProcess
 from sedano.host.worker_reports import host_kind
 from sedano.host.worker_supervisor import Fleet, WorkerSupervisor
-from sedano.host.worker_telemetry import worker_telemetry
+from sedano.host.worker_telemetry import end, worker_telemetry
 from sedano.model.beats import ProbeAnswer, health
 from sedano.model.prefetch import poll_within
 from sedano.model.restarts import spread
@@ -119,6 +119,7 @@ def run(app: Sedano, options: WorkerOptions) -> int:
             if server is not None:
                 server.close()
     app.close()
+    end(process.telemetry)
     status = BROKEN if process.broken is not None else 0
     if process.running():  # a body that does not end would block the exit of the interpreter
         os._exit(status)

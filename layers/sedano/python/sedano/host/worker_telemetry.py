@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from sedano.aws.telemetry_choice import Component, TelemetryLines, telemetry_of
 from sedano.model.telemetry.adapter_names import names_in, of_worker, runtime
 from sedano.ports import Telemetry
+from sedano.telemetry.composed import ComposedTelemetry
 
 SERVICE = "sedano-worker"
 LINES = "lines"
@@ -45,3 +46,9 @@ def where_it_logs(environment: Mapping[str, str]) -> str:
     except OSError:  # a process without standard error
         return runtime(environment, None, is_terminal=False)
     return runtime(environment, (found.st_dev, found.st_ino), is_terminal=sys.stderr is not None and sys.stderr.isatty())
+
+
+def end(telemetry: Telemetry) -> None:
+    """Send what the outputs of *telemetry* still have, because the process ends."""
+    if isinstance(telemetry, ComposedTelemetry):
+        telemetry.close()

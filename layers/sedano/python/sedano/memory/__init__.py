@@ -34,7 +34,7 @@ from sedano.memory.queues import MemoryQueues
 from sedano.memory.rollups import MemoryRollups
 from sedano.memory.schedules import MemorySchedules
 from sedano.memory.sinks import MemorySinks
-from sedano.memory.telemetry import MemoryTelemetry
+from sedano.memory.telemetry import MemoryTelemetry, MemoryTraces
 from sedano.memory.timers import MemoryTimers
 from sedano.memory.webhook_secrets import MemorySecretTexts
 from sedano.model.messages.lineage import DEFAULT_BUDGET
@@ -66,6 +66,7 @@ __all__ = [
     "MemorySinks",
     "MemoryTelemetry",
     "MemoryTimers",
+    "MemoryTraces",
     "SeededEntropy",
     "VirtualClock",
     "over",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from sedano.model.telemetry.execution_spans import ExportedSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +19,38 @@ class LoggedLine:
     fields: Mapping[str, Any]
 
 
+class MemoryTraces:
+    """Keeps every span in `spans`."""
+
+    def __init__(self, spans: list[ExportedSpan] | None = None) -> None:
+        """Add them to *spans*; by default to a list of its own."""
+        self.spans = [] if spans is None else spans
+
+    def export(self, spans: Sequence[ExportedSpan]) -> None:
+        """Keep *spans*."""
+        self.spans += spans
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def lost(self) -> int:
+        """Return 0: no span is lost."""
+        return 0
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 class MemoryTelemetry:
     """Keeps every line in `lines` and every metric; `counted` and `messages` answer the usual questions of a test.
 
     `lose` forgets what was counted and not flushed yet, as the end of a process does.
     """
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, traces: MemoryTraces | None = None) -> None:
+        """Start empty; *traces* keeps the spans of workers."""
         self.lines: list[LoggedLine] = []
-        self.flushes = 0
+        self.flushes, self.traces = 0, traces
         self._counts: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
         self._written: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
         self._calls: dict[str, int] = {}

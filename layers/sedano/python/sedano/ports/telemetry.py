@@ -6,9 +6,10 @@ these three; an adapter therefore need not handle its own failures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from sedano.model.telemetry.execution_spans import ExportedSpan
 from sedano.model.telemetry.log_entries import LogEntry
 
 
@@ -36,3 +37,19 @@ class Metrics(Protocol):
         Raises:
             Exception: they could not be sent; the caller goes on.
         """
+
+
+class Traces(Protocol):
+    """Where spans go."""
+
+    def export(self, spans: Sequence[ExportedSpan]) -> None:
+        """Take *spans* without waiting for anything; several threads may call it at once."""
+
+    def flush(self) -> None:
+        """Send what an exporter without a thread of its own has taken."""
+
+    def lost(self) -> int:
+        """Return how many spans were lost since the last call, because they could not be sent."""
+
+    def close(self) -> None:
+        """Send the rest, and end; the exporter is given a bounded time."""

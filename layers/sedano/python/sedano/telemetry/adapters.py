@@ -12,18 +12,29 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from sedano.errors import ConfigurationError
-from sedano.model.telemetry.adapter_names import LOGS, METRICS, NONE, ON_LAMBDA, AdapterName, TelemetryNames, host_and_port, parse, unknown
-from sedano.ports.telemetry import Logs, Metrics
+from sedano.model.telemetry.adapter_names import (
+    LOGS,
+    METRICS,
+    NONE,
+    ON_LAMBDA,
+    TRACES,
+    AdapterName,
+    TelemetryNames,
+    host_and_port,
+    parse,
+    unknown,
+)
+from sedano.ports.telemetry import Logs, Metrics, Traces
 from sedano.telemetry.composed import Outputs
 from sedano.telemetry.python_logging import LoggingLogs
-from sedano.telemetry.streams import NoLogs, NoMetrics, console_logs, json_logs
+from sedano.telemetry.streams import NoLogs, NoMetrics, StreamTraces, console_logs, json_logs
 
 A = TypeVar("A")
-GROUPS = {LOGS: "sedano.logs", METRICS: "sedano.metrics"}
+GROUPS = {LOGS: "sedano.logs", METRICS: "sedano.metrics", TRACES: "sedano.traces"}
 """The groups of entry points, by the variable that names one of their adapters."""
-ADDRESSED = frozenset({"journald", "statsd"})
+ADDRESSED = frozenset({"journald", "otlp", "statsd"})
 """The built-in adapters whose name may have an address."""
-_METHODS = {LOGS: ("write",), METRICS: ("add", "flush")}
+_METHODS = {LOGS: ("write",), METRICS: ("add", "flush"), TRACES: ("export", "flush", "lost", "close")}
 
 
 class AdapterRequest(NamedTuple):
@@ -53,7 +64,7 @@ def outputs(names: TelemetryNames, service: str, environment: Mapping[str, str],
     """
     logs = adapter(AdapterRequest(LOGS, parse(names.logs), service, environment), {**_LOGS, **own.logs})
     metrics = adapter(AdapterRequest(METRICS, parse(names.metrics), service, environment), {**_METRICS, **own.metrics})
-    return Outputs(logs, metrics)
+    return Outputs(logs, metrics, adapter(AdapterRequest(TRACES, parse(names.traces), service, environment), _TRACES))
 
 
 def adapter(request: AdapterRequest, known: Mapping[str, Maker[A]]) -> A:
@@ -111,8 +122,19 @@ def _statsd(request: AdapterRequest) -> Metrics:
     return StatsdMetrics(*host_and_port(request.variable, request.name, PORT))
 
 
+def _otlp(request: AdapterRequest) -> Traces:
+    from sedano.model.telemetry.otlp_json import otlp_endpoint
+    from sedano.telemetry.otlp import OtlpTraces
+
+    endpoint = otlp_endpoint(request.variable, "traces", request.name.address, request.environment)
+    return OtlpTraces(endpoint, request.service, background=not request.environment.get(ON_LAMBDA))
+
+
 _LOGS: Mapping[str, Maker[Logs]] = {
     "console": lambda _: console_logs(), "json": lambda request: json_logs(request.service), "journald": _journald,
     "logging": lambda _: LoggingLogs(), NONE: lambda _: NoLogs(),
 }  # fmt: skip
 _METRICS: Mapping[str, Maker[Metrics]] = {"statsd": _statsd, NONE: lambda _: NoMetrics()}
+_TRACES: Mapping[str, Maker[Traces | None]] = {
+    "json": lambda request: StreamTraces(json_logs(request.service)), "otlp": _otlp, NONE: lambda _: None,
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""The telemetry of a process, composed of an output for logs and one for metrics. Nothing in it raises.
+"""The telemetry of a process, composed of outputs for logs, metrics and traces. Nothing in it raises.
 
 A line that the output cannot take is kept, up to `MOST_KEPT`, and offered again before the next line and at each flush. Lines are written
 in their order, with the time at which they were logged. If the oldest ones had to be dropped, a line says how many.
@@ -14,24 +14,26 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sedano.model.telemetry.log_entries import LEVELS, KeptEntries, LogEntry
-from sedano.ports.telemetry import Logs, Metrics
+from sedano.ports.telemetry import Logs, Metrics, Traces
 
 OFFERED_AT_ONCE = 100
 """How many kept lines one call writes at most, so that a call does not take long when an output works again."""
+LOST_SPANS = "spans were lost, because they could not be sent"
 
 
 class Outputs(NamedTuple):
-    """The outputs of a process."""
+    """The outputs of a process; *traces* is None if it exports no spans."""
 
     logs: Logs
     metrics: Metrics
+    traces: Traces | None = None
 
 
 class ComposedTelemetry:
     """Telemetry (`sedano.ports.Telemetry`) over *outputs*.
 
     Args:
-        outputs: where logs and metrics go.
+        outputs: where logs, metrics and traces go.
         service: the name of the logger whose level decides which lines are written, such as `sedano-worker`; a command to the workers can
             change it while they run.
         calls: returns how many AWS calls were made so far, by `service.Operation`.
@@ -44,7 +46,7 @@ class ComposedTelemetry:
         now: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         """Write nothing yet."""
-        self._outputs, self._now, self.calls = outputs, now, calls
+        self._outputs, self._now, self.calls, self.traces = outputs, now, calls, outputs.traces
         self._gate = logging.getLogger(service)
         self._gate.setLevel(logging.getLevelNamesMapping().get(level.upper(), logging.INFO))
         self._kept, self._lock, self._is_writing = KeptEntries(), threading.RLock(), False
@@ -65,9 +67,21 @@ class ComposedTelemetry:
         """Send the metrics, and offer kept lines again."""
         with suppress(Exception):
             self._outputs.metrics.flush()
+        if self.traces is not None:
+            with suppress(Exception):
+                self.traces.flush()
+                if lost := self.traces.lost():
+                    self.log("warning", LOST_SPANS, spans=lost)
         if self._kept or self._kept.lost:
             with self._lock:
                 self._offer()
+
+    def close(self) -> None:
+        """Send what an exporter still has, in a bounded time, because the process ends."""
+        if self.traces is not None:
+            with suppress(Exception):
+                self.traces.close()
+        self.flush()
 
     def _offer(self) -> None:
         """Write kept lines until one cannot be written now; a line that is logged by an output meanwhile waits for its turn."""

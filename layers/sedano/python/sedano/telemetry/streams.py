@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
+from sedano.model.telemetry.execution_spans import ExportedSpan
 from sedano.model.telemetry.log_entries import LogEntry, console_line, json_line
 
 
@@ -32,6 +34,36 @@ def json_logs(service: str, stream: TextIO | None = None) -> StreamLogs:
 def console_logs(stream: TextIO | None = None) -> StreamLogs:
     """Return logs for a person on *stream*, by default standard error, in local time."""
     return StreamLogs(lambda entry: console_line(entry, time.strftime("%H:%M:%S", time.localtime(entry.at))), lambda: stream or sys.stderr)
+
+
+class StreamTraces:
+    """Writes each span as a log line `span` to *logs*; a span that cannot be written is lost, and counted."""
+
+    def __init__(self, logs: StreamLogs) -> None:
+        """Write nothing yet."""
+        self._logs, self._lost, self._lock = logs, 0, threading.Lock()
+
+    def export(self, spans: Sequence[ExportedSpan]) -> None:
+        """Write *spans*."""
+        with self._lock:
+            for span in spans:
+                fields = span._asdict() | {"links": [link._asdict() for link in span.links]}
+                try:
+                    self._logs.write(LogEntry(span.end, "info", "span", fields))
+                except Exception:  # noqa: BLE001 - the stream may be gone, and no task ends because of that
+                    self._lost += 1
+
+    def flush(self) -> None:
+        """Do nothing: a span is written when it is exported."""
+
+    def lost(self) -> int:
+        """Return how many spans were lost since the last call."""
+        with self._lock:
+            lost, self._lost = self._lost, 0
+        return lost
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 class NoLogs:

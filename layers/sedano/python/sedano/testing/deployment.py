@@ -14,6 +14,7 @@ from sedano import memory
 from sedano.app import Sedano
 from sedano.engine.boot import Boot
 from sedano.engine.history.recorder import Recorder
+from sedano.engine.history.span_export import traced
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.sources.webhooks import Webhooks
@@ -24,7 +25,7 @@ from sedano.engine.worker.gate_order import GATES
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import Unavailable
 from sedano.host.sources import answering, reading
-from sedano.memory import START, MemoryParameters, MemorySecretTexts, MemoryTelemetry, VirtualClock
+from sedano.memory import START, MemoryParameters, MemorySecretTexts, MemoryTelemetry, MemoryTraces, VirtualClock
 from sedano.memory.stream_records import kinesis_record, queue_record, s3_notification, table_record
 from sedano.model.history.run_rows import Host
 from sedano.model.messages import codec
@@ -32,6 +33,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.messages.message import LAUNCH, NOTHING, Command, Document, Event
 from sedano.model.sources.webhooks import Answer, ReceivedRequest
+from sedano.model.telemetry.execution_spans import ExportedSpan
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, Outgoing, command_queue
 from sedano.testing.crash_points import CrashWatch, Died
 from sedano.testing.sent_queues import SentQueues
@@ -80,14 +82,14 @@ class World:
 
     def __init__(
         self, app: Sedano, seed: int, settings: WorkerSettings, most_budget: int = DEFAULT_BUDGET, watch: CrashWatch | None = None,
-        parameters: Mapping[str, str] = NOTHING,
+        parameters: Mapping[str, str] = NOTHING, spans: list[ExportedSpan] | None = None,
     ) -> None:  # fmt: skip
         """Run *app* in memory; *seed* decides every random choice. *watch* sees the calls of its processes and can kill one.
 
-        *parameters*: see `world`."""
+        *parameters*, *spans*: see `world`."""
         self.app, self.clock, self._settings, self._watch = app, WaitingClock(START), settings, watch
         self.queues = SentQueues(self.clock, app.queues, twice=watch is not None and watch.doubles)
-        self.telemetry = MemoryTelemetry()
+        self.telemetry = MemoryTelemetry(None if spans is None else MemoryTraces(spans))
         self.secrets: dict[str, str] = {}
         self._told = self._deaths = 0
         self.ports = replace(
@@ -107,7 +109,8 @@ class World:
             case "worker":
                 gates = GATES if self._watch is None else (*GATES, self._watch.gate())
                 host, loop = Host(f"memory.1.{self._deaths:08x}", 1), self.app.run_loop()
-                self.worker = Worker(self.app.registry, ports, host, self._settings, loop, gates=gates)
+                listener = traced(self.telemetry, host.hostname)
+                self.worker = Worker(self.app.registry, ports, host, self._settings, loop, gates=gates, listener=listener)
             case "router":
                 self.router = Router(self.app.registry, ports, Host(f"memory.2.{self._deaths:08x}", 2))
             case "recorder":
@@ -317,7 +320,7 @@ class World:
 @contextmanager
 def world(
     app: Sedano, *, seed: int = 0, settings: WorkerSettings | None = None, most_budget: int = DEFAULT_BUDGET,
-    watch: CrashWatch | None = None, parameters: Mapping[str, str] = NOTHING,
+    watch: CrashWatch | None = None, parameters: Mapping[str, str] = NOTHING, spans: list[ExportedSpan] | None = None,
 ) -> Iterator[World]:  # fmt: skip
     """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until the result arrives.
 
@@ -332,12 +335,13 @@ def world(
         watch: sees the calls that the processes make, and can kill one (`sedano.testing.crash_points`).
         parameters: the values for the layers of `app.configure`: parameters by name (``/shop/pool``), profiles of AppConfig as
             ``application/environment/profile``.
+        spans: takes the spans that deployed workers would export.
 
     Raises:
         BootFailed: a mandatory boot step failed.
     """
     own = settings or (app.worker or WorkerSettings())._replace(lanes=0, concurrency=1)
-    built = World(app=app, seed=seed, settings=own, most_budget=most_budget, watch=watch, parameters=parameters)
+    built = World(app=app, seed=seed, settings=own, most_budget=most_budget, watch=watch, parameters=parameters, spans=spans)
     app.attach(built.ports if watch is None else watch.tapped(built.ports, WORKER, in_bodies=True))
     try:
         built.boot.begin()

@@ -10,6 +10,7 @@ tree share a trace even if no client uses tracing.
 
 from __future__ import annotations
 
+from hashlib import sha1
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
@@ -18,6 +19,7 @@ from sedano.model.messages.lineage import NAMESPACE
 VERSION = "00"
 SAMPLED = "01"
 _NIL = UUID(int=0)
+_SPACE = NAMESPACE.bytes
 
 
 class Span(NamedTuple):
@@ -36,7 +38,8 @@ class Span(NamedTuple):
 
 def span(traceparent: str | None, root_id: str, execution: str) -> Span:
     """Return the span of *execution* (a string that is unique to it) of a task whose message carries *traceparent*."""
-    own = uuid5(NAMESPACE, f"span/{execution}").hex[:16]
+    digest = sha1(_SPACE + f"span/{execution}".encode(), usedforsecurity=False).hexdigest()
+    own = f"{digest[:12]}5{digest[13:16]}"  # the first half of `uuid5`, in a tenth of the time: its version is one of the digits
     if traceparent is None:
         return Span(trace_of(root_id), own, "", SAMPLED)
     _, trace_id, parent_id, flags = traceparent.split("-")[:4]
