@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from sedano import Sedano
 from sedano.aws.deployment import ports_of
 from sedano.aws.program_log import ProgramLog
 from sedano.aws.settings import from_environment
 from sedano.aws.telemetry_choice import TelemetryCounts, TelemetryLines, program_telemetry
 from sedano.errors import ConfigurationError
+from sedano.host.worker_command import WorkerOptions, deployment
 from sedano.host.worker_telemetry import worker_telemetry
 from sedano.memory import MemoryTelemetry
 from sedano.model.telemetry.adapter_names import TelemetryNames
@@ -23,8 +25,14 @@ from sedano.telemetry.otlp import OtlpTraces
 from sedano.telemetry.python_logging import LoggingLogs
 from sedano.telemetry.statsd import StatsdMetrics
 from sedano.telemetry.streams import NoLogs, NoMetrics, StreamLogs, StreamTraces
+from tests.functions.conftest import environment
 
 NONE = OwnAdapters({}, {})
+STAGE = {
+    "SEDANO_EVENTS_QUEUE": "https://sqs/1/events", "SEDANO_RECORDS_QUEUE": "https://sqs/1/records", "SEDANO_PARKED_QUEUE": "https://sqs/1/p",
+    "SEDANO_QUEUES": '{"s-": ["default"]}', "SEDANO_LEDGER_TABLE": "l", "SEDANO_CONTROL_TABLE": "c", "SEDANO_BLOBS_BUCKET": "b",
+    "SEDANO_HISTORY_BUCKET": "h",
+}  # fmt: skip
 PACKAGE = """
 lines = []
 
@@ -49,6 +57,13 @@ needs = loki_for_sedano.missing:Loki
 [sedano.metrics]
 half = loki_for_sedano:Half
 """
+
+
+@pytest.fixture
+def keys() -> Iterator[None]:
+    """Credentials that no call uses."""
+    with environment({"AWS_DEFAULT_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}):
+        yield
 
 
 def named(logs: str = "none", metrics: str = "none") -> Outputs:
@@ -93,8 +108,8 @@ def test_the_built_in_traces(word: str, kind: type) -> None:
 
 
 def test_a_function_sends_its_spans_at_a_flush_and_a_worker_from_a_thread() -> None:
-    for environment, background in (({"AWS_LAMBDA_FUNCTION_NAME": "f"}, False), ({}, True)):
-        traces = outputs(TelemetryNames("none", "none", "otlp"), "sedano-worker", environment, NONE).traces
+    for given, background in (({"AWS_LAMBDA_FUNCTION_NAME": "f"}, False), ({}, True)):
+        traces = outputs(TelemetryNames("none", "none", "otlp"), "sedano-worker", given, NONE).traces
         assert isinstance(traces, OtlpTraces)
         assert traces._background is background
 
@@ -157,12 +172,7 @@ def test_a_program_logs_through_pythons_logging_unless_the_environment_names_ada
 
 
 def test_a_function_that_names_one_adapter_keeps_the_others() -> None:
-    environment = {
-        "SEDANO_EVENTS_QUEUE": "https://sqs/1/events", "SEDANO_RECORDS_QUEUE": "https://sqs/1/records", "SEDANO_PARKED_QUEUE": "https://sqs/1/p",
-        "SEDANO_QUEUES": '{"s-": ["default"]}', "SEDANO_LEDGER_TABLE": "l", "SEDANO_CONTROL_TABLE": "c", "SEDANO_BLOBS_BUCKET": "b",
-        "SEDANO_HISTORY_BUCKET": "h", "SEDANO_TRACES": "none",
-    }  # fmt: skip
-    settings = from_environment(environment)
+    settings = from_environment({**STAGE, "SEDANO_TRACES": "none"})
     assert (settings.logs, settings.metrics, settings.traces) == ("", "", "none")
     found = ports_of(settings, "doctor").telemetry
     assert isinstance(found, ComposedTelemetry)
@@ -183,3 +193,13 @@ def test_a_worker_uses_its_settings_and_its_command_line_wins() -> None:
 def _logs(telemetry: object) -> object:
     assert isinstance(telemetry, ComposedTelemetry)
     return telemetry._outputs.logs
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_worker_of_a_stage_uses_the_adapters_of_its_environment() -> None:
+    options = WorkerOptions(queues=(), concurrency=1, drain=1, timeout=60, visibility=30)
+    given = {**STAGE, "SEDANO_LOGS": "none", "SEDANO_METRICS": "statsd://127.0.0.1:8125", "SEDANO_TRACES": "otlp"}
+    telemetry = deployment(Sedano("shop"), options, given).ports.telemetry
+    assert isinstance(telemetry, ComposedTelemetry)
+    assert tuple(map(type, telemetry._outputs)) == (NoLogs, StatsdMetrics, OtlpTraces)
+    assert telemetry.calls() == {}
