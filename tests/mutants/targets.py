@@ -232,7 +232,7 @@ TARGETS: Sequence[Target] = (
             "model.workflow", "next_actions conditions definition definition_reader flow_run flow_run_text progress validation value_types"
         ),
         (
-            *unit("workflow/advance", "workflow/checking", "workflow/files", "workflow/planted", "workflow/immutable"),
+            *unit("workflow/advance", "workflow/checking", "workflow/files", "workflow/planted", "workflow/immutable", "workflow/reading"),
             *conformance("flow_runs"),
             *stories("workflows", "workflow_compensations", "workflow_control", "workflows_survive", "retried_runs"),
         ),

@@ -112,8 +112,8 @@ def test_the_settings_of_a_stage_are_those_that_a_deployment_takes() -> None:
 
 
 def test_secrets_of_webhooks_are_texts_and_none_of_the_settings_that_are_shown() -> None:
-    found = project({"dev": {"port": 8710, "secrets": {"till": ["a ", "b"], "git": "c"}}}, FILE)
-    assert settings.secrets(found) == {"till": ("a", "b"), "git": ("c",)}
+    found = project({"dev": {"port": 8710, "secrets": {"till": ["a ", "b"], "git": " hush"}}}, FILE)
+    assert settings.secrets(found) == {"till": ("a", "b"), "git": ("hush",)}
     assert {name for name in resolved({}, {}, found) if name.startswith("dev.")} == {"dev.port"}
 
 

@@ -102,7 +102,7 @@ def resolved(options: Mapping[str, str | None], environment: Mapping[str, str], 
     stage = _settled("stage", options, environment, {"[tool.sedano]": found.plain}, file)
     name = str(stage.value)
     tables = {f"[tool.sedano.stage.{name}]": found.stages.get(name, {}), "[tool.sedano]": found.plain}
-    settings = {one: stage if one == "stage" else _settled(one, options, environment, tables, file) for one in VARIABLES}
+    settings = {one: _settled(one, options, environment, tables, file) for one in VARIABLES}
     settings |= {one: Value(found.plain[one], f"[tool.sedano] in {file}") for one in OF_FILE if one in found.plain}
     settings |= {f"dev.{one}": Value(value, f"[tool.sedano.dev] in {file}") for one, value in found.dev.items() if one != SECRETS}
     where = f"[tool.sedano.stage.{name}] in {file}"
