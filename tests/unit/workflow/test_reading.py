@@ -44,8 +44,15 @@ def test_a_workflow_is_read_part_by_part() -> None:
                  Retry(max_retries=1, backoff=2), 2_592_000.0, TaskCall("undo", (Ref("c"),))),
     ), "wait", "Why.")  # fmt: skip
     assert read(plain(definition)) == (definition, [])
-    assert read({"workflow": "w", "step": [STEP]})[0] == Definition("w", "1", {}, (StepSpec("a", TaskCall("t")),), "compensate", "")
+    assert plain(definition)["step"][2]["when"] == [{"result": "$a", "negated": False}, {"result": "$b", "negated": False}]
+    assert plain(definition)["step"][1]["when"] == [{"result": "$a.y", "negated": True, "is": ">", "value": 3}]
+    assert [*definition.steps[1].takes()] == [Ref("a", ("x",)), Ref("n"), Ref("m", (), True), Ref("a", ("y",)), Ref("a", ("list",))]
     assert plain(definition)["step"][0] == {"name": "a", "task": "t", "args": [], "kwargs": {}}
+
+
+def test_what_is_not_given_is_at_its_default_and_what_is_wrong_stays_as_it_is() -> None:
+    assert read({"workflow": "w", "step": [STEP]})[0] == Definition("w", "1", {}, (StepSpec("a", TaskCall("t")),), "compensate", "")
+    assert read({"workflow": "w", "step": [{**STEP, "args": ["$"]}]})[0].steps[0].call.args == ("$",)
     assert (MOST_STEPS, LONGEST_S) == (500, 2_592_000.0)
 
 
@@ -84,6 +91,7 @@ def test_a_fault_of_a_workflow_is_noted_with_its_place(data: Any, path: tuple[An
         ({"task": ""}, ("task",), "task: it is missing; write the name of a task"),
         ({"task": 5}, ("task",), "task: it is missing; write the name of a task"),
         ({"args": 5}, ("args",), "args: expected a list, or a table of names and values"),
+        ({"args": {"k": 1}, "kwargs": 5}, ("args",), "args: expected a list, or a table of names and values"),
         ({"kwargs": 5}, ("args",), "args: expected a list, or a table of names and values"),
         ({"args": [date(2026, 1, 1)]}, ("args", 0), "a date cannot be written as JSON; write it as a string"),
         ({"args": {"k": [1, date(2026, 1, 1)]}}, ("args", "k", 1), "a date cannot be written as JSON; write it as a string"),

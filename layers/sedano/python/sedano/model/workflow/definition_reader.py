@@ -157,8 +157,8 @@ def _call(data: Mapping[str, Any], reading: Reading, path: Path, step: str) -> T
     if not isinstance(task, str) or not task:
         reading.wrong((*path, "task"), step, "task: it is missing; write the name of a task")
         task = ""
-    if isinstance(args, Mapping):
-        kwargs, args = {**args, **(kwargs if isinstance(kwargs, Mapping) else {})}, ()
+    if isinstance(args, Mapping) and isinstance(kwargs, Mapping):
+        kwargs, args = {**args, **kwargs}, ()
     if not isinstance(args, list | tuple) or not isinstance(kwargs, Mapping):
         reading.wrong((*path, "args"), step, "args: expected a list, or a table of names and values")
         args, kwargs = (), {}

@@ -14,7 +14,6 @@ _MAPPINGS = ("rounds", "whole", "given_up", "undoing", "uncompensated")
 def write(run: FlowRun) -> str:
     """Return the text of *run*."""
     fields = run._asdict()
-    fields |= {name: [ref.digest, ref.size] for name in _REFS if (ref := fields[name]) is not None}
     return json.dumps({**fields, **{name: dict(fields[name]) for name in _MAPPINGS}}, separators=(",", ":"))
 
 
