@@ -164,7 +164,7 @@ TARGETS: Sequence[Target] = (
         "cluster-rules",
         ("model.cluster.control_record", "model.cluster.inbox", "model.cluster.members", "model.health", "model.memos"),
         (
-            *unit("control_record", "inbox", "cluster", "health", "rounds", "live"),
+            *unit("control_record", "inbox", "cluster", "cluster_edges", "health", "rounds", "live"),
             *conformance("control", "members", "memos"),
             *stories("health_checks"),
         ),

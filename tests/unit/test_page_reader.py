@@ -7,6 +7,7 @@ import pytest
 
 from sedano.errors import MessageRefused
 from sedano.model.canvas import page_reader as reader
+from sedano.model.canvas import pages
 from sedano.model.canvas.page_reader import parse, parse_draft, referred
 from sedano.model.messages.message import BlobRef
 
@@ -40,6 +41,8 @@ def refusal(text: str) -> str:
 
 def test_the_figures_of_a_page_are_those_that_are_described() -> None:
     assert (reader.MOST_MEMBERS, reader.PAGE_MEMBERS, reader.MOST_BYTES, reader.LONGEST_S) == (1_000_000, 500, 2_097_152, 1e9)
+    written = (pages.INLINE_BYTES, pages.PAGE_BYTES, pages.SENT_TOGETHER, pages.PAGE_DEPTH, pages.CONTEXT)
+    assert written == (300, 30_000, 10, 8, -1)
 
 
 STEP = {
