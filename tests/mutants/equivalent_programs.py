@@ -74,4 +74,10 @@ PROGRAMS: Mapping[tuple[str, str, str, str], str] = {
         "if not self._started:",
         "`if not self._started` → `if True`",
     ): "a short cut without the lock, under which the same is asked again",
+    (
+        "sedano.engine.worker.standing_loop",
+        "StandingLoop._turn",
+        "self._beat()",
+        "`self._beat()` after `self._loop.call_later(BEAT_S, self._turn)`",
+    ): "the next beat is a second away, so its call waits for this one either way",
 }

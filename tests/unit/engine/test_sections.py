@@ -1,16 +1,20 @@
 """Sections outside the worker: they work in a plain call, and mark an exception for whoever judges it."""
 
+import asyncio
 import inspect
 import logging
+import sys
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from sedano import current, memory, optional, poisonous, retry
-from sedano.engine.body_sections import MOST_SECTIONS, Mark, mark_of
-from sedano.engine.task_context import CURRENT, TaskContext, must_not_hold_up, span_of
+from sedano.engine.body_sections import MOST_SECTIONS, Mark, _place, mark_of
+from sedano.engine.drafts import CommandDraft
+from sedano.engine.task_context import CURRENT, Replaced, TaskContext, must_not_hold_up, span_of
 from sedano.engine.task_log import TELEMETRY, notice
-from sedano.errors import ConfigurationError, OptionError, SedanoError, WaitInsideTask
+from sedano.errors import ConfigurationError, OptionError, SedanoError, WaitInsideLoop, WaitInsideTask
 from sedano.model.messages.message import Command
 from sedano.model.retry import Retry
 
@@ -228,6 +232,49 @@ def test_a_task_has_the_tenant_the_trace_state_and_the_trace_of_its_command() ->
     root = "1af76519-16cd-43dd-8448-eb211c80319c"
     child = command._replace(lineage=command.lineage._replace(root_id=root))
     assert span_of(child, 7, 1).trace_id == root.replace("-", "")
+
+
+def test_the_effects_of_a_body_are_those_that_it_has_asked_for() -> None:
+    running = context()
+    running.tables = {"stock": ("id",)}
+    running.effects.put("stock", {"id": "1"})
+    assert [write.table for write in running.collected] == ["stock"]
+
+
+def test_what_ends_a_replaced_body_carries_its_replacement() -> None:
+    draft = CommandDraft("default", context().command)
+    ended = Replaced(draft)
+    assert (ended.draft, str(ended)) == (draft, "replaced by another canvas")
+
+
+def test_a_coroutine_must_not_block_the_loop_it_runs_on() -> None:
+    async def waits() -> None:
+        with pytest.raises(WaitInsideLoop, match="this would block the running event loop; write `await result`"):
+            must_not_hold_up()
+
+    asyncio.run(waits())
+
+
+def test_a_program_that_has_not_loaded_asyncio_runs_no_loop_and_may_wait() -> None:
+    loaded = sys.modules.pop("asyncio")
+    try:
+        must_not_hold_up()
+        assert "asyncio" not in sys.modules
+    finally:
+        sys.modules["asyncio"] = loaded
+
+
+def test_the_place_of_a_section_that_a_stack_enters_is_that_of_the_body() -> None:
+    running = context()
+    token = CURRENT.set(running)
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(retry())
+    finally:
+        CURRENT.reset(token)
+    own = "test_the_place_of_a_section_that_a_stack_enters_is_that_of_the_body"
+    assert [*running.sections] == [f"{__name__}:{own}:5"]
+    assert _place(None) == "", "code without a frame"
 
 
 def test_a_running_task_must_not_wait_for_another_one() -> None:

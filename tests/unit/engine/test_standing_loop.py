@@ -75,3 +75,9 @@ def test_a_cut_cancels_the_bodies_that_run_and_none_begins_afterwards(loop: Stan
     assert late(("c", cuts)) == [("c", True)]
     assert late(("d", ends)) == [("d", False)]
     assert ([ran.held.job.command.id for ran in runs], on) == (["a", "b"], ["sedano-event-loop"])
+
+
+def test_a_loop_that_was_closed_leaves_no_thread_and_no_open_file() -> None:
+    made = StandingLoop()
+    made.close()
+    assert (made._loop.is_closed(), made._thread.is_alive()) == (True, False)
