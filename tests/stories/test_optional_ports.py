@@ -70,6 +70,7 @@ REFUSED: dict[str, dict[str, Call]] = {
         "active": lambda app: app.control.inspect().active(),
         "stats": lambda app: app.control.inspect().stats(),
     },
+    "direct_calls": {"call": lambda app: app.outlet.ports.direct_calls.call("{}", 1.0)},  # app.invoke goes through the queue then
     "functions": {"boxed": lambda app: app.boxed("other", function="resize")},
     "leases": {
         "singleton": task(singleton=True),
@@ -140,7 +141,7 @@ def test_memory_has_every_port_and_one_file_all_that_need_no_aws(tmp_path: Path)
     given = memory.ports()
     on_file = connect(tmp_path / "sedano.db", ("default",), given.clock, given.entropy, given.telemetry)
     assert [name for name in OPTIONAL if not has(getattr(given, name))] == []
-    assert [name for name in OPTIONAL if not has(getattr(on_file, name))] == ["functions"]
+    assert [name for name in OPTIONAL if not has(getattr(on_file, name))] == ["direct_calls", "functions"]
 
 
 @pytest.mark.parametrize(("port", "name"), [(port, name) for port, calls in REFUSED.items() for name in calls])

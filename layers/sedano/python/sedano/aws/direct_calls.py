@@ -45,7 +45,10 @@ class LambdaDirectCalls:
     def call(self, request: str, seconds: float) -> bytes:
         """Call the worker once with *request* and return its answer; wait at most *seconds*."""
         if not self._worker:
-            raise ConfigurationError("SEDANO_WORKER is not set, so app.invoke reaches no worker; `sedano outputs --stage NAME` prints it")
+            raise ConfigurationError(
+                "SEDANO_WORKER is not set, so app.invoke reaches no worker; `sedano outputs --stage NAME` prints it, unless the stage was "
+                "deployed with an older version: then deploy it again"
+            )
         try:
             answer = self._client(ceil(seconds)).invoke(FunctionName=self._worker, Payload=request.encode())
             data: bytes = answer["Payload"].read()
