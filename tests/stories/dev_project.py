@@ -105,8 +105,10 @@ class DevProject:
             self.save(1)
 
     def save(self, version: int, code: str = CODE) -> None:
-        """Save *code* as the given *version*."""
-        (self.folder / "shop_tasks.py").write_text(code.replace("VERSION = 1", f"VERSION = {version}"))
+        """Save *code* as the given *version*, at once: a file that is empty for a moment is a change of its own, and is loaded too."""
+        written = self.folder.with_name(f"{self.folder.name}.saved")
+        written.write_text(code.replace("VERSION = 1", f"VERSION = {version}"))
+        written.replace(self.folder / "shop_tasks.py")
 
     @property
     def environment(self) -> dict[str, str]:
