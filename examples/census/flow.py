@@ -16,7 +16,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from examples.census import tasks
-from examples.census.flow_checks import SCHEDULE, Ticking
+from examples.census.flow_checks import SCHEDULE, Ticking, Trip
 from examples.census.services import Services
 from sedano.errors import Unavailable
 from sedano.local import LocalStage
@@ -42,7 +42,8 @@ class Flow:
         patient = Config(read_timeout=ANSWER_S, retries={"total_max_attempts": 1})
         self._lambda = stage.endpoint.session().client("lambda", endpoint_url=stage.endpoint.url, config=patient)
         self._services = services
-        self._published = self._tripped = 0.0
+        self._published = self._down = 0.0
+        self.seen: list[Trip] = []
         self._ticking: Ticking | None = None
         self._begun = (0.0, 0.0)
         self.expected = expected_ids()
@@ -67,10 +68,11 @@ class Flow:
         if not self._published:
             if ended >= MOST_COUNTED * counted:
                 self._publish()
-        elif not self._tripped:
-            is_late = time.time() - self._published > TRIPS_WITHIN_S
-            self._tripped = _tripped_at() or (time.time() if is_late else 0.0)
-        elif time.time() - self._tripped > DOWN_S:
+        elif not self._down:
+            self.seen = _trips()
+            if self.seen or time.time() - self._published > TRIPS_WITHIN_S:
+                self._down = time.time()
+        elif time.time() - self._down > DOWN_S:
             self._services.repair()
 
     def rest(self) -> Ticking:
@@ -97,13 +99,13 @@ class Flow:
                     task.apply_async((number, self._services.port), task_id=call_id(task, number))
 
 
-def _tripped_at() -> float:
-    """Return the moment at which the archive's circuit tripped; 0: it has not, or the store does not answer now."""
+def _trips() -> list[Trip]:
+    """Return the trip of the archive's circuit; an empty list: it has not tripped, or the store does not answer now."""
     try:
         (circuit,) = tasks.app.control.inspect().circuits()
     except Unavailable:
-        return 0.0
-    return circuit.since
+        return []
+    return [Trip(circuit.since, circuit.until, circuit.cause)] if circuit.since else []
 
 
 def call_id(task: Any, number: int) -> str:

@@ -6,6 +6,7 @@
 | the ledger | which ran, and which were withdrawn |
 | the services that were called | when, and whether they served |
 | the event history | which tasks got a slot, when the circuit tripped, which tasks waited for it |
+| the circuit itself | when it tripped: a worker that is killed between opening it and sending its events reports nothing |
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from sedano.model.schedules.timetable import between
 SCHEDULE = "tick"
 HELD, TRIPPED = "task-held", "circuit-tripped"
 BY_RATE, BY_CIRCUIT = "rate limit", "circuit"
+SAME_TRIP_S = 0.01
+"""The seconds by which the moment of one trip may differ in the history and in the circuit's own text, which is rounded."""
 UNDERWAY_S = 3.0
 """The seconds within which calls end of workers that had begun their batch when the circuit tripped."""
 Ledger = Mapping[str, tuple[str, str]]
@@ -53,13 +56,16 @@ class Trip:
 
 @dataclass(frozen=True, slots=True)
 class FlowEvidence:
-    """The evidence: *ticks* that ran and that were *withdrawn*, by id; the *calls*; the *lines* of the history about them."""
+    """The evidence: *ticks* that ran and that were *withdrawn*, by id; the *calls*; the *lines* of the history about them; the trips that
+    were *seen* in the circuit while it was open.
+    """
 
     ticks: Mapping[str, int]
     withdrawn: Mapping[str, int]
     calls: Sequence[Call]
     lines: Sequence[Line]
     stores: int
+    seen: Sequence[Trip] = ()
 
     def of(self, service: str) -> list[Call]:
         """Return the calls of *service* in the order of their arrival."""
@@ -77,9 +83,10 @@ class FlowEvidence:
 
     @property
     def trips(self) -> list[Trip]:
-        """The trips of the archive's circuit, in order."""
-        found = [line for line in self.lines if line["type"] == TRIPPED]
-        return sorted((Trip(line["timestamp"], line["until"], line["cause"]) for line in found), key=lambda trip: trip.since)
+        """The trips of the archive's circuit, in order: those in the history, and those that were only seen."""
+        told = [Trip(line["timestamp"], line["until"], line["cause"]) for line in self.lines if line["type"] == TRIPPED]
+        only_seen = [trip for trip in self.seen if all(abs(trip.since - other.since) > SAME_TRIP_S for other in told)]
+        return sorted([*told, *only_seen], key=lambda trip: trip.since)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,8 @@ class Census:
     def _kept(self, ticking: Ticking, lines: Sequence[Line]) -> tuple[Mapping[str, tuple[str, str]], FlowEvidence]:
         """Return the contents of the ledger, without ticks that were not to run, and the evidence of time and flow."""
         whole = scan(self._clients.dynamodb, self._stage.environment["SEDANO_LEDGER_TABLE"])
-        flow = FlowEvidence(ticks_of(ticking, whole), withdrawn_of(ticking, whole), self._services.calls, lines, STORES)
+        ran, withdrawn = ticks_of(ticking, whole), withdrawn_of(ticking, whole)
+        flow = FlowEvidence(ran, withdrawn, self._services.calls, lines, STORES, self._flow.seen)
         return {task: found for task, found in whole.items() if task not in flow.withdrawn}, flow
 
     def _publish(self) -> AsyncResult[Any]:

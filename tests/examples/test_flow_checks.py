@@ -14,6 +14,7 @@ from examples.census.flow_checks import (
     FlowEvidence,
     FlowFindings,
     Ticking,
+    Trip,
     due,
     flow_complaints,
     flow_findings,
@@ -63,6 +64,17 @@ def test_the_checks_catch(planted: str) -> None:
     said = flow_complaints(flow_findings(plant(flow_evidence(BEGAN))))
     assert len(said) == 1
     assert complaint in said[0]
+
+
+def test_a_trip_whose_worker_died_before_reporting_it_is_known_from_the_circuit() -> None:
+    good = flow_evidence(BEGAN)
+    silent = replace(good, lines=[line for line in good.lines if line["type"] != TRIPPED])
+    (trip,) = good.trips
+    assert replace(silent, seen=good.trips).trips == [trip]
+    assert flow_complaints(flow_findings(replace(silent, seen=good.trips))) == []
+    assert replace(good, seen=[replace(trip, since=trip.since + 0.0004)]).trips == [trip], "one trip, seen and reported"
+    other = Trip(trip.since - 1, trip.since, "earlier")
+    assert replace(good, seen=[other]).trips == [other, trip]
 
 
 def test_who_missed_a_slot_may_come_late_for_longer() -> None:
