@@ -5,21 +5,21 @@ repeated here.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from math import ceil
 from typing import Any
 
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
+from botocore.exceptions import ReadTimeoutError
 from botocore.httpsession import URLLib3Session
 
 from sedano.aws.client.faults import AWS_ERRORS, fault
 from sedano.aws.client.session import CONNECT_TIMEOUT_S
-from sedano.errors import ConfigurationError, NotAllowed, ResultTimeout, Unavailable
+from sedano.aws.invocations import Invocations
+from sedano.errors import ConfigurationError, NotAllowed, ResultTimeout, SedanoError, Unavailable
 
-_CALL, _URL_CALL = "lambda.Invoke", "lambda.InvokeFunctionUrl"
+_URL_CALL = "lambda.InvokeFunctionUrl"
 _REGION = re.compile(r"\.lambda-url\.([a-z0-9-]+)\.on\.aws").search
 IDENTITY = "x-amzn-requestid"
 """The header that every answer of a function URL has; an answer without it is of a proxy."""
@@ -38,9 +38,7 @@ class LambdaDirectCalls:
 
     def __init__(self, client_for: Callable[[float], Any], worker: str) -> None:
         """Use this function; no call is made yet."""
-        self._client_for, self._worker = client_for, worker
-        self._clients: dict[float, Any] = {}
-        self._lock = threading.Lock()
+        self._invocations, self._worker = Invocations(client_for), worker
 
     def call(self, request: str, seconds: float) -> bytes:
         """Call the worker once with *request* and return its answer; wait at most *seconds*."""
@@ -50,23 +48,14 @@ class LambdaDirectCalls:
                 "deployed with an older version: then deploy it again"
             )
         try:
-            answer = self._client(ceil(seconds)).invoke(FunctionName=self._worker, Payload=request.encode())
-            data: bytes = answer["Payload"].read()
-        except ConnectTimeoutError as error:
-            raise fault(error, _CALL) from error
-        except ReadTimeoutError:
-            raise ResultTimeout(f"the worker did not answer within {seconds:g} s") from None
-        except AWS_ERRORS as error:
-            raise _meaning(fault(error, _CALL), self._worker) from error
-        if "FunctionError" in answer:
-            raise Unavailable(f"the worker ended without an answer: {data[:MOST_REPORT].decode(errors='replace')}")
-        return data
-
-    def _client(self, seconds: int) -> Any:
-        with self._lock:
-            if seconds not in self._clients:
-                self._clients[seconds] = self._client_for(seconds)
-            return self._clients[seconds]
+            answer = self._invocations.once(self._worker, request.encode(), ceil(seconds))
+        except SedanoError as error:
+            raise _meaning(error, self._worker) from error.__cause__
+        if answer is None:
+            raise _late(seconds)
+        if answer.failed:
+            raise Unavailable(f"the worker ended without an answer: {answer.payload[:MOST_REPORT].decode(errors='replace')}")
+        return answer.payload
 
 
 class UrlDirectCalls:
@@ -90,10 +79,8 @@ class UrlDirectCalls:
         try:
             answer = URLLib3Session(**options).send(asked.prepare())
             data: bytes = answer.content
-        except ConnectTimeoutError as error:
-            raise fault(error, _URL_CALL) from error
         except ReadTimeoutError:
-            raise ResultTimeout(f"the worker did not answer within {seconds:g} s") from None
+            raise _late(seconds) from None
         except AWS_ERRORS as error:
             raise fault(error, _URL_CALL) from error
         return self._checked(answer.status_code, {name.lower() for name in answer.headers}, data)
@@ -111,6 +98,10 @@ class UrlDirectCalls:
         if status == 404:
             raise ConfigurationError(f"SEDANO_WORKER: {self._url} cannot be called: {said}")
         raise Unavailable(f"the worker ended without an answer: status {status}, {said}")
+
+
+def _late(seconds: float) -> ResultTimeout:
+    return ResultTimeout(f"the worker did not answer within {seconds:g} s")
 
 
 def _meaning(found: Exception, worker: str) -> Exception:

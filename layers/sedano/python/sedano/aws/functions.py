@@ -4,17 +4,12 @@ policy decides about another attempt.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
-
-from sedano.aws.client.faults import AWS_ERRORS, fault
-from sedano.errors import BoxMissing, BoxTimeout, ConfigurationError, NotAllowed
+from sedano.aws.invocations import Invocations
+from sedano.errors import BoxMissing, BoxTimeout, ConfigurationError, NotAllowed, SedanoError
 from sedano.ports.functions import Called
-
-_CALL = "lambda.Invoke"
 
 
 class LambdaFunctions:
@@ -27,9 +22,7 @@ class LambdaFunctions:
 
     def __init__(self, client_for: Callable[[float], Any], names: Mapping[str, str]) -> None:
         """Use these functions; no call is made yet."""
-        self._client_for, self._names = client_for, names
-        self._clients: dict[float, Any] = {}
-        self._lock = threading.Lock()
+        self._invocations, self._names = Invocations(client_for), names
 
     def call(self, function: str, payload: bytes, seconds: float) -> Called:
         """Call *function* once with *payload* and return its answer; wait at most *seconds*."""
@@ -37,20 +30,12 @@ class LambdaFunctions:
         if name is None:
             raise BoxMissing(f"function {function!r}: SEDANO_FUNCTIONS does not name it; deploy with the setting functions={function}=ARN")
         try:
-            answer = self._client(seconds).invoke(FunctionName=name, Payload=payload)
-            return Called(answer["Payload"].read(), failed="FunctionError" in answer)
-        except ConnectTimeoutError as error:
-            raise fault(error, _CALL) from error
-        except ReadTimeoutError:
-            raise BoxTimeout(f"function {function!r}: no answer within timeout={seconds:g} s; it may still run") from None
-        except AWS_ERRORS as error:
-            raise _meaning(fault(error, _CALL), function, name) from error
-
-    def _client(self, seconds: float) -> Any:
-        with self._lock:
-            if seconds not in self._clients:
-                self._clients[seconds] = self._client_for(seconds)
-            return self._clients[seconds]
+            answer = self._invocations.once(name, payload, seconds)
+        except SedanoError as error:
+            raise _meaning(error, function, name) from error.__cause__
+        if answer is None:
+            raise BoxTimeout(f"function {function!r}: no answer within timeout={seconds:g} s; it may still run")
+        return answer
 
 
 def _meaning(found: Exception, function: str, name: str) -> Exception:
