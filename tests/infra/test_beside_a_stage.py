@@ -72,4 +72,4 @@ def test_the_address_of_a_worker_is_made_on_request_and_lets_in_what_iam_allows(
     assert url["AuthType"] == "AWS_IAM"
     assert "Worker" in json.dumps(url["TargetFunctionArn"])
     public = [one for one in made.of_type("Lambda::Permission").values() if one.get("Principal") == "*"]
-    assert not [one for one in public if "Worker" in json.dumps(one["FunctionName"])], "nobody is let in without IAM"
+    assert not [one for one in public if "Worker" in json.dumps(one["FunctionName"])], "AWS accepts only requests that IAM allows"

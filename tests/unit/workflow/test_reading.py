@@ -1,5 +1,6 @@
 """A workflow as it is read: each fault with its place and its words, and what is written reads back as the same."""
 
+import re
 from datetime import date
 from typing import Any
 
@@ -157,9 +158,8 @@ def test_a_condition_is_written_as_it_was_read(text: str, asked: Condition) -> N
     ],
 )
 def test_what_is_no_condition_says_what_to_write(given: Any, words: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
+    with pytest.raises(ValueError, match=f"^{re.escape(words)}"):
         condition(given)
-    assert str(caught.value).startswith(words)
 
 
 def test_a_condition_in_a_table() -> None:
