@@ -57,7 +57,7 @@ TARGETS: Sequence[Target] = (
     Target("claim", each("model.ledger", "claims outcome"), (*unit("claim", "outcome"), *stories("retries", "given_back", "poison"))),
     Target(
         "direct-calls", ("model.direct_calls", "engine.publisher.direct_calls", "engine.worker.call_answers", "memory.direct_calls"),
-        (*unit("direct_calls", "engine/call_answers"), *stories("direct_calls"), *conformance("direct_calls")),
+        (*unit("direct_calls", "engine/call_answers"), *stories("direct_calls", "direct_calls_crash"), *conformance("direct_calls")),
     ),
     Target("bulk", ("model.bulk", "engine.bulk"), (*unit("bulk", "engine/bulk_steps"), *stories("bulk_changes"))),
     Target("deployments", ("model.deployments", "engine.deployments"), (*unit("deployments"), *stories("new_failures"))),

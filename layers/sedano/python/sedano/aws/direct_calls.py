@@ -15,8 +15,8 @@ from botocore.exceptions import ReadTimeoutError
 from botocore.httpsession import URLLib3Session
 
 from sedano.aws.client.faults import AWS_ERRORS, fault
+from sedano.aws.client.invoker import Invoker
 from sedano.aws.client.session import CONNECT_TIMEOUT_S
-from sedano.aws.invocations import Invocations
 from sedano.errors import ConfigurationError, NotAllowed, ResultTimeout, SedanoError, Unavailable
 
 _URL_CALL = "lambda.InvokeFunctionUrl"
@@ -38,7 +38,7 @@ class LambdaDirectCalls:
 
     def __init__(self, client_for: Callable[[float], Any], worker: str) -> None:
         """Use this function; no call is made yet."""
-        self._invocations, self._worker = Invocations(client_for), worker
+        self._invoker, self._worker = Invoker(client_for), worker
 
     def call(self, request: str, seconds: float) -> bytes:
         """Call the worker once with *request* and return its answer; wait at most *seconds*."""
@@ -48,7 +48,7 @@ class LambdaDirectCalls:
                 "deployed with an older version: then deploy it again"
             )
         try:
-            answer = self._invocations.once(self._worker, request.encode(), ceil(seconds))
+            answer = self._invoker.once(self._worker, request.encode(), ceil(seconds))
         except SedanoError as error:
             raise _meaning(error, self._worker) from error.__cause__
         if answer is None:

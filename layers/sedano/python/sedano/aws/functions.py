@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sedano.aws.invocations import Invocations
+from sedano.aws.client.invoker import Invoker
 from sedano.errors import BoxMissing, BoxTimeout, ConfigurationError, NotAllowed, SedanoError
 from sedano.ports.functions import Called
 
@@ -22,7 +22,7 @@ class LambdaFunctions:
 
     def __init__(self, client_for: Callable[[float], Any], names: Mapping[str, str]) -> None:
         """Use these functions; no call is made yet."""
-        self._invocations, self._names = Invocations(client_for), names
+        self._invoker, self._names = Invoker(client_for), names
 
     def call(self, function: str, payload: bytes, seconds: float) -> Called:
         """Call *function* once with *payload* and return its answer; wait at most *seconds*."""
@@ -30,7 +30,7 @@ class LambdaFunctions:
         if name is None:
             raise BoxMissing(f"function {function!r}: SEDANO_FUNCTIONS does not name it; deploy with the setting functions={function}=ARN")
         try:
-            answer = self._invocations.once(name, payload, seconds)
+            answer = self._invoker.once(name, payload, seconds)
         except SedanoError as error:
             raise _meaning(error, function, name) from error.__cause__
         if answer is None:

@@ -76,7 +76,11 @@ class Outlet:
         return draft
 
     def compose(self, signature: Signature) -> tuple[CommandDraft, Addressed]:
-        """Return the draft of *signature* and its message, for a caller that passes it on without a queue."""
+        """Return the draft of *signature* and its message, for a caller that passes it on without a queue.
+
+        The message has an id that is derived from its task's: the worker takes a second call for the same message, delivered again, so it
+        publishes what the first one recorded and could not publish.
+        """
         draft, budget = self.drafting.call(signature, self.drafting.task_id(signature)), signature.options.budget
         if signature.options.dedup_key is not None:
             draft = draft._replace(keyed=self._composer.payload(draft))
@@ -84,7 +88,8 @@ class Outlet:
             self._hear([draft])
         with self._in_time():
             self._ask(budget)
-            return draft, self._composer.compose(draft, ROOT if budget is None else Lineage(budget=budget))
+            asked, lineage = draft.command, ROOT if budget is None else Lineage(budget=budget)
+            return draft, self._composer.compose(draft, lineage, derived_id(asked.task_id, f"direct/{asked.task}"))
 
     def post(self, drafts: Sequence[Draft]) -> None:
         """Publish *drafts* together, or put them into the outbox of the running task."""

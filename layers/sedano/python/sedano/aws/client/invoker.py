@@ -14,7 +14,7 @@ from sedano.ports.functions import Called
 _CALL = "lambda.Invoke"
 
 
-class Invocations:
+class Invoker:
     """Lambda's functions, with one client for each time that a caller waits.
 
     Args:
