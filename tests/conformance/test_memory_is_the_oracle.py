@@ -86,6 +86,15 @@ def _extended(task_id: str, expires: float, change: dict[str, Any]) -> tuple[str
     return task_id, step
 
 
+def _shown(task_id: str, custom: str, change: dict[str, Any]) -> tuple[str, Step]:
+    """Show a custom state as the holder would, whoever that is, or with a *change*."""
+
+    def step(ledger: Ledger, seen: TaskRecord | None) -> Any:
+        return ledger.show(task_id, (seen or TaskRecord(task_id, states.PENDING))._replace(**change).fence, custom)
+
+    return task_id, step
+
+
 def _held(outcome: Outcome) -> tuple[str, Step]:
     """Record as the holder would, whoever that is: most invented outcomes are refused, these are not."""
 
@@ -101,6 +110,7 @@ _steps = st.one_of(
     st.builds(lambda claims: (_TASKS[0], lambda ledger, _: ledger.claim(claims)), st.lists(_claims, max_size=4)),
     st.builds(_steal, _claims, st.sampled_from([{}, {}, {"fence": 9}, {"nonce": "n9"}, {"expires": 1.0}])),
     st.builds(_held, _outcomes),
+    st.builds(_shown, st.sampled_from(_TASKS), _short, st.sampled_from([{}, {}, {"fence": 9}])),
     st.builds(_extended, st.sampled_from(_TASKS), _seconds, st.sampled_from([{}, {}, {}, {"fence": 9}, {"nonce": "n9"}])),
     st.builds(lambda some: (_TASKS[0], lambda ledger, _: ledger.extend(some)), st.lists(_extensions, max_size=3)),
     st.builds(lambda outcomes: (_TASKS[0], lambda ledger, _: ledger.record(outcomes)), st.lists(_outcomes, max_size=3)),

@@ -14,11 +14,15 @@ README_LINES = 25
 HANDLER_LINES = 25
 VAGUE = frozenset({"util", "utils", "helper", "helpers", "common", "base", "core", "misc", "shared", "stuff", "lib"})
 NAMED_ANYWAY = {"infra/stacks/core.py": "Core is the name of the deployed stack"}
+LEDGERS = "the claims, ends, revocations, reads and joins of one table; each write is one conditional transition"
 CELERYS = "Celery's names and those beside them, one handle in the user's hand; what reads and waits stands in result/"
 MANY_METHODS = {
     f"{LIBRARY}{path}": reason
     for path, reason in {
-        "memory/ledger.py MemoryLedger": "the fifteen of the port, two that elections in memory need of it, and the table's TTL",
+        "ports/__init__.py Ledger": LEDGERS,
+        "aws/ledger.py DynamoLedger": LEDGERS,
+        "sqlite/ledger.py SqliteLedger": LEDGERS,
+        "memory/ledger.py MemoryLedger": "the sixteen of the port, two that elections in memory need of it, and the table's TTL",
         "result/async_result.py AsyncResult": CELERYS,
         "result/result_set.py ResultSet": CELERYS,
     }.items()

@@ -19,7 +19,10 @@ from tests.mutants.mutant import Key
 
 _ASK = "st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk) SET rvk = :rvk"
 _EXTEND = "st = :running AND nc = :nc AND att = :att AND exp < :exp SET exp = :exp, #ttl = :ttl"
-_FORGET = "st IN (:expired, :failure, :poison, :revoked, :success) SET res = :none, tail = :none, fgt = :one, ek = :none, wh = :none"
+_FORGET = (
+    "st IN (:expired, :failure, :poison, :revoked, :success) SET res = :none, tail = :none, fgt = :one, ek = :none, wh = :none, "
+    "ust = :none"
+)
 _RECLAIM = (
     "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk) SET st = :running, nc = :nc, mid = :mid, exp = :exp, "
     "clk = :clk, nm = :nm, own = :own, #ttl = :ttl, try = :try, cnt = :one, att = if_not_exists(att, :zero) + :one"

@@ -14,7 +14,7 @@ __all__ = ["BY_NAME", "PLANTED", "ROOMS", "ROOT", "TARGETS", "Target"]
 ROOMS = ("model", "engine", "memory")
 """The rooms whose modules all have a target: the rules, the steps, and the twins that the adapters are compared with."""
 
-_LEDGER = conformance("ledger_claims", "ledger_records", "ledger_reservations", "ledger_revocations", "ledger_joins", "ledger_failures")
+_LEDGER = conformance(*map("ledger_{}".format, ("claims", "records", "reservations", "revocations", "joins", "failures", "custom_states")))
 _LEASES = conformance("leases")
 
 TARGETS: Sequence[Target] = (
@@ -185,8 +185,8 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "record-rules",
-        (*each("model.ledger", "outcome_text records tracebacks"), "model.states"),
-        (*unit("aws_items", "tracebacks", "states", "claim", "outcome", "reads"), *_LEDGER, "conformance/test_state_writes.py"),
+        (*each("model.ledger", "custom_states outcome_text records tracebacks"), "model.states"),
+        (*unit("aws_items", "custom_states", "tracebacks", "states", "claim", "outcome", "reads"), *_LEDGER, *conformance("state_writes")),
     ),
     Target(
         "codec",

@@ -68,6 +68,11 @@ class AuditedLedger:
         self.writes["ask"] += 1
         return self.inner.ask(task_id, what)
 
+    def show(self, task_id: str, fence: int, custom: str) -> bool:
+        """Show."""
+        self.writes["show"] += 1
+        return self.inner.show(task_id, fence, custom)
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Read."""
         self.reads += 1

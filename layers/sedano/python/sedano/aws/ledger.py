@@ -102,6 +102,11 @@ class DynamoLedger:
         record = items.record(task_id, item)
         return record.state == states.RUNNING and record.asked >= what
 
+    def show(self, task_id: str, fence: int, custom: str) -> bool:
+        """Replace the custom state of a task that runs under *fence*; return whether it still does."""
+        done, _ = self._table.update(tasks.SHOW, keys.task(task_id), {":att": {"N": str(fence)}, ":ust": {"S": custom}})
+        return done
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, strongly consistent, by task id."""
         wanted = {keys.task(task_id): task_id for task_id in task_ids}

@@ -85,7 +85,8 @@ def _say_record(task_id: str, record: Mapping[str, Any]) -> None:
     """Print the contents of a task's record, for a person."""
     for name, value in record.items():
         if value not in (None, "", 0, 0.0, False) and name not in ("error", "result", "arguments", "retry"):
-            say(f"  {name}: {shown(value) if name in ('expires', 'not_before', 'changed') else value}")
+            said = json.dumps(value) if isinstance(value, dict) else value
+            say(f"  {name}: {shown(value) if name in ('expires', 'not_before', 'changed') else said}")
     if (arguments := record.get("arguments")) is not None:
         say(f"  arguments: {call_text(arguments)}")
     if (error := record.get("error")) is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from sedano.app import Sedano
 from sedano.cli.printer import say, say_json
 from sedano.model.messages.timestamps import shown
@@ -19,4 +21,5 @@ def show(app: Sedano, task_id: str, as_json: bool) -> None:
     say(f"{found.task_id} is {found.state}: {found.sentence}")
     for name, value in found.evidence.items():
         if value not in (None, "") and (value or name not in MOMENTS):
-            say(f"  {name}: {shown(value) if name in MOMENTS else value}")
+            said = json.dumps(value) if isinstance(value, dict) else value
+            say(f"  {name}: {shown(value) if name in MOMENTS else said}")

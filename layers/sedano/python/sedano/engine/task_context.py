@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sedano.engine.drafts import CommandDraft, Draft
 from sedano.errors import ConfigurationError, SedanoError, WaitInsideLoop, WaitInsideTask
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 
 Vote = Callable[["TaskContext", str, bool, Sequence[Any]], None]
 """Takes part in an election on behalf of a running command: its id, whether its time is over, and what a `fast` one carries."""
+
+
+class BodyChecks(Protocol):
+    """The checks and the custom states of a claimed task's body, while it runs."""
+
+    def __call__(self) -> None:
+        """Raise if the body must end."""
+
+    def show(self, custom: str) -> None:
+        """Show the *custom* state of the task (`sedano.model.ledger.custom_states`)."""
 
 
 class Replaced(Exception):
@@ -55,7 +65,7 @@ class TaskContext:
 
     def __init__(
         self, command: Command, fence: int, deadline: float, clock: int, token: int = 0, permit: int = 0,
-        checkpoint: Callable[[], None] | None = None, vote: Vote | None = None, before: int = 0,
+        checkpoint: BodyChecks | None = None, vote: Vote | None = None, before: int = 0,
     ) -> None:  # fmt: skip
         """Run *command*; `check` calls *checkpoint*, and *vote* takes part in an election."""
         self.command, self.fence, self.deadline, self.clock = command, fence, deadline, clock
@@ -80,6 +90,28 @@ class TaskContext:
         """
         if self.checkpoint is not None:
             self.checkpoint()
+
+    def update_state(self, state: str, meta: Mapping[str, Any] | None = None) -> None:
+        """Show a state of your own while this body runs, such as ``update_state("PROGRESS", {"done": 3, "of": 10})``.
+
+        Until the body ends, or shows another one, it is the state of the task for `AsyncResult.state`, with *meta* as `AsyncResult.info`;
+        `sedano explain` and the page of the task show it too. Each call is one write of the task's record. A write that the ledger does not
+        answer is logged as a warning, and the body goes on. A worker whose claim was taken over shows nothing.
+
+        Args:
+            state: capital letters, digits and underscores, up to 40; not a state of the task's life, such as ``RUNNING``.
+            meta: values by name, which JSON can hold; with the state up to 1 000 bytes.
+
+        Raises:
+            OptionError: *state* or *meta* is invalid.
+            TooLarge: they are longer.
+            SedanoError: the task has no claim, because it is delivered as ``record_once`` or ``at_least_once``.
+        """
+        if self.checkpoint is None:
+            raise unclaimed()
+        from sedano.model.ledger.custom_states import custom_state_text
+
+        self.checkpoint.show(custom_state_text(self.fence, state, meta))
 
     @property
     def config(self) -> Any:
@@ -168,6 +200,11 @@ def span_of(command: Command, fence: int, clock: int) -> Span:
     """Return the span of the execution of *command* under *fence*; without a claim, of the execution that began at *clock*."""
     execution = f"{command.task_id}/{command.attempt}/{fence or f'{command.id}/{clock}'}"
     return span(command.traceparent, command.lineage.root_id or command.task_id, execution)
+
+
+def unclaimed() -> SedanoError:
+    """Return the error of a task that can show no state, because it has no record while it runs."""
+    return SedanoError("update_state: this task has no record while it runs; declare it with delivery='claimed'")
 
 
 CURRENT: ContextVar[TaskContext | None] = ContextVar("sedano_task", default=None)

@@ -135,6 +135,15 @@ class MemoryLedger:
             self._records[task_id] = record._replace(asked=max(record.asked, what))
             return True
 
+    def show(self, task_id: str, fence: int, custom: str) -> bool:
+        """Replace the custom state of a task that runs under *fence*; return whether it still does."""
+        with self._lock:
+            record = self._records.get(task_id)
+            if record is None or (record.state, record.fence) != (states.RUNNING, fence):
+                return False
+            self._records[task_id] = record._replace(custom=custom)
+            return True
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, by task id."""
         with self._lock:
@@ -151,7 +160,7 @@ class MemoryLedger:
             for task_id in task_ids:
                 record = self._records.get(task_id)
                 if record is not None and record.state in states.TERMINAL:
-                    self._records[task_id] = _bare(record)._replace(forgotten=True)
+                    self._records[task_id] = _bare(record)._replace(forgotten=True, custom="")
                     if task_id in self._failed:
                         self._failed[task_id] = self._failed[task_id]._replace(error="", where="")
 

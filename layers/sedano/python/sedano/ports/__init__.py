@@ -112,6 +112,9 @@ class Ledger(Protocol):
     def ask(self, task_id: str, what: int) -> bool:
         """Ask the holder of a running task to stop (`NO_RETRY`, `TERMINATE`); return whether this, or more, is now requested."""
 
+    def show(self, task_id: str, fence: int, custom: str) -> bool:
+        """Replace the custom state of a task that runs under *fence*; return whether it still does."""
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, strongly consistent, by task id."""
 

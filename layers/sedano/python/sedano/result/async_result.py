@@ -135,11 +135,15 @@ class AsyncResult(Hinting, Generic[R_co]):
     def state(self) -> str:
         """The current state of the task. Also PENDING if the task has no record, because publishing writes none.
 
-        FAILURE if it never runs, because a task that it waits for did not succeed.
+        FAILURE if it never runs, because a task that it waits for did not succeed. While its body runs, the state that the body shows
+        (`TaskContext.update_state`).
         """
         record = self.reader.look()
         if record is None:
             return states.PENDING
+        shown = later.custom_state(record) if record.custom else None
+        if shown is not None:
+            return shown.state
         return record.state if record.task_id == self.id else states.FAILURE
 
     status = state
@@ -150,7 +154,12 @@ class AsyncResult(Hinting, Generic[R_co]):
         record = self.reader.ended()
         return self.reader.value_of(record, propagate=False) if record is not None else None
 
-    info = result
+    @property
+    def info(self) -> Any:
+        """The values that the running body shows with its state (`TaskContext.update_state`); otherwise the same as `result`."""
+        record = self.reader.look()
+        shown = later.custom_state(record) if record is not None and record.custom else None
+        return shown.meta if shown is not None else self.result
 
     @property
     def traceback(self) -> str | None:

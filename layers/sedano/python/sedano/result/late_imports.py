@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sedano.result.waits import Steps, Waits
+
+if TYPE_CHECKING:
+    from sedano.model.ledger.custom_states import CustomState
+    from sedano.model.ledger.records import TaskRecord
 
 T = TypeVar("T")
 
@@ -36,6 +40,13 @@ def document(result: Any) -> Any:
     from sedano.result import messages
 
     return messages.document(result)
+
+
+def custom_state(record: TaskRecord) -> CustomState | None:
+    """See `sedano.model.ledger.custom_states`."""
+    from sedano.model.ledger.custom_states import custom_state_of
+
+    return custom_state_of(record)
 
 
 def graph_of(result: Any) -> Any:

@@ -77,11 +77,12 @@ INSERT INTO task (id, state, attempt, clock, ttl) VALUES (?, 'REVOKED', 0, ?, ?)
 ON CONFLICT (id) DO UPDATE SET state = 'REVOKED', message = '', clock = excluded.clock, result = '', tail = '', ttl = excluded.ttl
 WHERE state IN ('PENDING', 'RETRY')"""
 ASK = "UPDATE task SET asked = ? WHERE id = ? AND state = 'RUNNING' AND asked < ?"
+SHOW = "UPDATE task SET custom = ? WHERE id = ? AND state = 'RUNNING' AND fence = ?"
 _ENDED = ", ".join(f"'{state}'" for state in sorted(states.TERMINAL))
 FAILURES = """
 SELECT id, state, name, attempt, failed, error, place FROM task WHERE failed_day = ? AND failed_day <> ''
 ORDER BY failed DESC, id DESC LIMIT ?"""
-FORGET = f"UPDATE task SET result = '', tail = '', error = '', place = '', forgotten = 1 WHERE id = ? AND state IN ({_ENDED})"  # noqa: S608 - our own words
+FORGET = f"UPDATE task SET result = '', tail = '', error = '', place = '', custom = '', forgotten = 1 WHERE id = ? AND state IN ({_ENDED})"  # noqa: S608 - our own words
 OPEN_JOIN = "INSERT INTO chord VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 ARRIVE = """
 INSERT INTO arrival VALUES (?, ?, ?, ?, ?)
@@ -145,6 +146,11 @@ class SqliteLedger:
             record = None if done else _found(database, task_id)
         return bool(done) or (record is not None and record.state == states.RUNNING and record.asked >= what)
 
+    def show(self, task_id: str, fence: int, custom: str) -> bool:
+        """Replace the custom state of a task that runs under *fence*; return whether it still does."""
+        with self._store.changing() as database:
+            return bool(database.execute(SHOW, (custom, task_id, fence)).rowcount)
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, by task id."""
         found = (row for task_id in dict.fromkeys(task_ids) for row in self._store.rows(_READ, task_id))
@@ -201,6 +207,7 @@ def task_record(row: Sequence[Any]) -> TaskRecord:
         expires=row[7] / 1000, clock=int(row[8]), name=row[9], owner=row[10], asked=row[11], reserved=row[12] / 1000,
         forgotten=bool(row[13]), result=row[15] or None, result_ref=rest.result_ref, error=rest.error, outbox=rest.outbox,
         outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, added=rest.added, call=rest.call,
+        custom=row[21],
     )  # fmt: skip
 
 

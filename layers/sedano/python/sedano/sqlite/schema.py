@@ -10,7 +10,7 @@ from __future__ import annotations
 
 OURS = 0x5EDA0502
 """The file's `application_id`."""
-VERSION = 7
+VERSION = 8
 OLDEST_SQLITE = (3, 38, 0)
 """The oldest SQLite that always has RETURNING (3.35), STRICT tables (3.37) and the functions of JSON (3.38)."""
 
@@ -20,7 +20,8 @@ CREATE TABLE task (id TEXT PRIMARY KEY, state TEXT NOT NULL, attempt INTEGER NOT
     expires INTEGER NOT NULL DEFAULT 0, clock TEXT NOT NULL DEFAULT '0', name TEXT NOT NULL DEFAULT '', owner TEXT NOT NULL DEFAULT '',
     asked INTEGER NOT NULL DEFAULT 0, reserved INTEGER NOT NULL DEFAULT 0, forgotten INTEGER NOT NULL DEFAULT 0, ttl INTEGER NOT NULL,
     result TEXT NOT NULL DEFAULT '', tail TEXT NOT NULL DEFAULT '', failed_day TEXT NOT NULL DEFAULT '',
-    failed INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '') STRICT;
+    failed INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '', place TEXT NOT NULL DEFAULT '',
+    custom TEXT NOT NULL DEFAULT '') STRICT;
 CREATE INDEX task_failed ON task (failed_day, failed) WHERE failed_day <> '';
 CREATE TABLE chord (id TEXT PRIMARY KEY, size INTEGER NOT NULL, body TEXT NOT NULL, queue TEXT NOT NULL, digest TEXT NOT NULL,
     bytes INTEGER NOT NULL, ttl INTEGER NOT NULL) STRICT;
@@ -102,6 +103,9 @@ ALTER TABLE member ADD COLUMN report TEXT NOT NULL DEFAULT '';
     6: """
 CREATE TABLE document (seq INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL) STRICT;
 CREATE UNIQUE INDEX document_id ON document (sink, id);
+""",
+    7: """
+ALTER TABLE task ADD COLUMN custom TEXT NOT NULL DEFAULT '';
 """,
 }
 """The statements that change a file of an earlier layout into the next one, by the number of the earlier layout."""

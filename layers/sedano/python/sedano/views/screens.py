@@ -6,6 +6,7 @@ own way.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from shlex import quote as _quoted
 
@@ -369,6 +370,8 @@ def _number(number: int | None) -> Cell:
 def _fact(name: str, value: object) -> Cell:
     if isinstance(value, float) and name in ("expires", "not_before", "changed"):
         return moment(value)
+    if name == "meta" and isinstance(value, dict):
+        return Cell(json.dumps(value))
     return Cell(of_task.call_text(value) if isinstance(value, dict) else str(value))
 
 

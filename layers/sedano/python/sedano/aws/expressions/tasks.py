@@ -50,7 +50,7 @@ Faults, and the conjunct that prevents each:
 
 Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
 message id · `own` the worker that claimed · `rvk` the request of a revocation · `exp`, `rsv` epoch ms · `clk` clock · `nm`
-task name · `res` result (JSON text, empty: none) · `fgt` whether its result was forgotten ·
+task name · `res` result (JSON text, empty: none) · `fgt` whether its result was forgotten · `ust` custom state ·
 `tail` the rest (`sedano.model.ledger.outcome_text`) · `ttl` epoch s. Of a failure: `tri` UTC day, `#`, shard of the id · `tat` epoch ms ·
 `tid` task id · `ek` type of the error · `wh` innermost frame of the application.
 
@@ -143,9 +143,12 @@ REVOKE = Write(
 ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk)", update="SET rvk = :rvk", values=_RUNNING)
 """Mark a running task as revoked. The mark stays: the next claim meets it. A request is never taken back."""
 
+SHOW = Write(condition="st = :running AND att = :att", update="SET ust = :ust", values=_RUNNING)
+"""Replace the custom state that my body shows. `att` names one claim, so a holder whose claim was stolen shows nothing."""
+
 FORGET = Write(
     condition=f"st IN ({', '.join(_ENDED)})",
-    update="SET res = :none, tail = :none, fgt = :one, ek = :none, wh = :none",
+    update="SET res = :none, tail = :none, fgt = :one, ek = :none, wh = :none, ust = :none",
     values={**_ONE, **_ENDED, ":none": {"S": ""}},
 )
 """Drop the result of a finished task, and note that it was dropped; its end stays. A failure stays in its index, without its error."""

@@ -19,6 +19,7 @@ from sedano.model import circuits as breaker
 from sedano.model import states
 from sedano.model.budgets import Load
 from sedano.model.cluster.control_record import ControlRecord
+from sedano.model.ledger.custom_states import custom_state_of
 from sedano.model.ledger.records import RECORD_LIFETIME_S, TaskRecord
 from sedano.model.memos import CIRCUIT, memo_name
 from sedano.model.messages import codec
@@ -101,13 +102,16 @@ def _directed(run: FlowRun) -> Explanation:
 
 def _recorded(record: TaskRecord, now: float) -> Explanation:
     """Explain by the ledger."""
-    evidence = {
+    evidence: dict[str, Any] = {
         "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
         "message_id": record.message_id, "expires": record.expires, "not_before": record.not_before,
     }  # fmt: skip
-    ended = shown(record.clock / 1_000_000)
+    ended, custom = shown(record.clock / 1_000_000), custom_state_of(record)
+    if custom is not None:
+        evidence |= {"custom_state": custom.state, "meta": dict(custom.meta)}
     if record.state == states.RUNNING and record.expires > now:
-        sentence = f"it runs: claimed by {record.owner} until {shown(record.expires)}"
+        doing = f"; its body shows the state {custom.state}" if custom is not None else ""
+        sentence = f"it runs: claimed by {record.owner} until {shown(record.expires)}{doing}"
     elif record.state == states.RUNNING:
         sentence = (
             f"claimed by {record.owner} until {shown(record.expires)}, which is over: that worker was lost, or its function's time limit "

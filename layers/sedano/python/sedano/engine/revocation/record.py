@@ -41,13 +41,20 @@ def revoke(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool
 
 
 class Checkpoint:
-    """The checkpoint of a running body: whether it must end. At most one read per second."""
+    """The checkpoint of a running body: whether it must end, with at most one read per second; and what the body shows."""
 
     __slots__ = ("fence", "last", "ports", "task_id")
 
     def __init__(self, ports: Ports, task_id: str, fence: int) -> None:
         """Check the task *task_id*, which is claimed under *fence*."""
         self.ports, self.task_id, self.fence, self.last = ports, task_id, fence, -inf
+
+    def show(self, custom: str) -> None:
+        """Show the *custom* state while the task is claimed under this fence."""
+        try:
+            self.ports.ledger.show(self.task_id, self.fence, custom)
+        except SedanoError as error:
+            self.ports.telemetry.log("warning", "custom state not written", task_id=self.task_id, error=str(error))
 
     def __call__(self) -> None:
         """Raise `TaskRevoked` if the task was revoked with *terminate*, also if another worker has taken it over and ended it."""

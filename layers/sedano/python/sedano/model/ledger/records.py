@@ -64,7 +64,7 @@ class TaskRecord(NamedTuple):
     *result* is JSON text; a large result is a blob, *result_ref*. *outbox* holds the messages that the task published while it ran, in
     order; a large outbox is a blob, *outbox_ref*. *added* of these messages are members that it added to its chord. *forgotten*: its result
     and error were dropped on request (`Ledger.forget`). *call*: the parts of its message that another run needs, of a task that ended
-    without success (`sedano.engine.reruns`).
+    without success (`sedano.engine.reruns`). *custom*: what its body shows while it runs (`sedano.model.ledger.custom_states`).
     """
 
     task_id: str
@@ -90,6 +90,7 @@ class TaskRecord(NamedTuple):
     forgotten: bool = False
     added: int = 0
     call: Posted | None = None
+    custom: str = ""
 
 
 def copied_from(one: TaskRecord | Outcome) -> str:
