@@ -55,10 +55,10 @@ def custom_state_text(fence: int, state: object, meta: object) -> str:
 
 def custom_state_of(record: TaskRecord) -> CustomState | None:
     """Return what the body that runs now shows; None if none runs, or if it shows nothing."""
-    if record.state != states.RUNNING or not record.custom:
+    if record.state != states.RUNNING:
         return None
     try:
         fence, state, meta = json.loads(record.custom)
-    except (ValueError, TypeError, RecursionError):  # of a newer version
+    except (ValueError, TypeError, RecursionError):  # it shows nothing, or a newer version wrote it
         return None
     return CustomState(state, meta) if fence == record.fence and isinstance(state, str) and isinstance(meta, dict) else None
