@@ -36,7 +36,8 @@ class Declared:
     declaration names one. *files*: the files of the code that were imported. *connect*: the function that makes its ports, if it
     is not the library's own. *worker*: the settings of its workers, if it has any. *layers*: the layers of its configuration.
     *budgets*: the queues whose invocations have a budget. *of_batches*: the declarations about the batch of an invocation, as in code.
-    *sinks*: their names. *spending*: the tenants with a spending limit; an empty name is the whole app.
+    *sinks*: their names. *spending*: the tenants with a spending limit; an empty name is the whole app. *polls*: by name, the parameters
+    that each reads.
     """
 
     queues: tuple[str, ...]
@@ -55,6 +56,7 @@ class Declared:
     of_batches: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
     spending: tuple[str, ...] = ()
+    polls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def longest(self, but: Collection[str] = ()) -> tuple[str, float]:
         """Return the task with the longest time limit, and that limit in seconds (0 if no task has one); tasks of the queues *but* are left
@@ -63,6 +65,11 @@ class Declared:
         limits = [(max(task.get("time_limit") or 0, task.get("soft_time_limit") or 0), name) for name, task in timed.items()]
         seconds, name = max(limits, default=(0, ""))
         return name, seconds
+
+    def layers_and_parameters(self) -> tuple[str, ...]:
+        """Return the layers of the configuration, and the folders of the parameters that polls read, in the form of layers."""
+        folders = {f"ssm:{parameter.rpartition('/')[0]}" for read in self.polls.values() for parameter in read}
+        return (*self.layers, *sorted(folders - {*self.layers}))
 
     def queues_of_streams(self) -> list[str]:
         """Return the names of the queues that get the records of streams, each once."""
@@ -260,4 +267,5 @@ def _discover(app: str, code: Path, packages: Path | None) -> Declared:
         connect=found.get("connect", ""), worker=found.get("worker", {}), layers=tuple(found.get("layers", ())),
         formats=found.get("formats", {}), budgets=tuple(found.get("budgets", ())), of_batches=tuple(found.get("of_batches", ())),
         sinks=tuple(found.get("sinks", ())), spending=tuple(found.get("spending", ())),
+        polls={name: tuple(read) for name, read in found.get("polls", {}).items()},
     )  # fmt: skip

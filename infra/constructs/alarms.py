@@ -48,6 +48,7 @@ class Alarms(Construct):
         rules = [*_of_queues(watched), *_of_functions(watched), *_of_tables(watched), *_of_timers(watched)]
         rules += [_of_failures(watched, most_failures), *_of_tasks(watched)]
         rules += [*_of_rounds(watched), *(_of_spending(watched) if watched.spends else ())]
+        rules += _of_polls(watched) if watched.polls else []
         rules += _of_webhooks(watched) if "webhook" in watched.functions else []
         rules += [*_of_streams(watched), *_of_foreign_queues(watched)]
         #: In the order in which a dashboard shows them.
@@ -191,6 +192,15 @@ def _of_webhooks(watched: Watched) -> Iterator[Rule]:
         "or from a sender whose signature is in another header than `verify` says. They were not kept."
     )
     yield Rule("WebhooksRefused", watched.own("WebhooksRefused"), REFUSED, 1, words)
+
+
+def _of_polls(watched: Watched) -> Iterator[Rule]:
+    words = (
+        "A poll failed, its retries included: the source does not answer, refuses the request, or returns something else than a page. "
+        "`sedano failures` has the reason. Nothing is lost while the source keeps its items: the cursor is unchanged, and the next poll "
+        "reads the same page."
+    )
+    yield Rule("PollsFailed", watched.own("PollsFailed"), 1, 1, words)
 
 
 def _of_foreign_queues(watched: Watched) -> Iterator[Rule]:

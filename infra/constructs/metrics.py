@@ -37,6 +37,8 @@ class Watched:
     memory: int
     #: Whether the application declares a spending limit.
     spends: bool = False
+    #: Whether the application declares a poll.
+    polls: bool = False
 
     def own(self, metric: str, period: Duration = MINUTES, *, but: str = "") -> cloudwatch.MathExpression:
         """The sum of one of the library's metrics over all tasks, reasons (except the harmless one, `but`) and functions."""

@@ -65,8 +65,8 @@ class CoreStack(StageStack):
     def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
         super().__init__(scope, "core", config=config, about="queues and functions", protected=config.permanent)
         self._config, self._app, self._begin = config, application.reference, names_begin(config.stage)
-        self._connect, self._layers_read = application.declared.connect, application.declared.layers
-        self._spending = application.declared.spending
+        self._connect, self._layers_read = application.declared.connect, application.declared.layers_and_parameters()
+        self._spending, self._polls = application.declared.spending, bool(application.declared.polls)
         self._scheduled = config.schedules or bool(application.declared.schedules)
         self._ledger = dynamodb.Table.from_table_name(self, "Ledger", state.output(LEDGER))
         self._control = dynamodb.Table.from_table_name(self, "Control", state.output(CONTROL))
@@ -381,6 +381,7 @@ class CoreStack(StageStack):
             tables={"ledger": self._ledger, "control": self._control},
             timers=self._timers.group,
             spends=bool(self._spending),
+            polls=self._polls,
             memory=self._config.memory,
         )
 

@@ -1,7 +1,7 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
     errors < model (pure) < ports < telemetry < memory, aws, sqlite, engine (these do not know one another) < result < canvas < task < event
-    < api < app < workflow < streams webhooks checks guards spark django fastapi flask < host < views changes < testing history
+    < api < app < workflow < streams webhooks polls checks guards spark django fastapi flask < host < views changes < testing history
     < pytest_plugin < web < deploy dev < local < cli < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
@@ -31,7 +31,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "api",
         "app",
         "workflow",
-        "streams webhooks checks guards spark django fastapi flask",
+        "streams webhooks polls checks guards spark django fastapi flask",
         "host",
         "views changes",
         "testing history",

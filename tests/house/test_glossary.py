@@ -26,6 +26,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "declaration": "the check of the options of `@app.task`",
         "direct_calls": "`app.invoke`",
         "dev_server": "the search of a program for `sedano dev`",
+        "polls": "`app.poll`: the declaration of a source that is read at intervals",
         "leases_and_partitions": "`app.lock` and its like, a mixin of the app",
         "hooks": "functions of the user beside each task, a mixin of the app",
         "inbox": "`app.control.broadcast` and `answers`",

@@ -212,9 +212,9 @@ TARGETS: Sequence[Target] = (
     Target("settings", ("model.settings",), (*unit("project_settings"), *stories("config_command"))),
     Target(
         "sources-rules",
-        each("model.sources", "streams webhooks queue_messages challenges"),
+        each("model.sources", "streams webhooks queue_messages challenges polls http_polls"),
         (
-            *unit("stream", "webhook_request", "signed", "queue_messages", "challenges"),
+            *unit("stream", "webhook_request", "signed", "queue_messages", "challenges", "polls", "http_polls"),
             *stories("streams", "webhooks", "webhooks_attacked", "foreign_queues"),
         ),
     ),
@@ -337,11 +337,11 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "sources-steps",
-        (*each("engine.sources", "streams webhooks"), "engine.router"),
+        (*each("engine.sources", "streams webhooks polls"), "engine.router"),
         (
             *unit("engine/router", "engine/webhook_steps", "engine/stream_steps"),
             *stories("streams", "streams_parked", "webhooks", "webhooks_attacked", "webhooks_tokens", "webhooks_github"),
-            *stories("webhooks_checked", "long_outages_aside"),
+            *stories("webhooks_checked", "long_outages_aside", "polls"),
         ),
     ),
     Target(

@@ -1,4 +1,5 @@
-"""`@app.webhook(…)` and `@app.stream(…)`: input from outside the app. Part of `Sedano`; loaded only by an app that declares one.
+"""`@app.webhook(…)`, `@app.stream(…)` and `@app.poll(…)`: input from outside the app. Part of `Sedano`; loaded only by an app that declares
+one.
 
 @app.webhook("github", verify=hmac_sha256(header="X-Hub-Signature-256", prefix="sha256="), delivery="X-GitHub-Delivery")
 def closed(request: WebhookRequest) -> IssueClosed | None: ...
@@ -6,19 +7,28 @@ def closed(request: WebhookRequest) -> IssueClosed | None: ...
 @app.stream("orders")
 @app.task
 def ordered(record: TableChange) -> None: ...
+
+@app.poll("invoices", every(300), http("https://api.example.com/invoices"), identity="id")
+@app.task
+def booked(invoice: dict[str, Any]) -> None: ...
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from sedano.engine.registry import Registry
 
 if TYPE_CHECKING:
+    from sedano.api.polls import PollApp, Source
+    from sedano.api.task_options import TaskOptions
+    from sedano.engine.sources.polls import Poll
     from sedano.engine.sources.webhooks import Hook
+    from sedano.model.schedules.timetable import Timetable
     from sedano.model.sources.challenges import Challenge
+    from sedano.model.sources.polls import Identity
     from sedano.model.sources.queue_messages import Format
     from sedano.model.sources.signature_schemes import Scheme
     from sedano.model.sources.streams import Operation
@@ -30,7 +40,7 @@ Reader = TypeVar("Reader", bound="Callable[[WebhookRequest], Any]")
 
 
 class Sources:
-    """The webhooks and streams of an app."""
+    """The webhooks, streams and polls of an app."""
 
     registry: Registry
 
@@ -109,3 +119,41 @@ class Sources:
             return task
 
         return stand
+
+    @cached_property
+    def polls(self) -> dict[str, Poll]:
+        """The declared polls, by name."""
+        return {}
+
+    def poll(
+        self, name: str, timetable: Timetable, source: Source, /, *, identity: str | Identity | None = None, **options: Unpack[TaskOptions]
+    ) -> Callable[[Called], Called]:  # fmt: skip
+        """Read *source* at intervals, and call the decorated task with each new item (docs/polls.md).
+
+        Each item becomes one call, whichever poll reads it and however often: the id of the call is derived from the item. The cursor moves
+        after the calls of a page are published. Items are published in the order of the page; a queue that keeps order
+        (``serial_key="{order[customer]}"``) preserves it up to the body.
+
+        Each poll is a run of a task of its own, ``poll.NAME``, with a queue, retries and time limits like any other.
+
+        Args:
+            name: the name of the poll in this app: a-z, then a-z, 0-9, - and _, at most 40 in all. It is part of the ids of the calls.
+            timetable: when to read: `every(…)` or `cron(…)`.
+            source: `sedano.polls.http(…)`, or a plain function of the cursor (None at first) that returns `Polled(items, cursor)`, or None
+                if nothing has changed. It raises `SourceBusy(seconds)` if the source asks to wait.
+            identity: how an item is known again: the name of the field, or a function of the item that returns a text or a number; by
+                default its content, so that a changed item is a new one.
+            options: options of the task ``poll.NAME``, such as ``queue=``, ``retry=``, ``time_limit=``.
+
+        Raises:
+            OptionError: an option cannot be honoured, or the decorated object is not a task that takes one argument.
+        """
+        from sedano.api import polls
+
+        polls.check(name, source, identity, options)
+
+        def feed(task: Called) -> Called:
+            polls.declare(cast("PollApp", self), (name, timetable), source, identity, options, task)
+            return task
+
+        return feed

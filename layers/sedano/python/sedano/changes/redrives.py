@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
+from sedano.api.polls import again as repoll
 from sedano.app import Sedano
 from sedano.changes.plan import AppliedChange, ChangePlan, Effect, hindered
 from sedano.engine.parked.redrive import MOST, Going, give_back, parked, planned
@@ -47,7 +48,7 @@ def counts(going: Sequence[Going]) -> tuple[str, ...]:
 
 def sent(app: Sedano, going: Sequence[Going]) -> AppliedChange:
     """Send the messages in *going* that are not refused; the others stay parked."""
-    answers = send(app.outlet.ports, going, answering(app).again, reading(app).again)
+    answers = send(app.outlet.ports, going, answering(app).again, reading(app).again, lambda name, text: repoll(app, name, text))
     effects = tuple(_effect(one) for one, error in zip(going, answers, strict=True) if error is None)
     return AppliedChange(effects, staying(going, answers))
 

@@ -87,6 +87,8 @@ def _outside(found: Discovered) -> Iterator[str]:
         readers = ", ".join(f"{task} ({', '.join(operations)})" if operations else task for task, operations in tasks.items())
         form = f" (reads {found.formats[stream]})" if stream in found.formats else ""
         yield f"stream {stream}{form}: {readers}"
+    for poll in found.polls:
+        yield f"poll {poll}: the task poll.{poll} reads its source"
     for sink in found.sinks:
         yield f"sink {sink}: receives documents"
 

@@ -14,6 +14,7 @@ from sedano.cli.tables import Instant, document, listing
 from sedano.engine.parked.redrive import Parked, give_back, parked, planned, whole_body
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model.messages.timestamps import shown
+from sedano.model.sources.polls import QUEUE as POLL
 from sedano.model.sources.streams import QUEUE as STREAM
 from sedano.model.sources.webhooks import QUEUE as WEBHOOK
 from sedano.model.sources.webhooks import read_back
@@ -62,7 +63,8 @@ def show(app: Sedano, named: str, most: int, as_json: bool) -> Exit:
     for one in some:
         body = _readable(ports, one)
         posted = one.queue.startswith(WEBHOOK)
-        what = one.name or ("request" if posted else "record" if one.queue.startswith(STREAM) else "unreadable message")
+        taken = "record" if one.queue.startswith(STREAM) else "item" if one.queue.startswith(POLL) else "unreadable message"
+        what = one.name or ("request" if posted else taken)
         say(f"{what} {one.task_id or one.message_id}: {one.reason}, {one.field}: {one.detail}")
         say(f"from {one.queue}, parked {shown(one.at)}, as {one.delivery.message_id}")
         say_text(_as_sent(body) if posted else body)

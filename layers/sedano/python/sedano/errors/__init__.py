@@ -135,6 +135,15 @@ class Unavailable(SedanoError):
     """An AWS service did not accept or answer the call within the retries; trying again later is safe."""
 
 
+class SourceBusy(Unavailable):
+    """Raised by the source of a poll to ask for no request in the next *seconds*, such as by HTTP 429 with `Retry-After`."""
+
+    def __init__(self, seconds: float, detail: str = "the source is busy") -> None:
+        """Name the *seconds*, at most a day, and the reason."""
+        super().__init__(f"{detail}; it asks to wait {seconds:g} s")
+        self.seconds = seconds
+
+
 class NotCalled(Unavailable):
     """The call was not made, because the service did not answer recent calls; the message says when the next call will be tried."""
 

@@ -39,7 +39,7 @@ STALE: Final = "stale"
 WEBHOOK: Final = "webhook"
 """A signed webhook request that its function could not turn into events."""
 STREAM: Final = "stream"
-"""A record of a stream that cannot be read, or that does not fit the parameters of a task that reads the stream."""
+"""A record of a stream that cannot be read, or a record or an item of a poll that does not fit the parameters of its task."""
 
 UNEXPECTED: Final = "unexpected"
 """A step raised an unexpected exception. The field has the location, and the detail the type and the frames of the traceback."""

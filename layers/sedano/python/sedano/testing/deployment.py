@@ -17,6 +17,7 @@ from sedano.engine.history.recorder import Recorder
 from sedano.engine.history.span_export import traced
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
+from sedano.engine.sources.polls import Poll
 from sedano.engine.sources.webhooks import Webhooks
 from sedano.engine.spending import SpendingControl
 from sedano.engine.task_context import CURRENT
@@ -32,6 +33,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET
 from sedano.model.messages.message import LAUNCH, NOTHING, Command, Document, Event
+from sedano.model.sources.polls import Polled
 from sedano.model.sources.webhooks import Answer, ReceivedRequest
 from sedano.model.telemetry.execution_spans import ExportedSpan
 from sedano.ports import EVENTS, PARKED, RECORDS, Delivery, Outgoing, command_queue
@@ -91,6 +93,7 @@ class World:
         self.queues = SentQueues(self.clock, app.queues, twice=watch is not None and watch.doubles)
         self.telemetry = MemoryTelemetry(None if spans is None else MemoryTraces(spans))
         self.secrets: dict[str, str] = {}
+        self.replaced: dict[str, Poll] = {}
         self._told = self._deaths = 0
         self.ports = replace(
             memory.over(self.clock, self.queues, self.telemetry, seed, most_budget), parameters=MemoryParameters({**parameters})
@@ -196,6 +199,11 @@ class World:
         """Deliver the notification of S3 about a change of an object, by the queue behind *stream*; *number* and errors as in `record`."""
         at = self._next(number)
         self.message(stream, s3_notification(at, self.clock.now(), bucket, key, event, size), number=at)
+
+    def reads(self, poll: str, source: Callable[[Any], Polled | None]) -> None:
+        """Let the poll *poll* read *source*, a function of the cursor, in place of its own source until the world ends."""
+        self.replaced.setdefault(poll, self.app.polls[poll])
+        self.app.polls[poll] = self.app.polls[poll]._replace(read=lambda cursor, _: source(cursor))
 
     def _next(self, number: int) -> int:
         self._told = max(self._told + (not number), number)
@@ -349,6 +357,7 @@ def world(
         yield built
     finally:
         built.boot.end()
+        app.polls.update(built.replaced)
         app.attach(None)
 
 

@@ -37,7 +37,7 @@ class Discovered(NamedTuple):
     declaration names one. *connect*: the factory of its ports, unless it is the library's own. *worker*: the settings of its workers, if it
     declares any. *layers*: those of its configuration, the one that takes precedence first. *budgets*: the queues whose invocations have a
     budget. *of_batches*: the declarations about the batch of an invocation, as in code. *sinks*: their names. *spending*: the tenants with
-    a spending limit; an empty name is the whole app.
+    a spending limit; an empty name is the whole app. *polls*: their names, each with the names of the parameters that it reads.
 
     Everything is sorted by name, so the record does not depend on the order of the declarations.
     """
@@ -58,6 +58,7 @@ class Discovered(NamedTuple):
     of_batches: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
     spending: tuple[str, ...] = ()
+    polls: Mapping[str, tuple[str, ...]] = NOTHING
 
 
 def discovered(app: Sedano) -> Discovered:
@@ -76,6 +77,7 @@ def discovered(app: Sedano) -> Discovered:
         layers=() if registry.configuration is None else tuple(map(str, registry.configuration.layers)),
         budgets=_in_order(registry.budgets), of_batches=registry.of_batches(app.worker.concurrency if app.worker is not None else 1),
         sinks=_in_order(registry.sinks), spending=_in_order(registry.spending),
+        polls={name: _in_order(app.polls[name].secrets) for name in sorted(app.polls)},
     )  # fmt: skip
 
 

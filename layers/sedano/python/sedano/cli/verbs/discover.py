@@ -13,7 +13,7 @@ import click
 from sedano.cli.options import as_json, of_app, settings, the_app
 
 
-@click.command(help="Show what an app declares: queues, tasks, events, schedules, webhooks, streams.")
+@click.command(help="Show what an app declares: queues, tasks, events, schedules, webhooks, streams, polls.")
 @of_app
 @as_json
 def command(as_json: bool) -> None:

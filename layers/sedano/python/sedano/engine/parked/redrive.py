@@ -3,7 +3,7 @@
 A principal that may send to the parked queue can put any message there, with any attributes. So a message goes back to the queue in its
 attributes only if it carries the mark of the function that parked it (`engine.parked.parking`). Any other message is **foreign**: it stays,
 unless it is requested by its id, and then goes to the queue that this app's registry names for its task, or to the events. A foreign
-request of a webhook or record of a stream is never sent again.
+request of a webhook, record of a stream or item of a poll is never sent again.
 
 An unreadable message does not end the listing; it is skipped, with its reason.
 
@@ -30,6 +30,7 @@ from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
 from sedano.model.messages.message import TIMER_OPENING, BlobRef, Command, Document
 from sedano.model.queues import COMMANDS
+from sedano.model.sources.polls import QUEUE as POLL
 from sedano.model.sources.streams import QUEUE as STREAM
 from sedano.model.sources.webhooks import QUEUE as WEBHOOK
 from sedano.model.tasks.task_spec import BUILT_IN
@@ -50,7 +51,8 @@ AS_IT_IS = (refusals.UNEXPECTED, refusals.TAKEN)
 id."""
 
 Reread = Callable[[str, str], object]
-"""Takes the parked request of a webhook, or record of a stream, by its name, once more; raises `SedanoError` when that fails again."""
+"""Takes the parked request of a webhook, record of a stream or item of a poll, by its name, once more; raises `SedanoError` when that fails
+again."""
 
 
 class Parked(NamedTuple):
@@ -152,14 +154,14 @@ def _again(ports: Ports, going: Going, command: Command | None, records: Mapping
 
 
 def redrive(
-    ports: Ports, going: Sequence[Going], reread: Reread | None = None, restream: Reread | None = None
+    ports: Ports, going: Sequence[Going], reread: Reread | None = None, restream: Reread | None = None, repoll: Reread | None = None
 ) -> list[SedanoError | None]:  # fmt: skip
     """Send each to its queue and delete it; answer None for each sent message, else the error: it stays parked.
 
-    *reread* processes a webhook's request again, *restream* a stream's record, because these came from no queue; without it they stay
-    parked.
+    *reread* processes a webhook's request again, *restream* a stream's record, *repoll* an item of a poll, because these came from no
+    queue; without it they stay parked.
     """
-    sources = [(WEBHOOK, reread), (STREAM, restream)]
+    sources = [(WEBHOOK, reread), (STREAM, restream), (POLL, repoll)]
     some = [one.one for one in going]
     answers = [one.error or _sent(ports, one, sources) for one in going]
     gone = [one.delivery for one, error in zip(some, answers, strict=True) if error is None]
@@ -207,7 +209,7 @@ def _foreign(ports: Ports, one: Parked, registry: Registry | None, wanted: bool)
         looked = f"look at it with `sedano parked show {named}`"
         why = f"{keys}; {looked}, then `sedano parked redrive --foreign {named}` sends it to its task's queue"
         return Going(one, "", ConfigurationError(why))
-    if one.queue.startswith((WEBHOOK, STREAM)):
+    if one.queue.startswith((WEBHOOK, STREAM, POLL)):
         why = "it has no proof that it was accepted, so it is not processed again; ask its sender to deliver it again"
         return Going(one, "", ConfigurationError(why))
     try:

@@ -1,0 +1,319 @@
+"""A poll over HTTP: the conditional request, the meaning of each answer, and the addresses that are never asked."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from sedano import Sedano, every, testing
+from sedano.errors import ConfigurationError, OptionError, SedanoError, SourceBusy, Unavailable
+from sedano.model.sources.http_polls import (
+    MOST_BODY_BYTES,
+    HttpAnswer,
+    HttpPlan,
+    plan_of,
+    polled_of,
+    request_of,
+    retry_after,
+)
+from sedano.polls import HttpSource, Polled, http
+
+URL = "https://api.example.com/orders?since={cursor}&n=3"
+PLAN = plan_of(URL, "data.orders", "data.next", "0", {"Authorization": "ssm:/shop/orders/token", "X-Shop": "7"})
+FEED = plan_of("https://api.example.com/feed", "", None, "", None)
+NOW = 1_767_225_600.0
+OWN = {"Accept": "application/json", "User-Agent": "sedano", "Accept-Encoding": "identity"}
+
+
+def answer(body: Any, status: int = 200, **headers: str) -> HttpAnswer:
+    """An answer with *body* as JSON."""
+    return HttpAnswer(status, {name.replace("_", "-"): text for name, text in headers.items()}, json.dumps(body).encode())
+
+
+def test_the_plan_separates_the_headers_that_are_parameters() -> None:
+    assert PLAN._asdict() == {
+        "url": URL, "items": "data.orders", "cursor": "data.next", "start": "0", "headers": {"X-Shop": "7"},
+        "secrets": {"Authorization": "/shop/orders/token"},
+    }  # fmt: skip
+    assert http("https://api.example.com/", headers={"Authorization": "ssm:/shop/orders/token"}).secrets == ("/shop/orders/token",)
+
+
+def test_the_request_has_the_cursor_the_secret_and_the_validators() -> None:
+    first = request_of(PLAN, None, lambda name: f"Bearer {name}")
+    assert first == (
+        "https://api.example.com/orders?since=0&n=3", {**OWN, "X-Shop": "7", "Authorization": "Bearer /shop/orders/token"}
+    )  # fmt: skip
+    url, headers = request_of(PLAN, {"at": "a/b&c", "etag": '"e"', "modified": "M"}, lambda name: "t")
+    assert url == "https://api.example.com/orders?since=a%2Fb%26c&n=3"
+    assert (headers["If-None-Match"], headers["If-Modified-Since"]) == ('"e"', "M")
+    assert request_of(FEED, "strange", lambda name: "t") == ("https://api.example.com/feed", OWN)
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "é"])
+def test_a_secret_that_is_not_a_header_is_refused_and_not_shown(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="the parameter /shop/orders/token cannot be the header Authorization") as refused:
+        request_of(PLAN, None, lambda name: text)
+    assert text not in str(refused.value)
+
+
+def test_an_answer_without_change_is_none() -> None:
+    assert polled_of(PLAN, {"at": "5"}, answer("x", 304), NOW) is None
+    assert polled_of(PLAN, {"at": "5"}, answer("x", 204), NOW) is None
+
+
+def test_a_page_moves_the_cursor_and_drops_the_validators_of_the_other_address() -> None:
+    page = {"data": {"orders": [1, 2], "next": "9"}}
+    assert polled_of(PLAN, None, answer(page, etag='"e"'), NOW) == Polled([1, 2], {"at": "9"}, more=True)
+    assert polled_of(PLAN, {"at": "9"}, answer(page, etag='"e"', last_modified="M"), NOW) == Polled(
+        [1, 2], {"at": "9", "etag": '"e"', "modified": "M"}, more=False
+    )
+    assert polled_of(PLAN, {"at": "8"}, answer({"data": {"orders": [], "next": 9}}), NOW) == Polled([], {"at": "9"}, more=False)
+
+
+@pytest.mark.parametrize("end", [None, ""])
+def test_without_a_next_cursor_the_same_page_is_read_again(end: Any) -> None:
+    found = polled_of(PLAN, {"at": "8"}, answer({"data": {"orders": [3], "next": end}}, etag="e"), NOW)
+    assert found == Polled([3], {"at": "8", "etag": "e"}, more=False)
+
+
+def test_the_cursor_may_be_a_function_of_the_answer_and_the_answer_the_list() -> None:
+    plan = plan_of("https://api.example.com/{cursor}", "", max, "0", None)
+    assert polled_of(plan, None, answer([4, 6, 5]), NOW) == Polled([4, 6, 5], {"at": "6"}, more=True)
+    assert polled_of(FEED, None, answer([1], etag="e"), NOW) == Polled([1], {"at": "", "etag": "e"}, more=False)
+
+
+@pytest.mark.parametrize("etag", ["é", "x" * 1_025, "a\tb"])
+def test_a_validator_that_no_header_should_hold_is_not_kept(etag: str) -> None:
+    assert polled_of(FEED, None, answer([1], etag=etag), NOW) == Polled([1], {"at": ""})
+    assert polled_of(FEED, None, answer([1], etag="x" * 1_024), NOW) == Polled([1], {"at": "", "etag": "x" * 1_024})
+
+
+@pytest.mark.parametrize(
+    ("plan", "found", "words"),
+    [
+        (PLAN, answer([]), "the answer has no 'data', of items='data.orders'"),
+        (PLAN, answer({"data": {"orders": {}}}), "items='data.orders' of the answer is of type dict, not a list"),
+        (PLAN, answer({"data": {"orders": []}}), "the answer has no 'next', of cursor='data.next'"),
+        (PLAN, answer({"data": {"orders": [], "next": True}}), "the next cursor is of type bool"),
+        (PLAN, answer({"data": {"orders": [], "next": {}}}), "the next cursor is of type dict, not a text or a number"),
+        (FEED, HttpAnswer(200, {}, b"<html>"), "the answer is not valid JSON: malformed"),
+        (FEED, HttpAnswer(200, {}, b" " * (MOST_BODY_BYTES + 1)), "the answer has more than 5242880 bytes"),
+        (FEED, HttpAnswer(200, {"content-encoding": "gzip"}, b"[]"), "the answer is encoded .'gzip'."),
+        (FEED, answer([], 301, location="https://10.0.0.1/"), "status 301: redirects are not followed"),
+        (FEED, answer([], 401), "https://api.example.com answered with the status 401: does the request have the right credentials"),
+        (FEED, answer([], 403), "status 403: does the request have the right credentials"),
+        (FEED, answer([], 404), "status 404: is the address right"),
+    ],
+)
+def test_an_answer_that_a_person_has_to_look_at_says_what_is_wrong(plan: HttpPlan, found: HttpAnswer, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        polled_of(plan, None, found, NOW)
+
+
+def test_the_largest_answer_is_read() -> None:
+    assert polled_of(FEED, None, HttpAnswer(200, {"content-encoding": "Identity "}, b"[]" + b" " * (MOST_BODY_BYTES - 2)), NOW) is not None
+
+
+@pytest.mark.parametrize("status", [408, 423, 425, 429, 500, 502, 503, 599])
+def test_a_source_that_is_away_is_asked_again_and_one_that_names_a_time_then(status: int) -> None:
+    with pytest.raises(Unavailable, match=f"answered with the status {status}") as away:
+        polled_of(FEED, None, answer([], status), NOW)
+    assert not isinstance(away.value, SourceBusy)
+    with pytest.raises(Unavailable) as asked:
+        polled_of(FEED, None, answer([], status, retry_after="30"), NOW)
+    assert isinstance(asked.value, SourceBusy) == (status in (429, 503))
+    if isinstance(asked.value, SourceBusy):
+        assert asked.value.seconds == 30
+        assert str(asked.value) == f"poll: https://api.example.com answered with the status {status}; it asks to wait 30 s"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0.0), (" 7 ", 7.0), ("99999999", 86_400.0), ("Thu, 01 Jan 2026 00:01:00 GMT", 60.0), ("Wed, 31 Dec 2025 23:00:00 GMT", 0.0),
+        ("Sat, 03 Jan 2026 00:00:00 GMT", 86_400.0), ("Thu, 01 Jan 2026 00:00:60 GMT", 59.0), ("", None), ("-1", None), ("1.5", None),
+        ("Thu, 32 Jan 2026 00:00:00 GMT", None), ("Thu, 01 Foo 2026 00:00:00 GMT", None), ("²", None), ("99999999999", None),
+    ],
+)  # fmt: skip
+def test_retry_after_is_seconds_or_a_date_and_at_most_a_day(text: str, seconds: float | None) -> None:
+    assert retry_after(text, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        (5, "is not an address"), ("api.example.com/x", "cannot be polled"), ("http://api.example.com/x", "is not encrypted"),
+        ("ftp://api.example.com/x", "is not encrypted"), ("https://u:p@api.example.com/", "an address with a password"),
+        ("https://api.example.com/#f", "cannot be polled"), ("https://api.example.com/{other}", "cannot be polled"),
+        ("https://{cursor}/x", "cannot be polled"), ("https://api.example.com/a b", "is not an address"),
+        ("https://api.example.com:x/", "Port could not be cast"), ("https:///x", "cannot be polled"),
+        ("https://exämple.com/", "is not an address"), ("http://10.0.0.1/", "is not encrypted"),
+    ],
+)  # fmt: skip
+def test_an_address_that_is_not_polled_is_refused_where_it_is_declared(url: Any, words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        http(url, cursor="next" if "{cursor}" in str(url) else None)
+
+
+@pytest.mark.parametrize("url", ["http://localhost:8000/x", "http://127.0.0.1/x", "http://[::1]:80/", "https://10.0.0.7/", "https://a.de"])
+def test_this_machine_needs_no_tls_and_an_address_may_be_private(url: str) -> None:
+    assert http(url).plan.url == url
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cursor": "next"}, "give both {cursor} in the address and cursor="), ({"items": 5}, "items, start: give texts"),
+        ({"start": 0}, "items, start: give texts"), ({"headers": {"If-None-Match": "x"}}, "'If-None-Match' cannot be given"),
+        ({"headers": {"a b": "x"}}, "'a b' cannot be given"), ({"headers": {"A": "x\ny"}}, "the value of A is not a text"),
+        ({"headers": {"A": 5}}, "the value of A is not a text"),
+        ({"headers": {"A": "ssm:/token"}}, "ssm:/token of A is not the name of a parameter in"),
+        ({"headers": {"A": "ssm:shop/token"}}, "is not the name of a parameter"),
+    ],
+)  # fmt: skip
+def test_an_option_that_cannot_be_honoured_is_refused(options: Mapping[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        http("https://api.example.com/", **options)
+
+
+def test_a_place_for_the_cursor_needs_its_path() -> None:
+    with pytest.raises(OptionError, match="or leave both out"):
+        http(URL)
+    with pytest.raises(OptionError, match=r"is not a path such as 'meta\.next'"):
+        http(URL, cursor="")
+
+
+class Api(ThreadingHTTPServer):
+    """A server that keeps the requests, and answers with the next of *answers*, the last one again and again."""
+
+    def __init__(self, *answers: HttpAnswer) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers, self.requests = [*answers], list[tuple[str, dict[str, str]]]()
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    protocol_version = "HTTP/1.1"
+    server: Api
+
+    def do_GET(self) -> None:
+        """Keep the request and answer."""
+        self.server.requests.append((self.path, {name.lower(): text for name, text in self.headers.items()}))
+        given = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
+        self.send_response(given.status)
+        for name, text in {"content-length": str(len(given.body)), **given.headers}.items():
+            self.send_header(name, text)
+        self.end_headers()
+        self.wfile.write(given.body)
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in the base class
+        """Say nothing."""
+
+
+@contextmanager
+def served(*answers: HttpAnswer) -> Iterator[Api]:
+    """Serve until the block ends."""
+    server = Api(*answers)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_whole_poll_over_the_wire_reads_pages_then_only_asks_whether_they_changed() -> None:
+    pages = [
+        answer({"rows": [{"id": 1}, {"id": 2}], "next": "2"}), answer({"rows": [{"id": 3}], "next": None}, etag='"v1"'), answer("", 304),
+        answer("", 429, retry_after="3000"), answer({"rows": [{"id": 3}, {"id": 4}], "next": None}, etag='"v2"'),
+    ]  # fmt: skip
+    with served(*pages) as api:
+        app, ran = Sedano("shop"), list[int]()
+        token = {"Authorization": "ssm:/shop/orders/token"}
+        source = http(f"{api.url}/orders?after={{cursor}}", items="rows", cursor="next", headers=token)
+        app.poll("orders", every(300), source, identity="id")(app.task(name="ordered")(lambda order: ran.append(order["id"])))
+        with testing.world(app, parameters={"/shop/orders/token": "Bearer abc\n"}) as world:
+            world.elapse(3_600 + 900)
+            assert ran == [1, 2, 3, 4]
+    assert [path for path, _ in api.requests] == ["/orders?after=", *["/orders?after=2"] * 6]
+    assert {headers["authorization"] for _, headers in api.requests} == {"Bearer abc"}
+    assert [headers.get("if-none-match") for _, headers in api.requests[:6]] == [None, None, '"v1"', '"v1"', '"v1"', '"v2"']
+    assert api.requests[0][1]["host"] == f"127.0.0.1:{api.server_port}"
+
+
+def test_a_missing_parameter_fails_the_poll_with_the_command_that_stores_it() -> None:
+    app = Sedano("shop")
+    source = http("https://api.example.com/", headers={"Authorization": "ssm:/shop/orders/token"})
+    app.poll("orders", every(300), source)(app.task(name="ordered")(lambda order: None))
+    with testing.world(app) as world:
+        world.elapse(590)
+        told = str([line for line in world.telemetry.lines if "put-parameter" in str(line)])
+        assert "--name /shop/orders/token" in told
+
+
+def fetched(api: Api, path: str = "/feed") -> Polled | None:
+    """What the source at *path* returns."""
+    return http(f"{api.url}{path}").read(None, lambda name: "")
+
+
+def test_an_answer_of_the_most_bytes_is_read_and_a_longer_one_is_refused() -> None:
+    with served(HttpAnswer(200, {}, b"[]".ljust(MOST_BODY_BYTES)), HttpAnswer(200, {}, b"[]".ljust(MOST_BODY_BYTES + 1))) as api:
+        assert fetched(api) == Polled([], {"at": ""})
+        with pytest.raises(ConfigurationError, match="more than 5242880 bytes"):
+            fetched(api)
+
+
+def test_an_answer_that_ends_early_and_a_closed_port_are_unavailable() -> None:
+    with served(HttpAnswer(200, {"content-length": "100"}, b"[1, 2]")) as api:
+        with pytest.raises(Unavailable, match="did not answer: HTTPException: the answer ended early"):
+            fetched(api)
+        port = api.server_port
+    with pytest.raises(Unavailable, match="did not answer: ConnectionRefusedError"):
+        http(f"http://127.0.0.1:{port}/").read(None, lambda name: "")
+
+
+def test_a_redirect_is_not_followed() -> None:
+    elsewhere = HttpAnswer(302, {"location": "http://169.254.169.254/"}, b"")
+    with served(elsewhere) as api, pytest.raises(ConfigurationError, match="redirects are not followed"):
+        fetched(api)
+    assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "127.0.0.1", "169.254.169.254", "::1", "fd00:ec2::254", "0.0.0.0"])  # noqa: S104
+def test_a_name_that_leads_to_an_address_that_is_not_public_is_not_asked(address: str) -> None:
+    source = HttpSource(plan_of("https://api.example.com/", "", None, "", None), lambda host, port: ["93.184.216.34", address])
+    with pytest.raises(ConfigurationError, match=f"the host api.example.com has the address {address}, which is not public"):
+        source.read(None, lambda name: "")
+
+
+def test_an_address_that_gives_out_credentials_is_not_asked_and_a_name_without_address_is_away() -> None:
+    with pytest.raises(ConfigurationError, match=r"has the address 169\.254\.169\.254"):
+        http("https://169.254.169.254/latest").read(None, lambda name: "")
+    nowhere = HttpSource(plan_of("https://api.example.com/", "", None, "", None), _nowhere)
+    with pytest.raises(Unavailable, match=r"the host api\.example\.com has no address now"):
+        nowhere.read(None, lambda name: "")
+    with pytest.raises(ConfigurationError, match="has the address none"):
+        HttpSource(nowhere.plan, lambda host, port: []).read(None, lambda name: "")
+
+
+def _nowhere(host: str, port: int) -> list[str]:
+    raise socket.gaierror("no such name")
+
+
+def test_a_server_that_does_not_speak_tls_is_unavailable() -> None:
+    with served(answer([])) as api, pytest.raises(SedanoError, match="did not answer: SSLError"):
+        http(f"https://127.0.0.1:{api.server_port}/").read(None, lambda name: "")
