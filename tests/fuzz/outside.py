@@ -1,4 +1,5 @@
-"""Targets: what a boxed program writes, what the memo of the inbox and the record of a worker hold, and both ends of a direct call."""
+"""Targets: what a boxed program writes, what the memos of the inbox and of a poll and the record of a worker hold, the answer to a
+poll, and both ends of a direct call."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from sedano.model.boxes import LONGEST_REPLY, RS, OutputLines, read_answer
 from sedano.model.cluster import inbox
 from sedano.model.ledger.records import ErrorRecord, TaskRecord
 from sedano.model.messages.strict_json import load
+from sedano.model.sources import http_polls, polls
 from tests.fuzz.loop import Target
 from tests.fuzz.readers import FILE_S, NOW, reader, text_of
 from tests.fuzz.referee import Broken
@@ -35,6 +37,18 @@ _ANSWERS = tuple(
 )  # fmt: skip
 
 
+_STATE = polls.text_of(polls.PollState({"at": "7", "etag": '"a"'}, polls.mark_of("id/1"), NOW, 3, "t-1", NOW + 120, NOW))
+_PLAN = http_polls.plan_of("https://api.example.com/{cursor}", "rows", "next", "0", None)
+_POLLED = tuple(
+    json.dumps({"status": status, "headers": headers, "body": body, "position": {"at": "7"}}).encode()
+    for status, headers, body in (
+        (200, {"etag": '"b"', "last-modified": "M"}, '{"rows":[{"id":1},{"id":2}],"next":"8"}'), (304, {}, ""),
+        (429, {"retry-after": "Thu, 01 Jan 2026 00:01:00 GMT"}, ""), (503, {"retry-after": "5"}, ""),
+        (200, {"content-encoding": "gzip"}, "[]"),
+    )
+)  # fmt: skip
+
+
 def every() -> list[Target]:
     """Return a target for each."""
     return [
@@ -42,9 +56,34 @@ def every() -> list[Target]:
             most_cpu=FILE_S),
         reader("inbox", _inbox, [_MEMO, b"[]", inbox.body_of(_ASKED).encode()], words=(*inbox.InboxCommand._fields, *inbox.VERBS)),
         reader("answers", _answers, [inbox.answers_text({"m-1": "pong"}).encode(), b"{}"]),
+        reader("poll-state", lambda d: polls.state_of(text_of(d)), [_STATE.encode(), b"{}"], lambda s: polls.text_of(s).encode(),
+            words=polls.PollState._fields),
+        reader("poll-answer", _polled, _POLLED, words=("status", "headers", "body", "position", "at", "next", "rows", "etag", "modified",
+            "retry-after", "content-encoding", "last-modified", "Thu, 01 Jan 2026 00:01:00 GMT", "id")),
         reader("direct-call", _call, [direct_calls.request_text(_CALL).encode(), b'{"sedano":"call"}'], words=("call", *_CALL._fields)),
         reader("direct-answer", _called, _ANSWERS, words=("state", "attempt", "message", "result", "rest", "refused", *states.ROWS)),
     ]  # fmt: skip
+
+
+def _polled(data: bytes) -> None:
+    """Read the answer of a source that is polled; a page that is accepted becomes a state, which is read back, and a request."""
+    found = load(data, 1 << 20, 64)
+    if not isinstance(found, dict) or not isinstance(found.get("headers"), dict) or not isinstance(found.get("body"), str):
+        return
+    headers = {str(name).lower(): value for name, value in found["headers"].items() if isinstance(value, str)}
+    status, position = found.get("status"), found.get("position")
+    answer = http_polls.HttpAnswer(status if isinstance(status, int) else 200, headers, found["body"].encode("utf-8", "replace"))
+    polled = http_polls.polled_of(_PLAN, position, answer, NOW)
+    if polled is None:
+        return
+    before = polls.PollState()
+    page = polls.page_of(before, polled, polls.field_identity("id"))
+    after = before.moved(page, NOW)
+    if polls.state_of(polls.text_of(after)) != after or polls.page_of(after, polled, polls.field_identity("id")).items:
+        raise Broken("an item of the last page is new again")
+    url, sent = http_polls.request_of(_PLAN, after.cursor, str)
+    if not url.isascii() or not all(text.isascii() and text.isprintable() for text in sent.values()):
+        raise Broken("a source chose what a request must not contain")
 
 
 def _output(data: bytes) -> None:

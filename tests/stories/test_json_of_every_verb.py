@@ -66,7 +66,7 @@ RUNS: dict[str, tuple[list[str], int]] = {
     "keys init": (["--yes"], YES), "keys rotate": (["--yes"], Exit.FAILED), "keys revoke": (["k9", "--yes"], Exit.FAILED),
     "limit": (["sell", "--rate", "5/s", "--yes"], YES), "list": ([], YES), "locks": (["till"], YES), "new": (["stand"], YES),
     "parked list": ([], YES), "parked show": (["m1"], YES), "parked redrive": (["--all", "--yes"], Exit.FAILED),
-    "pause": (["default", "--kind", "queue", "--yes"], YES), "purge": (["default", "--yes"], YES), "queues": ([], YES),
+    "pause": (["default", "--kind", "queue", "--yes"], YES), "purge": (["default", "--yes"], YES), "polls": ([], YES), "queues": ([], YES),
     "throughput": ([], YES),
     "redrive": (["--all", "--yes"], REFUSED), "release": (["till", "--token", "TOKEN", "--yes"], YES), "result": (["bad"], Exit.FAILED),
     "resume": (["default", "--kind", "queue", "--yes"], REFUSED), "retry": (["bad", "--yes"], YES), "revoke": (["late", "--yes"], YES),

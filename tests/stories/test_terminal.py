@@ -37,7 +37,7 @@ VERBS = (
     ["parked", "redrive", "--all", "--yes"], ["workflow", "list"], ["workflow", "list", "--json"], ["discover"], ["discover", "--json"],
     ["timers", "foreign"], ["timers", "foreign", "--json"], ["timers", "foreign", "--delete", "--yes"],
     ["list"], ["list", "--json"], ["failures"], ["failures", "--json"], ["workers"], ["workers", "--json"], ["queues"], ["schedules"],
-    ["throughput"], ["throughput", "--json"],
+    ["polls"], ["throughput"], ["throughput", "--json"],
     ["tail"], ["tail", "--json"], ["show"], ["show", "--json"], ["result"], ["redrive", "--all", "--dry-run"],
 )  # fmt: skip
 

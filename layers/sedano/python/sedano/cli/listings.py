@@ -1,4 +1,4 @@
-"""Lists queues, workers, locks, circuits, schedules, tasks and failures: the work of the verbs of these names.
+"""Lists queues, workers, locks, circuits, schedules, polls, tasks and failures: the work of the verbs of these names.
 
 Each list is a sequence of records. `_print` writes them as a list for its reader, or as one document of JSON.
 """
@@ -16,6 +16,7 @@ from sedano.cli.tables import Cell, Instant, Seconds, document, listing
 from sedano.errors import OptionError, UnknownSchedule, UsageError
 from sedano.views import circuits as of_circuits
 from sedano.views import locks as of_locks
+from sedano.views import polls as of_polls
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
 from sedano.views import throughput as of_throughput
@@ -146,6 +147,12 @@ def schedules(app: Sedano, name: str | None, number: int, as_json: bool) -> None
         document("schedules.next", items, reads=plain(view.about.reads))
         return
     _list("schedules", ("LOCAL", "UTC", "NOTE"), [(one.local, Instant(one.at), one.note) for one in view.moments[name]], None)
+
+
+def polls(app: Sedano, as_json: bool) -> None:
+    """Print the polls of the app."""
+    view = of_polls.polls(app)
+    _print("polls", view.rows, view.about, as_json)
 
 
 def throughput(app: Sedano, window: str, as_json: bool) -> None:

@@ -245,6 +245,14 @@ def pause() -> Command:
 
 
 @verb
+def polls() -> Command:
+    """Show the sources that are read at intervals."""
+    from sedano.cli.verbs.polls import command
+
+    return command
+
+
+@verb
 def purge() -> Command:
     """Delete the messages that wait in a queue."""
     from sedano.cli.verbs.purge import command
