@@ -21,6 +21,8 @@ from .stream_arns import SQS, is_placeholder, service_of
 
 #: How many seconds an invocation needs besides the body of a task: to claim it, to record its outcome and to send its follow-ups.
 TIME_TO_RECORD = 5
+#: The kind of a layer that is one parameter.
+PARAMETER = "parameter"
 _APP = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _QUEUE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}(\.fifo)?")
 _QUEUE_SAYS = "a letter, then letters, digits, - and _, at most 40 in all, followed by .fifo if it keeps order, in Sedano(queues=…)"
@@ -67,9 +69,8 @@ class Declared:
         return name, seconds
 
     def layers_and_parameters(self) -> tuple[str, ...]:
-        """Return the layers of the configuration, and the folders of the parameters that polls read, in the form of layers."""
-        folders = {f"ssm:{parameter.rpartition('/')[0]}" for read in self.polls.values() for parameter in read}
-        return (*self.layers, *sorted(folders - {*self.layers}))
+        """Return the layers of the configuration, and the parameters that polls read, each in the form of a layer."""
+        return (*self.layers, *sorted({f"{PARAMETER}:{name}" for read in self.polls.values() for name in read}))
 
     def queues_of_streams(self) -> list[str]:
         """Return the names of the queues that get the records of streams, each once."""

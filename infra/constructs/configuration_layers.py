@@ -1,10 +1,11 @@
-"""The grants of the layers of an application's configuration: the parameters below a path, and profiles of AppConfig."""
+"""The grants of the layers of an application's configuration: the parameters below a path, one parameter, and profiles of AppConfig."""
 
 import re
 from collections.abc import Sequence
 
 from aws_cdk import Stack
 
+from ..application import PARAMETER
 from ..config import require
 from .grants import Grants
 
@@ -25,6 +26,9 @@ def allow_layers(grants: Grants, stack: Stack, layers: Sequence[str], *, local: 
         if kind == "ssm":
             path = stack.format_arn(service="ssm", resource="parameter", resource_name=where.strip("/"))
             grants.allow(["ssm:GetParametersByPath"], path)
+        elif kind == PARAMETER:
+            one = stack.format_arn(service="ssm", resource="parameter", resource_name=where.strip("/"))
+            grants.allow(["ssm:GetParameter"], one)
         elif kind == "appconfig":
             application, environment, profile = where.split("/")
             ids = all(map(_ID.fullmatch, (application, environment, profile)))

@@ -59,6 +59,14 @@ def test_a_path_without_parameters_is_an_empty_tree(owner: Owner) -> None:
     assert owner.parameters.tree("/conformance/none") == {}
 
 
+def test_one_parameter_is_read_by_its_name_and_a_missing_one_is_empty(owner: Owner) -> None:
+    owner.put("/conformance/orders/token", "Bearer é\n")
+    assert owner.parameters.text("/conformance/orders/token") == "Bearer é\n"
+    assert owner.parameters.text("/conformance/orders") == ""
+    owner.put("/conformance/orders/token", "new")
+    assert owner.parameters.text("/conformance/orders/token") == "new"
+
+
 def test_a_parameter_that_was_put_again_is_read_so(owner: Owner) -> None:
     for text in ("1", "é"):
         owner.put("/conformance/shop/pool", text)

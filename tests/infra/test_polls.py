@@ -9,7 +9,6 @@ from sedano.local.stage import stage_context
 from sedano.local.synthesis import synthesise
 from tests.infra.invariants import broken
 from tests.infra.template import Templates, read
-from tests.infra.test_configuration_layers import granted
 from tests.infra.test_invariants import EVERYWHERE, IN_PRODUCTION
 
 CODE = Path(__file__).parent / "polled"
@@ -30,10 +29,11 @@ def test_a_stage_with_polls_has_a_scheduler_and_an_alarm_that_one_without_lacks(
     assert [name for name in templates.of_type("CloudWatch::Alarm") if "PollsFailed" in name] == []
 
 
-def test_the_worker_may_read_the_folder_of_the_parameters_and_no_other_function_may(polled: Templates) -> None:
-    found = {action: {name.split(":")[-1] for name in names} for action, names in granted(polled, "worker").items()}
-    assert found == {"ssm:GetParametersByPath": {"parameter/shop/orders"}}
-    assert [function for function in polled.functions() if function != "worker" and granted(polled, function)] == []
+def test_the_worker_may_read_the_parameter_of_a_poll_and_no_other_function_may(polled: Templates) -> None:
+    found = {function: {name.split(":")[-1] for name in polled.may(function, "ssm:GetParameter")} for function in polled.functions()}
+    mine = "parameter/shop/orders/authorization"
+    assert found["worker"] == {mine, "parameter/sedano/prod/keys"}
+    assert [function for function, names in found.items() if mine in names] == ["worker"]
 
 
 def test_every_rule_that_holds_for_other_stages_holds_for_this_one(polled: Templates) -> None:

@@ -34,6 +34,15 @@ class AwsParameters:
         except AWS_ERRORS as error:
             raise fault(error, f"ssm.GetParametersByPath on {path}") from error
 
+    def text(self, name: str) -> str:
+        """Return the text of the parameter *name*, decrypted if it is a SecureString; "" if it does not exist."""
+        try:
+            return str(self._ssm.get_parameter(Name=name, WithDecryption=True)["Parameter"]["Value"])
+        except AWS_ERRORS as error:
+            if code_of(error) == "ParameterNotFound":
+                return ""
+            raise fault(error, f"ssm.GetParameter of {name}") from error
+
     def profile(self, application: str, environment: str, profile: str) -> str:
         """Return the text of a profile as it is deployed now."""
         name = f"{application}/{environment}/{profile}"

@@ -23,6 +23,10 @@ class MemoryParameters:
         prefix = f"{path.rstrip('/')}/"
         return {name[len(prefix) :]: text for name, text in self.kept.items() if name.startswith(prefix)}
 
+    def text(self, name: str) -> str:
+        """Return the text of the parameter *name*; "" if it does not exist."""
+        return self.kept.get(name, "")
+
     def profile(self, application: str, environment: str, profile: str) -> str:
         """Return the text of a profile."""
         name = f"{application}/{environment}/{profile}"

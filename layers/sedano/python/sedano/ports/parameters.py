@@ -17,6 +17,14 @@ class OwnersParameters(Protocol):
             NotAllowed: this program may not read them.
         """
 
+    def text(self, name: str) -> str:
+        """Return the text of the parameter *name* (`/shop/orders/token`), decrypted; "" if it does not exist.
+
+        Raises:
+            Unavailable: the store did not answer.
+            NotAllowed: this program may not read it.
+        """
+
     def profile(self, application: str, environment: str, profile: str) -> str:
         """Return the text of the configuration *profile* that is deployed to *environment*; "" where nothing is.
 

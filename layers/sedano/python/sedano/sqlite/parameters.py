@@ -30,6 +30,10 @@ class SqliteParameters:
         prefix = f"{_KIND}{path.rstrip('/')}/"
         return {name[len(prefix) :]: text for name, text in self._store.rows(_BELOW, len(prefix), prefix)}
 
+    def text(self, name: str) -> str:
+        """Return the text of the parameter *name*; "" if it does not exist."""
+        return next((str(text) for (text,) in self._store.rows(_READ, _KIND + name)), "")
+
     def profile(self, application: str, environment: str, profile: str) -> str:
         """Return the text of a profile."""
         name = f"{application}/{environment}/{profile}"

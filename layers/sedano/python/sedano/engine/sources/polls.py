@@ -9,7 +9,7 @@ and the next attempt publishes the same calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -241,9 +241,7 @@ def secret_of(ports: Ports, parameter: str) -> str:
         ConfigurationError: it does not exist or is empty.
         Unavailable: the store did not answer.
     """
-    folder, _, name = parameter.rpartition("/")
-    found: Mapping[str, str] = ports.parameters.tree(folder)
-    text = found.get(name, "").strip()
+    text = ports.parameters.text(parameter).strip()
     if not text:
         put = f"store it with: aws ssm put-parameter --type SecureString --name {parameter} --value …"
         raise ConfigurationError(f"poll: the parameter {parameter} does not exist or is empty; {put}")
