@@ -46,6 +46,7 @@ MACHINERY: dict[str, dict[str, str]] = {
     "model": {
         "beats": "whether the loops of a process move, and what it answers to a probe",
         "boot": "the order of boot steps, and when a failed one is tried again",
+        "brokers": "the declaration of an app's brokers",
         "bulk": "the progress of a change of many tasks",
         "boxes": "the plan of a boxed task and the lines of its program",
         "configuration": "the fields, layers and versions of an app's configuration",
@@ -66,6 +67,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "rollups": "the store of the sums of each object of the history",
         "absent": "the placeholders of optional ports",
         "archive": "the store of files of the history",
+        "brokers": "queues over several brokers, in order of preference",
         "consumers": "the queues as their readers see them",
         "deadlines": "how long a program waits for a port",
         "direct_calls": "the worker function, which a program calls without a queue",
@@ -103,6 +105,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "rollups": "adapter of the port of the same name",
         "archive": "adapter of the port of the same name",
         "blobs": "adapter for large values in S3",
+        "brokers": "SQS in several Regions as one set of queues",
         "telemetry_choice": "the telemetry of a process by the names of its adapters",
         "client": "the AWS client: session, faults, tables",
         "consumers": "adapter of the port of the same name",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sedano.engine.worker.settings import WorkerSettings
     from sedano.errors import Ignore, Reject, SedanoError
     from sedano.event import DomainEvent
+    from sedano.model.brokers import sqs
     from sedano.model.circuits import Breaker
     from sedano.model.collection import Call
     from sedano.model.configuration.fields import COLD
@@ -40,7 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "COLD", "AsyncResult", "Breaker", "Call", "Candidate", "DomainEvent", "EndedRun", "GroupResult", "Ignore", "Publication", "Range",
     "Reject", "ResultSet", "Retry", "Sedano", "SedanoError", "SharedTasks", "Sig", "TaskContext", "WorkerSettings", "at", "chain", "chord",
-    "chunks", "cron", "current", "every", "fork", "group", "optional", "poisonous", "retry", "signature", "upcoming",
+    "chunks", "cron", "current", "every", "fork", "group", "optional", "poisonous", "retry", "signature", "sqs", "upcoming",
 ]  # fmt: skip
 
 _IMPORTER = "importlib._bootstrap"
@@ -117,8 +118,18 @@ def _model(name: str) -> ModuleType | None:
             import sedano.model.priority as home
         case "Range":
             import sedano.model.limits.task_limits as home
+        case _:
+            return _option(name)
+    return home
+
+
+def _option(name: str) -> ModuleType | None:
+    home: ModuleType
+    match name:
         case "Retry":
             import sedano.model.retry as home
+        case "sqs":
+            import sedano.model.brokers as home
         case _:
             return None
     return home

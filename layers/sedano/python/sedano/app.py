@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sedano.api.timers import Scheduled
     from sedano.canvas import Sig
     from sedano.engine.publisher.sender import Backlog
+    from sedano.model.brokers import SqsBroker
     from sedano.model.priority import Strategy as Preference
     from sedano.model.tasks.published_options import LinkedOptions, PublishedOptions
     from sedano.result import AsyncResult, GroupResult
@@ -58,7 +59,7 @@ R = TypeVar("R")
 Named = TypeVar("Named", bound=DomainEvent)
 AWS = "sedano.aws.deployment:connect"
 """The function that binds an app to AWS, by name: `import sedano` does not import boto3."""
-OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker")
+OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker", "brokers")
 
 
 class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hooked, Hinting):
@@ -74,11 +75,13 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), even if AWS does not answer; by
             default SEDANO_CALL_TIMEOUT, else 5.
         worker: the settings of its workers, wherever they are deployed.
+        brokers: where its programs and `sedano worker` send messages, in order of preference, as in
+            ``[sqs(), sqs(region="eu-west-1")]``; by default the stage's own queues. SEDANO_BROKERS overrides it.
     """
 
     def __init__(
         self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS,
-        call_timeout: float | None = None, worker: WorkerSettings | None = None, **unknown: Never,
+        call_timeout: float | None = None, worker: WorkerSettings | None = None, brokers: Sequence[SqsBroker] = (), **unknown: Never,
     ) -> None:  # fmt: skip
         """Declare an app; nothing is imported, read or connected before the first use.
 
@@ -94,6 +97,11 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
             from sedano.api.worker_options import check
 
             check(worker)
+        self.brokers: Sequence[SqsBroker] = ()
+        if brokers:
+            from sedano.model.brokers import checked
+
+            self.brokers = checked(brokers, self.queues)
         self.registry = Registry()
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
@@ -265,7 +273,7 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         from sedano.engine.publisher.backlog import of
 
         with deadlines.chosen(self.call_timeout):
-            (ports, may_spool), patience = connected(self.connect), deadlines.patience()
+            (ports, may_spool), patience = connected(self.connect, self.brokers), deadlines.patience()
         self.registry.bind(ports)
         return Outlet(self.name, self.registry, ports, self.queues, patience=patience, backlog=of(self.name) if may_spool else None)
 

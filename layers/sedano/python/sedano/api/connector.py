@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.errors import ConfigurationError
 from sedano.ports import Ports
+
+if TYPE_CHECKING:
+    from sedano.model.brokers import SqsBroker
 
 DEPLOYMENT = (
     "AWS_LAMBDA_FUNCTION_NAME", "SEDANO_BLOBS_BUCKET", "SEDANO_CONTROL_TABLE", "SEDANO_EVENTS_QUEUE", "SEDANO_HISTORY_BUCKET",
@@ -28,11 +31,11 @@ class Connected(NamedTuple):
     may_spool: bool
 
 
-def connected(reference: str) -> Connected:
-    """Return the ports that the function *reference* provides to a program.
+def connected(reference: str, brokers: Sequence[SqsBroker] = ()) -> Connected:
+    """Return the ports that the function *reference* provides to a program, with these *brokers* of its app.
 
     If that is `AWS` and the environment does not name a deployment, the `sedano dev` of the working directory is used, if it runs. Its
-    queues are a file on this machine, so a second file for unaccepted messages would not help.
+    queues are a file on this machine, so brokers, or a second file for unaccepted messages, would not help.
 
     Raises:
         ConfigurationError: the function is missing, it returns something else, or neither a deployment nor a `sedano dev` can be used.
@@ -43,7 +46,7 @@ def connected(reference: str) -> Connected:
         ports = dev_server.ports_beside(os.environ, Path.cwd())
         if ports is not None:
             return Connected(ports, may_spool=False)
-    return Connected(brought(reference), may_spool=True)
+    return Connected(brought(reference, brokers), may_spool=True)
 
 
 def connector(reference: str) -> Callable[[], Any]:
@@ -63,13 +66,20 @@ def connector(reference: str) -> Callable[[], Any]:
     return function
 
 
-def brought(reference: str) -> Ports:
-    """Return the ports that the function *reference* returns.
+def brought(reference: str, brokers: Sequence[SqsBroker] = ()) -> Ports:
+    """Return the ports that the function *reference* returns, to an app with these *brokers*.
 
     Raises:
         ConfigurationError: the function is missing, or it returns something else.
     """
-    ports = connector(reference)()
+    connect = connector(reference)
+    if brokers:
+        from sedano.aws.deployment import preferring
+
+        with preferring(brokers):
+            ports = connect()
+    else:
+        ports = connect()
     if not isinstance(ports, Ports):
         raise ConfigurationError(
             f"connect {reference!r} returned {type(ports).__name__}; return sedano.ports.Ports, such as "

@@ -5,7 +5,8 @@ A client that a component always needs is made while the component starts; a por
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,26 @@ from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import LONG_POLL_S, SqsQueues
 from sedano.aws.settings import DeploymentSettings, from_environment
 from sedano.errors import ConfigurationError
-from sedano.ports import PARKED, Blobs, Clock, Elections, Entropy, Events, FlowRuns, Leases, Memos, Ports, ScheduleStore, Telemetry, Timers
+from sedano.ports import (
+    PARKED,
+    Blobs,
+    Clock,
+    Elections,
+    Entropy,
+    Events,
+    FlowRuns,
+    Leases,
+    Memos,
+    Ports,
+    Queues,
+    ScheduleStore,
+    Telemetry,
+    Timers,
+)
 from sedano.ports.deadlines import patience
 
 if TYPE_CHECKING:
+    from sedano.model.brokers import SqsBroker
     from sedano.ports.consumers import Consumers
     from sedano.ports.direct_calls import DirectCalls
     from sedano.ports.effects import Effects
@@ -43,10 +60,22 @@ BY_THE_STORE = ("scheduler", "controller")
 """Components that decide for all workers what is due: they use the table's clock if the clock of their machine is wrong."""
 COMPONENT: ContextVar[tuple[str, Session | None]] = ContextVar("sedano_component", default=("client", None))
 """The name and the session of the function that starts, set while it requests its ports; the default is for any other program."""
+BROKERS: ContextVar[Sequence[SqsBroker]] = ContextVar("sedano_brokers", default=())
+"""The brokers of the app that requests its ports, unless the environment names others; see `preferring`."""
 
 
 Reporting = Callable[[Mapping[str, int]], Telemetry]
 """A function from the AWS calls that were made so far to the telemetry of a component."""
+
+
+@contextmanager
+def preferring(brokers: Sequence[SqsBroker]) -> Iterator[None]:
+    """Give the ports that are requested inside the block these *brokers*, in order of preference."""
+    token = BROKERS.set(brokers)
+    try:
+        yield
+    finally:
+        BROKERS.reset(token)
 
 
 def connect() -> Ports:
@@ -69,7 +98,7 @@ def ports_of(
     noted, entropy, receiver = NotedClient(dynamodb, own), SystemEntropy(), _receiver(session, visibility)
     return Ports(
         ledger=DynamoLedger(dynamodb, settings.ledger_table),
-        queues=SqsQueues(sqs, settings.queues, visibility=visibility, receiver=receiver),
+        queues=_queues(session, SqsQueues(sqs, settings.queues, visibility=visibility, receiver=receiver), settings, service, telemetry),
         blobs=_when_used(lambda: _blobs(s3, settings)),
         events=_when_used(lambda: _events(s3, settings)),
         rollups=_when_used(lambda: _rollups(dynamodb, settings)),
@@ -90,6 +119,15 @@ def ports_of(
         seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
         clock=clock, entropy=entropy, telemetry=telemetry, most_budget=settings.most_budget, store_time=noted.time,
     )  # fmt: skip
+
+
+def _queues(session: Session, own: SqsQueues, settings: DeploymentSettings, component: str, telemetry: Telemetry) -> Queues:
+    """Return the stage's *own* queues, or those of all brokers; in a program, each call ends in the time that its caller waits."""
+    if not settings.brokers and not BROKERS.get():
+        return own
+    from sedano.aws.brokers import over_brokers
+
+    return over_brokers(session, own, settings, BROKERS.get(), telemetry, patience() if component == "client" else None)
 
 
 def _receiver(session: Session, visibility: int | None) -> Any:

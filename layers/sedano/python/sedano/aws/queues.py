@@ -99,6 +99,17 @@ class SqsQueues:
                 for position in positions:
                     answers[position] = away
 
+    def through(self, client: Any, urls: Mapping[str, str], receiver: Any) -> SqsQueues:
+        """Return the queues at *urls* through another *client*, with the visibility of these; *receiver* makes the client that receives
+        messages, where these have one.
+        """
+        hidden = self._hidden.get("VisibilityTimeout")
+        return SqsQueues(client, urls, self._monotonic, hidden, None if self._receiver is self._client else receiver())
+
+    def addresses(self) -> Mapping[str, str]:
+        """Return each queue's URL by its key."""
+        return self._urls
+
     def receive(self, queue: str, most: int = 10, wait: float = 0.0) -> list[Delivery]:
         """Return up to *most* (at most 10) messages, waiting up to *wait* seconds for the first."""
         until = self._monotonic() + wait

@@ -28,7 +28,7 @@ class DeploymentSettings(NamedTuple):
     app's streams, by name. *tables*, *functions*, *sinks*: the names or ARNs of the app's tables and of the functions of its boxes, and
     the places of its sinks, by name. *worker*: the name, the ARN or the URL of the worker function, for direct calls. *most_budget*:
     the largest budget that is accepted from a message without a mark. *logs*, *metrics*, *traces*: the names of the adapters of its
-    telemetry (`sedano.model.telemetry.adapter_names`).
+    telemetry (`sedano.model.telemetry.adapter_names`). *brokers*: the names of the brokers (`sedano.model.brokers`); "": those of the app.
     """
 
     queues: Mapping[str, str]
@@ -52,6 +52,7 @@ class DeploymentSettings(NamedTuple):
     logs: str = ""
     metrics: str = ""
     traces: str = ""
+    brokers: str = ""
 
 
 def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
@@ -81,6 +82,7 @@ def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
         logs=environment.get("SEDANO_LOGS", ""),
         metrics=environment.get("SEDANO_METRICS", ""),
         traces=environment.get("SEDANO_TRACES", ""),
+        brokers=environment.get("SEDANO_BROKERS", ""),
         most_budget=_count(environment, "SEDANO_MOST_BUDGET", DEFAULT_BUDGET),
     )
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sedano.api import dev_server
 from sedano.api.connector import AWS, DEPLOYMENT, brought
 from sedano.app import Sedano
-from sedano.aws.deployment import ports_of
+from sedano.aws.deployment import ports_of, preferring
 from sedano.aws.queues import LONG_POLL_S
 from sedano.aws.settings import from_environment
 from sedano.engine.worker.pipeline import Listener
@@ -220,12 +220,13 @@ def deployment(app: Sedano, options: WorkerOptions, environment: Mapping[str, st
         return WorkerDeployment(one_file.ports(options.file, app.queues, options.visibility, reporting(dict)), app.queues, alone=True)
     is_stage = any(environment.get(name) for name in DEPLOYMENT)
     if app.connect != AWS:
-        ports = brought(app.connect)
+        ports = brought(app.connect, app.brokers)
         if options.telemetry is not None or options.logs or names_in(environment).given:
             ports = replace(ports, telemetry=reporting(ports.telemetry.calls))
         return WorkerDeployment(ports, app.queues, alone=not is_stage, near=not is_stage)
     if is_stage:
-        return _stage(options.visibility, environment, reporting)
+        with preferring(app.brokers):
+            return _stage(options.visibility, environment, reporting)
     beside = dev_server.ports_beside(environment, Path.cwd())
     if beside is None:
         raise UsageError(NO_DEPLOYMENT)

@@ -44,7 +44,8 @@ from sedano.model.cluster.inbox import CONCURRENCY, TERMINATE
 from sedano.model.history.run_rows import Host
 from sedano.model.ledger.records import TERMINATE as ASKED_TO_END
 from sedano.model.prefetch import share
-from sedano.ports import Delivery, Ports, Telemetry, command_queue
+from sedano.ports import Delivery, Ports, Telemetry
+from sedano.ports.brokers import sources
 
 CUT_S = 1.0
 """How long before the end of a drain the bodies that still run are cancelled, in seconds."""
@@ -84,6 +85,7 @@ class WorkerProcess(EngineProcess):
             PortMissing: *ports* lack one that something declared in the app needs.
             OptionError: boot steps cannot be ordered.
         """
+        self._sources = sources(ports.queues, settings.queues or app.queues)
         ports = replace(ports, queues=RecordBatches(ports.queues))
         super().__init__(app, ports, settings)
         self._own, self._visibility = lanes, settings.visibility or settings.seconds
@@ -100,10 +102,9 @@ class WorkerProcess(EngineProcess):
         self._lane_threads: list[threading.Thread] = []
         self._scaling = Scaling(ports, self._name, tuple(settings.queues or app.queues), lanes.concurrency, self.resize)
         self.broken: BaseException | None = None
-        self._is_cut = False
         self.when_ready: Callable[[], None] = lambda: None
         self.when_leaving: Callable[[], None] = lambda: None
-        self._counting, self._tasks = threading.Lock(), 0
+        self._counting, self._tasks, self._is_cut = threading.Lock(), 0, False
 
     def begin(self) -> None:
         """Start the boot steps and the background loops, and join the cluster."""
@@ -164,7 +165,7 @@ class WorkerProcess(EngineProcess):
 
     def _at_once(self, concurrency: int) -> int:
         """Return the most messages that a receiver requests at once."""
-        return share(concurrency, len(self._settings.queues or self._app.queues), self._ports.queues.bounds.max_batch)
+        return share(concurrency, len(self._sources), self._ports.queues.bounds.max_batch)
 
     def _resized(self, number: str) -> str:
         before, self._scaling.started = self._target, int(number)
@@ -226,7 +227,7 @@ class WorkerProcess(EngineProcess):
 
     def _serve(self) -> None:
         queues = self._settings.queues or self._app.queues
-        receivers = [self._thread(self._receive, command_queue(queue)) for queue in queues]
+        receivers = [self._thread(self._receive, key, source) for key, source in self._sources]
         with self._changing:
             self._lane_threads = [self._thread(self._work_off, lane) for lane in self._lanes]
         self._thread(self._keep)
@@ -283,9 +284,9 @@ class WorkerProcess(EngineProcess):
                 self._ports.telemetry.log("warning", "claims were not released; they expire", error=str(error))
         self._give_back(deliveries)
 
-    def _receive(self, queue: str) -> None:
-        """Receive from *queue* for the lanes until the process stops."""
-        name, call = f"receiver of {queue}", self._settings.allowed.call
+    def _receive(self, queue: str, source: str) -> None:
+        """Receive the messages of *queue* by the key *source* for the lanes until the process stops."""
+        name, call = f"receiver of {source}", self._settings.allowed.call
         while asked := self._buffer.ask(lambda: self._beat(name, WAKE_S + call), queue):
             self._beat(name, self._own.poll + call)
             found: Sequence[Delivery] = ()
@@ -293,13 +294,13 @@ class WorkerProcess(EngineProcess):
                 if self._rests():
                     self._stopping.wait(PAUSED_S)
                 else:
-                    found = self._ports.queues.receive(queue, asked, self._own.poll)
+                    found = self._ports.queues.receive(source, asked, self._own.poll)
                 if found and self._rests():  # it was paused meanwhile
                     self._give_back(found)
                     found = ()
             except Exception as error:  # noqa: BLE001 - a fault of an adapter must not end the receiver while the process goes on
                 words = "a queue did not answer; it is polled again"
-                self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}", queue=queue)
+                self._ports.telemetry.log("warning", words, error=f"{type(error).__name__}: {error}", queue=source)
                 self._stopping.wait(FAULT_S)
             self._give_back(self._buffer.arrived(asked, found, queue), lambda: self._beat(name, call))
         self.pulses.end(name)

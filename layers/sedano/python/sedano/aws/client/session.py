@@ -64,10 +64,16 @@ class Session:
                     self._clients[service] = self._make(service)
             return self._clients[service]
 
-    def single(self, service: str, seconds: float) -> Any:
-        """Return a new client of *service* that makes one attempt for each call and waits *seconds* for the response."""
+    def single(self, service: str, seconds: float, **options: Any) -> Any:
+        """Return a new client of *service* that makes one attempt for each call and waits *seconds* for the response; *options*: more
+        options for botocore's `Config`.
+        """
+        return self.another(service, read_timeout=seconds, retries={"total_max_attempts": 1}, **options)
+
+    def another(self, service: str, **options: Any) -> Any:
+        """Return a new client of *service* with these *options* of botocore's `Config`, such as `region_name`."""
         with self._lock, _uncollected():
-            return self._make(service, read_timeout=seconds, retries={"total_max_attempts": 1})
+            return self._make(service, **options)
 
     def identity(self) -> tuple[Any, str, str | bool]:
         """Return the credentials with which this session signs, its Region ("" without one), and the certificates that it trusts: a file,
