@@ -19,7 +19,7 @@ def test_the_first_page_returns_what_it_says() -> None:
 
 def test_a_fan_out_asks_for_a_larger_budget_and_gets_it() -> None:
     names: dict[str, object] = {"__name__": "shop", "Sedano": Sedano}
-    deadline, budget = PUBLISHING.blocks
+    deadline, _, budget = PUBLISHING.blocks
     PUBLISHING.run(deadline, names)
     app = names["app"]
     assert isinstance(app, Sedano)
@@ -39,3 +39,12 @@ def test_a_fan_out_asks_for_a_larger_budget_and_gets_it() -> None:
         PUBLISHING.run(budget, {**names, "fan_out": fan_out})
         world.drain()
         assert len(world.sent(leaf.name)) == 90
+
+
+def test_the_routes_of_the_page_hold() -> None:
+    names: dict[str, object] = {"__name__": "shop", "Sedano": Sedano}
+    PUBLISHING.run(PUBLISHING.blocks[1], names)
+    app = names["app"]
+    assert isinstance(app, Sedano)
+    assert [app.registry.tasks[name].queue for name in ("mail.welcome", "mail.report")] == ["mail", "slow"]
+    assert [app.registry.queue_of(name) for name in ("mail.urgent", "shop.report", "shop.add")] == ["default", "slow", "default"]

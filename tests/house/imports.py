@@ -82,6 +82,7 @@ LATE = {
         "cli/history_job.py": "Spark is an extra, and the job stands beside the library",
         "dev/pages.py": "the pages of `sedano dev` are loaded at their first visit, so that they delay no worker",
         "django/interface.py": "Django 6 has the interface for tasks; before it a package has",
+        "engine/registry.py": "only an app with routes loads them",
         "engine/boot.py": "only a process with services loads an event loop, only an app with hooks those",
         "engine/cluster/membership.py": "only a worker that finds a pause loads pauses; one that is asked something, the inbox",
         "engine/configuration_layers.py": "only a configuration with a TOML file loads its reader",

@@ -59,6 +59,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "number_ranges": "whether an option is a number within a range",
         "prefetch": "how many messages a process that runs workers asks for",
         "restarts": "when a process that works is replaced",
+        "routes": "queues by the patterns of task names",
         "settings": "the settings of a project, read from pyproject.toml",
         "spending": "the limit of the dollars that an app or a tenant costs in a day",
         "store_clock": "the time at a store, as an interval that contains it",

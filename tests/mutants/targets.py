@@ -81,8 +81,8 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "retry",
-        ("model.retry", "model.brokers", "model.budgets", "model.circuits", "model.connection_breaker"),
-        unit("retry", "brokers", "budget", "breaker", "breaker_edges", "connection"),
+        ("model.retry", "model.brokers", "model.routes", "model.budgets", "model.circuits", "model.connection_breaker"),
+        unit("retry", "brokers", "routes", "budget", "breaker", "breaker_edges", "connection"),
     ),
     Target(
         "timer",

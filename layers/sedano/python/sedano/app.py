@@ -59,7 +59,7 @@ R = TypeVar("R")
 Named = TypeVar("Named", bound=DomainEvent)
 AWS = "sedano.aws.deployment:connect"
 """The function that binds an app to AWS, by name: `import sedano` does not import boto3."""
-OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker", "brokers")
+OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker", "brokers", "routes")
 
 
 class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hooked, Hinting):
@@ -77,11 +77,13 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         worker: the settings of its workers, wherever they are deployed.
         brokers: where its programs and `sedano worker` send messages, in order of preference, as in
             ``[sqs(), sqs(region="eu-west-1")]``; by default the stage's own queues. SEDANO_BROKERS overrides it.
+        routes: the queues of tasks that name none, by patterns of their names, as in ``{"mail.*": "mail"}``; the first match holds.
     """
 
     def __init__(
         self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS,
-        call_timeout: float | None = None, worker: WorkerSettings | None = None, brokers: Sequence[SqsBroker] = (), **unknown: Never,
+        call_timeout: float | None = None, worker: WorkerSettings | None = None, brokers: Sequence[SqsBroker] = (),
+        routes: Mapping[str, str] | None = None, **unknown: Never,
     ) -> None:  # fmt: skip
         """Declare an app; nothing is imported, read or connected before the first use.
 
@@ -103,6 +105,10 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
 
             self.brokers = checked(brokers, self.queues)
         self.registry = Registry()
+        if routes is not None:
+            from sedano.model import routes as routing
+
+            self.registry.routes = routing.checked(routes, self.queues)
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
         self._unknown: set[str] = set()

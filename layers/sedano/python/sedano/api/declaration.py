@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import isfinite
 from typing import Any
 
 from sedano.api.singletons import Singleton, key_of
 from sedano.engine.declaration_origins import module_of
-from sedano.engine.registry import DELAY, ORDER
+from sedano.engine.registry import DELAY, ORDER, Registry
 from sedano.errors import OptionError, UnknownOption
 from sedano.model.messages.attributes import is_id, is_name
 from sedano.model.messages.message import TimeLimits
-from sedano.model.queues import is_fifo
+from sedano.model.queues import DEFAULT_QUEUE, is_fifo
 from sedano.model.retry import NEVER, Retry
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import DELIVERIES, Delivery
@@ -26,7 +26,7 @@ class Declaration:
     """The options of one task, as `Sedano.task` describes them."""
 
     name: str | None = None
-    queue: str = "default"
+    queue: str | None = None
     delivery: Delivery = "claimed"
     retry: Retry | bool | None = None
     ignore_result: bool = False
@@ -80,7 +80,18 @@ class Declaration:
     def limits(self) -> dict[str, Any]:
         """The options of limits that were given; a queue that keeps order requires its key."""
         given = {name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None}
-        return {"serial_key": None, **given} if is_fifo(self.queue) else given
+        return {"serial_key": None, **given} if self.queue is not None and is_fifo(self.queue) else given
+
+    @property
+    def queue_or_default(self) -> str:
+        """The queue that the options name, else the default one."""
+        return DEFAULT_QUEUE if self.queue is None else self.queue
+
+    def routed(self, function: Callable[..., Any], registry: Registry) -> Declaration:
+        """Return these options of the task of *function*, with a queue by the routes of *registry* if they name none."""
+        if self.queue is not None or not registry.routes:
+            return self
+        return replace(self, queue=registry.queue_of(self.name_for(function)))
 
     @property
     def needs(self) -> dict[str, str]:
@@ -114,7 +125,7 @@ class Declaration:
         limits = TimeLimits(self.soft_time_limit, self.time_limit) if self.time_limit or self.soft_time_limit else None
         return TaskSpec(
             name=name, function=function, parameters=parameters, is_async=is_async, delivery=self.delivery, retry=policy,
-            ignore_result=self.ignore_result, queue=self.queue, expires=self.expires, singleton=key, on_busy=self.on_busy,
+            ignore_result=self.ignore_result, queue=self.queue_or_default, expires=self.expires, singleton=key, on_busy=self.on_busy,
             time_limits=limits, keep_arguments=self.keep_arguments,
         )  # fmt: skip
 

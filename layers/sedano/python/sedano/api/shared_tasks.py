@@ -127,5 +127,7 @@ class SharedTasks(TaskDeclarer):
 
 
 def _adopt(app: AppTasks, shared: Shared) -> None:
-    shared.task.spec = shared.declaration.spec(shared.function, app.retry)
-    app.adopt(*shared)
+    declaration = shared.declaration.routed(shared.function, app.registry)
+    app.permits(declaration)
+    shared.task.spec = declaration.spec(shared.function, app.retry)
+    app.adopt(shared.task, shared.function, declaration)

@@ -140,7 +140,13 @@ class AppTasks(TaskDeclarer):
         return cast("AsyncTask[..., Any]", task)
 
     def declared(self, function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
-        """Add the task of *function* by *declaration* to this app and return it."""
+        """Add the task of *function* by *declaration* to this app and return it.
+
+        Raises:
+            OptionError: no route gives it a queue, and this app does not have the default one; or what `adopt` raises.
+        """
+        declaration = declaration.routed(function, self.registry)
+        self.permits(declaration)
         return self.adopt(Task(declaration.spec(function, self.retry), self), function, declaration)
 
     def permits(self, declaration: Declaration) -> None:
@@ -149,8 +155,9 @@ class AppTasks(TaskDeclarer):
         Raises:
             OptionError: this app does not have the queue.
         """
-        if declaration.queue not in self.queues:
-            raise OptionError(f"queue: {declaration.queue!r} is not one of this app's queues {self.queues}; add it to Sedano(queues=…)")
+        queue = declaration.queue_or_default
+        if queue not in self.queues and (declaration.queue is not None or not self.registry.routes):
+            raise OptionError(f"queue: {queue!r} is not one of this app's queues {self.queues}; add it to Sedano(queues=…)")
 
     def adopt(self, task: Task[Any, Any], function: Callable[..., Any], declaration: Declaration) -> Task[Any, Any]:
         """Add *task* to this app and return it; its spec is that of *function*, without limits, circuit and binding.

@@ -3,12 +3,13 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.built_in_tasks import BUILT_IN_TASKS
 from sedano.errors import QueueUnfit
+from sedano.model.queues import DEFAULT_QUEUE
 from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports.absent import require
 
@@ -35,7 +36,7 @@ class Registry:
     optional ports that the app needs, and `ORDER` or `DELAY` of the queues, each with what needs it. *bound*: the ports that the app is
     connected to. *boxes*: ends the programs of each box, by the task's name, when the app is unbound. *configuration*: that of the
     application. *hooks*: functions of the user beside each task, by their occasion. *spending*: the limits of a day's spending in
-    nanodollars, by tenant; an empty tenant is the whole app.
+    nanodollars, by tenant; an empty tenant is the whole app. *routes*: queues by the patterns of the names of tasks that name none.
 
     Filled while the user's module is imported, then only read.
     """
@@ -61,6 +62,15 @@ class Registry:
     configuration: Configuration[Any] | None = None
     hooks: dict[str, list[Callable[..., Any]]] = field(default_factory=dict)
     spending: dict[str, int] = field(default_factory=dict)
+    routes: Mapping[str, str] = field(default_factory=dict)
+
+    def queue_of(self, name: str) -> str:
+        """Return the queue of the task *name*, which names none: that of the first route that matches, else the default one."""
+        if not self.routes:
+            return DEFAULT_QUEUE
+        from sedano.model.routes import queue_for
+
+        return queue_for(self.routes, name) or DEFAULT_QUEUE
 
     def need(self, what: str, user: str) -> None:
         """Note that *user*, a declaration of the app, needs *what*: an optional port, or a capability of the queues.

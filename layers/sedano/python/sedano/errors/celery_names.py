@@ -65,7 +65,7 @@ OPTIONS = {
     "task_cls": "a task is a function: keep shared state in its module",
     "task_default_queue": "write Sedano(…, queues=('name', …)): the first one is the default",
     "task_queues": "write Sedano(…, queues=('name', …))",
-    "task_routes": "name the queue of each task: @app.task(queue=…)",
+    "task_routes": "write Sedano(…, routes={'mail.*': 'mail'}), or @app.task(queue=…)",
     "throws": "raise Ignore(…) or Reject(…) for an expected failure",
     "timezone": _ZONE,
     "track_started": _ALWAYS,

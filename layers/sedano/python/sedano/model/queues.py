@@ -31,6 +31,8 @@ MAX_TENANT = 128
 FIFO = ".fifo"
 """The suffix of the name of a queue that keeps order within each key (a message group of SQS); other queues do not keep order."""
 
+DEFAULT_QUEUE = "default"
+"""The queue of a task that names none and that no route names one for."""
 COMMANDS = "commands:"
 """The prefix of the key of a command queue: an app's queue *q* has the key `commands:q` in the ports."""
 

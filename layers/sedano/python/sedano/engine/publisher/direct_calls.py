@@ -27,7 +27,7 @@ def refuse_queued(outlet: Outlet, signature: Signature) -> None:
         raise OptionError("countdown, eta: a direct call runs now; publish a call for later with apply_async")
     if options.on_duplicate not in (None, "return"):
         raise OptionError(f"on_duplicate: {options.on_duplicate!r} needs a queue; a direct call returns the result of the first one")
-    queue = options.queue or (spec.queue if spec is not None else "default")
+    queue = options.queue or (spec.queue if spec is not None else outlet.registry.queue_of(signature.task))
     if is_fifo(queue):
         raise OptionError(f"queue: {queue!r} keeps order, and a direct call has no place in it; publish it with delay or apply_async")
     limits = spec.limits if spec is not None else None

@@ -43,7 +43,7 @@ class Drafting:
         context = CURRENT.get()
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = trace(context, options.traceparent, options.tracestate)
-        queue, delay = options.queue or (spec.queue if spec is not None else "default"), delay_of(options, now)
+        queue, delay = options.queue or (spec.queue if spec is not None else self.registry.queue_of(signature.task)), delay_of(options, now)
         if delay and delay > (most := self.ports.queues.bounds.max_delay):
             require(self.ports.timers, f"a delay of {delay} s, which is more than the {most} s that a queue can delay a message")
         command = Command(
