@@ -54,6 +54,7 @@ LATE = {
     f"{LIBRARY}{path}": reason
     for path, reason in {
         "__init__.py": "`from sedano import Sedano` loads what an app needs and no more",
+        "api/backlog.py": "only a program that names another backlog than the disk loads it",
         "api/boot.py": "only an app that declares boot steps or services loads them",
         "api/boxes.py": "only a worker that runs a boxed task loads processes, or calls of functions",
         "api/configuration.py": "only an app with a configuration loads it",

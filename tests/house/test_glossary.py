@@ -13,6 +13,7 @@ PAGE = tree.ROOT / "docs" / "glossary.md"
 FLOORS = ("api", "model", "ports", "engine", "aws", "memory", "sqlite")
 MACHINERY: dict[str, dict[str, str]] = {
     "api": {
+        "backlog": "the choice of a program's backlog by its name",
         "boot": "`@app.boot` and `@app.service`, a mixin of the app",
         "boot_declaration": "the check of boot steps and services",
         "boxes": "`app.boxed`: the declaration of a task whose body is a program",
@@ -68,6 +69,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "rollups": "the store of the sums of each object of the history",
         "absent": "the placeholders of optional ports",
         "archive": "the store of files of the history",
+        "backlog": "the store of messages that no broker accepted",
         "brokers": "queues over several brokers, in order of preference",
         "consumers": "the queues as their readers see them",
         "deadlines": "how long a program waits for a port",
@@ -106,6 +108,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "rollups": "adapter of the port of the same name",
         "archive": "adapter of the port of the same name",
         "blobs": "adapter for large values in S3",
+        "backlog": "adapter of the port of the same name",
         "brokers": "SQS in several Regions as one set of queues",
         "telemetry_choice": "the telemetry of a process by the names of its adapters",
         "client": "the AWS client: session, faults, tables",
@@ -132,6 +135,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "webhook_secrets": "adapter of the port of the same name",
     },
     "memory": {
+        "backlog": "adapter of the port of the same name",
         "direct_calls": "adapter of the port of the same name",
         "rollups": "adapter of the port of the same name",
         "effects": "adapter of the port of the same name",

@@ -25,8 +25,8 @@ TARGETS: Sequence[Target] = (
     Target("fencing", ("aws.expressions.fencing", "aws.fencing.items"), (*_LEASES, *unit("guards"), "docs/test_fencing.py")),
     Target(
         "other-writes",
-        each("aws.expressions", "control flow_runs members memos rollups schedules"),
-        conformance("control", "flow_runs", "members", "memos", "rollups", "schedules", "lifetimes"),
+        each("aws.expressions", "backlog control flow_runs members memos rollups schedules"),
+        conformance("backlog", "control", "flow_runs", "members", "memos", "rollups", "schedules", "lifetimes"),
     ),
     Target(
         "effects",
@@ -48,9 +48,9 @@ TARGETS: Sequence[Target] = (
     Target("memory-limits", ("memory.limits",), conformance("limits")),
     Target(
         "memory-other",
-        each("memory", "blobs elections events control flow_runs members memos rollups schedules"),
+        each("memory", "backlog blobs elections events control flow_runs members memos rollups schedules"),
         (
-            *conformance("elections", "control", "flow_runs", "memos", "rollups", "schedules", "members", "blobs", "history"),
+            *conformance("backlog", "elections", "control", "flow_runs", "memos", "rollups", "schedules", "members", "blobs", "history"),
             *unit("memory"),
         ),
     ),

@@ -25,6 +25,8 @@ class Shelf:
         """Keep all of *messages*."""
         self.messages += map(Kept, messages)
 
+    lasts = True
+
     def exists(self) -> bool:
         """Return whether anything lies here."""
         return bool(self.messages)

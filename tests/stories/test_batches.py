@@ -8,9 +8,9 @@ import pytest
 
 from sedano import group
 from sedano.engine.publisher.backlog import DiskBacklog
-from sedano.engine.publisher.spool import MOST
 from sedano.errors import ArgumentError, BacklogFull, PublishError, SedanoError, TooLarge, Unserialisable
 from sedano.ports import Outgoing, Ports
+from sedano.ports.backlog import MOST
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop

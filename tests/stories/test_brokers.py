@@ -315,3 +315,32 @@ def test_a_stored_message_keeps_its_id_for_whichever_broker_takes_it() -> None:
     (stored,) = kept
     home: Any = shop.home.inner
     assert stored.outgoing.body in {message.body for message in home.peek(QUEUE)}
+
+
+def test_what_waits_in_memory_is_sent_in_order_when_a_broker_is_well() -> None:
+    backlog = memory.MemoryBacklog()
+    shop = Shop(backlog=backlog)
+    shop.home.fault = shop.away.fault = Unavailable("down")
+    for number in range(250):
+        shop.task.delay(number)
+    shop.home.fault = None
+    shop.clock.advance(1.0)
+    shop.task.delay(250)
+    assert backlog.exists()
+    shop.app.close()
+    assert not backlog.exists()
+    home: Any = shop.home.inner
+    assert home.depth(QUEUE) == 251
+    shop.work()
+    assert shop.ran == [250, *range(250)]
+
+
+def test_what_is_left_in_memory_at_the_end_is_reported_as_lost() -> None:
+    shop = Shop(backlog=memory.MemoryBacklog())
+    shop.home.fault = shop.away.fault = Unavailable("down")
+    for number in range(120):
+        shop.task.delay(number)
+    shop.app.close()
+    (line,) = [line for line in shop.telemetry.lines if line.level == "error"]
+    assert line.message == "messages that were neither sent nor stored beyond this process are lost"
+    assert line.fields["count"] == 120

@@ -1,5 +1,6 @@
 """`sedano spool`: what waits on this machine is seen, sent and dropped, also when its stage is gone."""
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -7,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from sedano.api.backlog import backlog_of
 from sedano.cli import main
 from sedano.engine.drafts import Addressed
 from sedano.engine.publisher import spool_folder
 from sedano.engine.publisher.spool import Spool
 from sedano.ports import Outgoing
+from tests.conformance.test_backlog import table_of
+from tests.conformance.worlds import session_of
+from tests.plugins.resources import Resources
 from tests.stories.terminals import items
 
-NAMES = ("SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "SHELF")
+NAMES = ("AWS_DEFAULT_REGION", "SEDANO_BACKLOG", "SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "SHELF")
 
 
 @pytest.fixture(autouse=True)
@@ -85,4 +90,21 @@ def test_an_empty_spool_and_a_host_without_one_are_said(tmp_path: Path, capsys: 
     assert capsys.readouterr() == ("", f"no message waits in {tmp_path / 'empty'}\n")
     os.environ["SEDANO_SPOOL"] = "off"
     assert main(["spool", "send", "--app", "tests.stories.programs.shelf:app"]) != 0
+    assert "this host has no spool" in capsys.readouterr().err
+
+
+def test_a_backlog_that_is_not_on_this_machine_is_sent_without_its_number(resources: Resources, capsys: pytest.CaptureFixture[str]) -> None:
+    table = table_of(session_of(resources).client("dynamodb"))
+    os.environ |= {"SEDANO_BACKLOG": f"dynamodb:{table}", "AWS_DEFAULT_REGION": resources.session.region_name}
+    asked = ["spool", "send", "--app", "tests.stories.programs.shelf:app"]
+    assert main([*asked, "--dry-run"]) == 0
+    assert f"sedano spool: send the messages of shelf that wait in dynamodb:{table}\n" in capsys.readouterr().err
+    app = importlib.import_module("tests.stories.programs.shelf").app
+    backlog = backlog_of(app.name, app.backlog, lambda _: None)
+    assert backlog is not None
+    backlog.keep([Addressed("commands:default", Outgoing('{"mine": 1}'))], 1_800_000_000.0)
+    assert main([*asked, "--yes"]) == 0
+    assert capsys.readouterr().out == "1 sent\n"
+    os.environ["SEDANO_BACKLOG"] = "memory"
+    assert main(asked) != 0
     assert "this host has no spool" in capsys.readouterr().err

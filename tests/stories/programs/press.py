@@ -17,8 +17,8 @@ from typing import Any
 
 from sedano import memory, result
 from sedano.aws.machine import SystemClock
-from sedano.engine.publisher.spool import TAKEN_S
 from sedano.ports import Ports
+from sedano.ports.backlog import TAKEN_S
 from tests.stories.programs.shelf import Shelf, app, keep
 
 LOADED = result

@@ -193,7 +193,7 @@ def test_what_was_confirmed_to_nobody_and_cannot_be_stored_is_reported_as_lost()
     with pytest.raises(SystemExit):
         program.outlet.post(drafts(2))
     program.outlet.close()
-    assert ("unconfirmed messages of an interrupted publication are lost", 2) in errors(program)
+    assert ("messages that were neither sent nor stored beyond this process are lost", 2) in errors(program)
     stored = Interrupted(backlog=Kept())
     with pytest.raises(SystemExit):
         stored.outlet.post(drafts(2))

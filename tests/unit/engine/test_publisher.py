@@ -60,6 +60,8 @@ class Gate:
 class Kept(list[Addressed]):
     """A backlog that stores what it is given, up to a number; `broken` says why it cannot be used."""
 
+    lasts = True
+
     def __init__(self, most: int = 100) -> None:
         """Be empty."""
         super().__init__()

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from sedano.api.control import Control
     from sedano.api.timers import Scheduled
     from sedano.canvas import Sig
-    from sedano.engine.publisher.sender import Backlog
     from sedano.model.brokers import SqsBroker
     from sedano.model.priority import Strategy as Preference
     from sedano.model.tasks.published_options import LinkedOptions, PublishedOptions
+    from sedano.ports.backlog import Backlog
     from sedano.result import AsyncResult, GroupResult
 
 C = TypeVar("C")
@@ -59,7 +59,7 @@ R = TypeVar("R")
 Named = TypeVar("Named", bound=DomainEvent)
 AWS = "sedano.aws.deployment:connect"
 """The function that binds an app to AWS, by name: `import sedano` does not import boto3."""
-OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker", "brokers", "routes")
+OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker", "brokers", "routes", "backlog")
 
 
 class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hooked, Hinting):
@@ -78,12 +78,14 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         brokers: where its programs and `sedano worker` send messages, in order of preference, as in
             ``[sqs(), sqs(region="eu-west-1")]``; by default the stage's own queues. SEDANO_BROKERS overrides it.
         routes: the queues of tasks that name none, by patterns of their names, as in ``{"mail.*": "mail"}``; the first match holds.
+        backlog: where its programs store messages that no broker accepts: ``"disk"``, ``"dynamodb:TABLE"``, ``"memory"`` or ``"off"``; the
+            default is the disk, where it outlives the process. SEDANO_BACKLOG overrides it.
     """
 
     def __init__(
         self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS,
         call_timeout: float | None = None, worker: WorkerSettings | None = None, brokers: Sequence[SqsBroker] = (),
-        routes: Mapping[str, str] | None = None, **unknown: Never,
+        routes: Mapping[str, str] | None = None, backlog: str | None = None, **unknown: Never,
     ) -> None:  # fmt: skip
         """Declare an app; nothing is imported, read or connected before the first use.
 
@@ -99,19 +101,25 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
             from sedano.api.worker_options import check
 
             check(worker)
-        self.brokers: Sequence[SqsBroker] = ()
-        if brokers:
-            from sedano.model.brokers import checked
-
-            self.brokers = checked(brokers, self.queues)
         self.registry = Registry()
-        if routes is not None:
-            from sedano.model import routes as routing
-
-            self.registry.routes = routing.checked(routes, self.queues)
+        self.brokers: Sequence[SqsBroker] = ()
+        self.backlog = backlog
+        if brokers or routes is not None or backlog is not None:
+            self._place(brokers, routes, backlog)
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
         self._unknown: set[str] = set()
+
+    def _place(self, brokers: Sequence[SqsBroker], routes: Mapping[str, str] | None, backlog: str | None) -> None:
+        """Check and set where messages go: to which brokers, to which queues, and to which backlog."""
+        from sedano.api.backlog import named
+        from sedano.model import brokers as broking
+        from sedano.model import routes as routing
+
+        self.brokers = broking.checked(brokers, self.queues)
+        self.registry.routes = {} if routes is None else routing.checked(routes, self.queues)
+        if backlog is not None:
+            named(backlog)
 
     @overload
     def event(self, cls: type[Named]) -> type[Named]: ...  # type: ignore[overload-overlap]
@@ -275,13 +283,15 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
 
     def _connected(self) -> Outlet:
         """Return the publisher over the ports that `connect` names, with call timeouts and a backlog if the host can store one."""
+        from sedano.api.backlog import backlog_of
         from sedano.api.connector import connected
         from sedano.engine.publisher.backlog import of
 
         with deadlines.chosen(self.call_timeout):
             (ports, may_spool), patience = connected(self.connect, self.brokers), deadlines.patience()
         self.registry.bind(ports)
-        return Outlet(self.name, self.registry, ports, self.queues, patience=patience, backlog=of(self.name) if may_spool else None)
+        backlog = backlog_of(self.name, self.backlog, of) if may_spool else None
+        return Outlet(self.name, self.registry, ports, self.queues, patience=patience, backlog=backlog)
 
     def attach(self, ports: Ports | None, *, backlog: Backlog | None = None) -> None:
         """Bind this app to *ports*; None unbinds it, so that the next use connects again.

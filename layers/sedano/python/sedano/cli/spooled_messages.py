@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
+from sedano.api.backlog import DISK, DYNAMODB, chosen
 from sedano.app import Sedano
 from sedano.cli.consent import Consent, note, note_here, refusal
 from sedano.cli.exits import Exit
@@ -30,9 +31,12 @@ def show(as_json: bool) -> None:
 
 def send(app: Sedano, consent: Consent) -> Exit:
     """Send the messages that wait for *app* and the stage of this environment, if the user agrees."""
-    place = spool_folder.place(app.name)
+    kind, table = chosen(app.backlog)
+    if kind == DYNAMODB:
+        return _send_from(f"{kind}:{table}", app, consent)
+    place = spool_folder.place(app.name) if kind == DISK else None
     if place is None:
-        raise ConfigurationError("this host has no spool: it is a Lambda function, or SEDANO_SPOOL is off")
+        raise ConfigurationError("this host has no spool: it is a Lambda function, SEDANO_SPOOL is off, or the backlog is off or in memory")
     before = about(place).waiting
     refused = refusal("spool", [f"send {before} messages that wait on this machine for {app.name}"], consent) if before else None
     if refused is not None:
@@ -45,6 +49,18 @@ def send(app: Sedano, consent: Consent) -> Exit:
     if left:
         say("sedano spool: the queue did not accept the rest; the log above says why", err=True)
     return Exit.FAILED if left else Exit.DONE
+
+
+def _send_from(place: str, app: Sedano, consent: Consent) -> Exit:
+    """Send the messages of *app* that wait in the table *place*, if the user agrees."""
+    refused = refusal("spool", [f"send the messages of {app.name} that wait in {place}"], consent)
+    if refused is not None:
+        return refused
+    sent = app.outlet.send_stored()
+    consent.done(f"{sent} sent", sent=sent)
+    if sent:
+        note(app, "spool send", place, consent, sent)
+    return Exit.DONE
 
 
 def drop(spool: str, count: int, consent: Consent) -> Exit:

@@ -19,6 +19,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import ROOT, Lineage
 from sedano.model.messages.message import BlobRef, Command, Document, Event
 from sedano.ports import EVENTS, Outgoing, Ports, command_queue
+from sedano.ports import Addressed as Addressed
 
 
 class CommandDraft(NamedTuple):
@@ -49,13 +50,6 @@ Draft = CommandDraft | Event | Document
 def weight_of(drafts: Sequence[Draft]) -> int:
     """Return how many tasks *drafts* cause at the expense of their publisher: 0 for those with an ancestry of their own."""
     return sum((draft.weight if draft.lineage is None else 0) if isinstance(draft, CommandDraft) else 1 for draft in drafts)
-
-
-class Addressed(NamedTuple):
-    """A message ready to send, with the key of its queue."""
-
-    queue: str
-    outgoing: Outgoing
 
 
 class Composer:

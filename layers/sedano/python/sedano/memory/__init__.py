@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sedano.memory.backlog import MemoryBacklog
 from sedano.memory.blobs import MemoryBlobs
 from sedano.memory.consumers import MemoryConsumers
 from sedano.memory.control import MemoryControl
@@ -43,6 +44,7 @@ from sedano.ports import EVENTS, PARKED, RECORDS, Clock, Ports, Telemetry, comma
 from sedano.ports.seals import Seals
 
 __all__ = [
+    "MemoryBacklog",
     "MemoryBlobs",
     "MemoryConsumers",
     "MemoryControl",

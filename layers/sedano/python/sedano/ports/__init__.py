@@ -72,6 +72,13 @@ class Outgoing(NamedTuple):
     once: str = ""
 
 
+class Addressed(NamedTuple):
+    """A message ready to send, with the key of its queue."""
+
+    queue: str
+    outgoing: Outgoing
+
+
 class Delivery(NamedTuple):
     """A message as received: its queue's key, the queue's own id and receipt, how often it was received, when sent (epoch s), its order."""
 

@@ -15,8 +15,8 @@ from sedano.engine.publisher.spool_folder import NAME, place
 
 if TYPE_CHECKING:
     from sedano.engine.drafts import Addressed
-    from sedano.engine.publisher.sender import Stored
     from sedano.engine.publisher.spool import Spool
+    from sedano.ports.backlog import Stored
 
 
 def of(app: str) -> DiskBacklog | None:
@@ -26,7 +26,9 @@ def of(app: str) -> DiskBacklog | None:
 
 
 class DiskBacklog:
-    """A backlog (`sedano.engine.publisher.sender.Backlog`) over a spool, which is loaded when it is first needed."""
+    """A backlog (`sedano.ports.backlog.Backlog`) over a spool, which is loaded when it is first needed."""
+
+    lasts = True
 
     def __init__(self, folder: Path) -> None:
         """Store below *folder*; nothing is made yet."""

@@ -14,7 +14,7 @@ from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.drafts import Addressed, CommandDraft, Composer, Draft, weight_of
 from sedano.engine.lineage_marks import require_grant
 from sedano.engine.publisher.drafting import Drafting, inherited
-from sedano.engine.publisher.sender import Backlog, Publisher
+from sedano.engine.publisher.sender import Publisher
 from sedano.engine.registry import Registry
 from sedano.engine.task_context import CURRENT, TaskContext, must_not_hold_up
 from sedano.errors import BudgetExhausted, DuplicateTask, HopLimit, KeyReused, SedanoError, UnknownQueue
@@ -29,6 +29,7 @@ from sedano.ports.deadlines import within
 
 if TYPE_CHECKING:
     from sedano.engine.leases import Leasing
+    from sedano.ports.backlog import Backlog
 
 _BATCH: ContextVar[list[Addressed] | None] = ContextVar("sedano_batch", default=None)
 
@@ -153,7 +154,7 @@ class Outlet:
                 self.ports.telemetry.log("error", "messages of an open batch were not published", count=len(pending), error=str(error))
             lost = self._publisher.close()
         if lost:
-            self.ports.telemetry.log("error", "unconfirmed messages of an interrupted publication are lost", count=len(lost))
+            self.ports.telemetry.log("error", "messages that were neither sent nor stored beyond this process are lost", count=len(lost))
         self.ports.telemetry.flush()
 
     def _in_time(self) -> AbstractContextManager[None]:

@@ -3,11 +3,10 @@
 Natural batching (group commit): a free lane sends at once; messages that arrive while all lanes are busy form the next batch. No thread
 waits to fill a batch, a single publishing thread never waits, and many threads share calls.
 
-`publish` returns when the queue accepted the message, or when it is stored in the *backlog*, which must survive a SIGKILL of this process
-(`sedano.engine.publisher.spool`). Otherwise it raises: `PublishError` if the queue cannot be reached and there is no backlog, or the
-backlog is full or cannot be written; another error if no retry can help. So a message whose id was returned is never lost. Stored messages
-are sent after the next successful publication. A message that a FIFO queue does not accept raises and is not stored, because the next
-publication would overtake it.
+`publish` returns when the queue accepted the message, or when it is stored in the *backlog* (`sedano.ports.backlog`). Otherwise it
+raises: `PublishError` if the queue cannot be reached and there is no backlog, or the backlog is full or cannot be written; another error if
+no retry can help. So a message whose id was returned is lost only with its backlog. Stored messages are sent after the next successful
+publication. A message that a FIFO queue does not accept raises and is not stored, because the next publication would overtake it.
 
 A deadline (`sedano.ports.deadlines`) bounds the attempts, their pauses, and the wait for a lane; a send whose answer was lost is sent
 again, and the claim absorbs the copy. Invariant of a line: *free* lanes plus threads that lead a batch is the number of lanes. So a thread
@@ -19,49 +18,21 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn
 
 from sedano.engine.drafts import Addressed
 from sedano.errors import BacklogFull, NotCalled, PublishError, SedanoError, Unavailable
 from sedano.model.queues import is_fifo
 from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry, Timers, deadlines
 
+if TYPE_CHECKING:
+    from sedano.ports.backlog import Backlog
+
 PAUSES = (0.1, 0.4, 1.6)
 """Seconds before each retry of a send; jitter halves them at most."""
 DRAINED = 100
 """The most stored messages that are sent after one successful publication."""
 _LATE = "no lane was free, or no answer arrived, before the deadline"
-
-
-class Stored(Protocol):
-    """A message taken from the backlog to be sent."""
-
-    @property
-    def seq(self) -> int:
-        """Its name in the backlog."""
-
-    @property
-    def message(self) -> Addressed:
-        """The message."""
-
-
-class Backlog(Protocol):
-    """A store of messages that the queue did not accept; it survives the process."""
-
-    def keep(self, messages: Sequence[Addressed], now: float) -> None:
-        """Store all of *messages*, or none; raise `BacklogFull` or another `SedanoError` if they cannot be stored."""
-
-    def exists(self) -> bool:
-        """Return whether any message was ever stored."""
-
-    def take(self, most: int, now: float) -> Sequence[Stored]:
-        """Take up to *most* messages for a while, the oldest first."""
-
-    def done(self, taken: Sequence[Stored]) -> None:
-        """Forget messages that were sent."""
-
-    def give_back(self, taken: Sequence[Stored]) -> None:
-        """Leave messages that could not be sent to the next sender."""
 
 
 class _Ticket:
@@ -171,7 +142,8 @@ class Publisher:
         return sent
 
     def close(self) -> list[Addressed]:
-        """Send interrupted and stored messages; store those that were not sent, and return those that could not be stored either."""
+        """Send interrupted and stored messages; store those that were not sent, and return those that are not stored beyond this process.
+        """
         with self._lock:
             rest = list(self._interrupted)
             self._interrupted.clear()
@@ -183,7 +155,14 @@ class Publisher:
         except SedanoError as error:
             self._telemetry.log("error", "backlog not usable", error=str(error))
             return lost
-        return []
+        return [] if self._backlog is None or self._backlog.lasts else self._left_in(self._backlog)
+
+    def _left_in(self, backlog: Backlog) -> list[Addressed]:
+        """Return what is still in a *backlog* that ends with this process."""
+        left: list[Addressed] = []
+        while some := backlog.take(DRAINED, self._clock.now()):
+            left += [one.message for one in some]
+        return left
 
     def _all_or_back(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
         """Send all; if the process gets a signal to end, all are left to `close`, because a copy does no harm."""
@@ -261,7 +240,8 @@ class Publisher:
     def _keep(self, messages: Sequence[Addressed], error: SedanoError) -> None:
         """Store all of *messages*; raise `PublishError` if they cannot be stored."""
         if self._backlog is None:
-            _refuse(error, "this host has no spool (AWS Lambda, SEDANO_SPOOL=off, or ports that were attached)")
+            hosts = "AWS Lambda, SEDANO_SPOOL=off, or ports that were attached"
+            _refuse(error, f"this host has no spool ({hosts}), and SEDANO_BACKLOG names no other backlog")
         try:
             self._backlog.keep(messages, self._clock.now())
         except BacklogFull:

@@ -31,15 +31,11 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from sedano.engine.drafts import Addressed
-from sedano.engine.publisher.sender import Stored
 from sedano.engine.publisher.spool_folder import NAME, OFF, home
 from sedano.errors import BacklogFull, SpoolError
 from sedano.ports import Outgoing
+from sedano.ports.backlog import MOST, TAKEN_S, Stored, delay_left
 
-MOST = 10_000
-"""The most messages that wait; beyond that, publications are refused."""
-TAKEN_S = 60.0
-"""How long (s) messages are left to the process that took them."""
 BUSY_S = 2.0
 """How long (s) a call waits for another process that holds the database."""
 LATEST_S = 1e12
@@ -318,8 +314,7 @@ def _message(row: Sequence[Any], now: float) -> Addressed | None:
         return None
     if not abs(delay) < LATEST_S or not abs(due) < LATEST_S:
         return None
-    left = min(max(0, delay), max(0, -int(-(due - now) // 1)))
-    return Addressed(queue, Outgoing(body, left, tenant, serial_key=key))
+    return Addressed(queue, Outgoing(body, delay_left(delay, due, now), tenant, serial_key=key))
 
 
 def _make_private(folder: Path) -> None:

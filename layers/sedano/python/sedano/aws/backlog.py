@@ -1,0 +1,181 @@
+"""The backlog of a program in a DynamoDB table of its owner, for hosts whose disk is lost with them: containers, functions, spot instances.
+
+The table is none of the stage's and may be in any Region, preferably another one than the stage's: what the queues cannot take waits there
+while the stage's Region is away. Its partition key is `pk` and its sort key `sk`, both strings.
+
+`keep` writes up to a hundred messages in one transaction. A larger batch takes several: if one of them fails, those before it are deleted
+again, and if the process dies in between, some messages of a batch that was never confirmed are sent.
+
+Its calls do not end with the deadline of the publication, which the queues have used up, but by the timeouts of their own client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
+from sedano.aws.client.session import Session
+from sedano.aws.expressions.backlog import LEASE, MESSAGES
+from sedano.errors import SedanoError, Unavailable
+from sedano.model.queues import QueueBounds, batches
+from sedano.ports import Addressed, Outgoing
+from sedano.ports.backlog import TAKEN_S, Stored, delay_left
+
+CONNECT_TIMEOUT_S, READ_TIMEOUT_S, TRIES = 1.0, 2.0, 2
+"""The timeouts of each attempt of a call, in seconds, and the attempts."""
+_TOGETHER = QueueBounds(max_bytes=3_000_000, max_batch=100)
+"""The bounds of one transaction: DynamoDB allows 100 items and 4 MB."""
+_DELETED = 25
+"""The most items of one BatchWriteItem."""
+ROUNDS = 4
+"""How often items that DynamoDB did not delete are tried."""
+_ROW_BYTES = 1_000
+"""The most bytes of an item besides the body."""
+_PREFIX, _LEASE_SK = "m#", "lease"
+
+
+class InTable(NamedTuple):
+    """A message in the table; *seq* is its sort key, *item* all that is stored."""
+
+    seq: str
+    message: Addressed
+    item: Mapping[str, Any]
+
+
+def client_for(session: Session, region: str | None) -> Any:
+    """Return the client of a backlog in *region* (None: that of the environment), whose calls take a bounded time."""
+    options: dict[str, Any] = {} if region is None else {"region_name": region}
+    timeouts = {"connect_timeout": CONNECT_TIMEOUT_S, "read_timeout": READ_TIMEOUT_S}
+    return session.another("dynamodb", retries={"mode": "standard", "total_max_attempts": TRIES}, **timeouts, **options)
+
+
+class DynamoBacklog:
+    """A backlog (`sedano.ports.backlog.Backlog`) in DynamoDB.
+
+    Args:
+        client: a botocore DynamoDB client.
+        table: the table's name.
+        scope: the app and its deployment: messages of one are never sent to another.
+        nonce: makes a text that no other process makes.
+    """
+
+    lasts = True
+
+    def __init__(self, client: Any, table: str, scope: str, nonce: Callable[[], str] = lambda: uuid4().hex) -> None:
+        """Use *table*; no call is made yet."""
+        self._client, self._table, self._nonce = client, table, nonce
+        self._pk = {"S": scope}
+        self._may_have = True
+
+    def keep(self, messages: Sequence[Addressed], now: float) -> None:
+        """Store all of *messages*, or none; when this returns, they survive this host.
+
+        Raises:
+            Unavailable: DynamoDB did not answer.
+            ConfigurationError: the table does not exist, has other keys, or may not be used.
+            TooLarge: a message is larger than an item.
+        """
+        batch = f"{now:017.6f}#{self._nonce()}"
+        items = [self._item(f"{_PREFIX}00000#{batch}#{place:05d}", message, now) for place, message in enumerate(messages)]
+        kept: list[Mapping[str, Any]] = []
+        for together in _transactions(items):
+            try:
+                self._call("transact_write_items", TransactItems=[{"Put": {"TableName": self._table, "Item": item}} for item in together])
+            except SedanoError:
+                self._delete([item["sk"]["S"] for item in kept])
+                raise
+            kept += together
+        self._may_have = True
+
+    def exists(self) -> bool:
+        """Return whether messages may be stored: True until a `take` has found none."""
+        return self._may_have
+
+    def take(self, most: int, now: float) -> list[InTable]:
+        """Take up to *most* messages, the oldest first; none while another sender has some."""
+        if not self._messages(1):
+            self._may_have = False
+            return []
+        if not self._leased(now):
+            return []
+        return [InTable(item["sk"]["S"], _message(item, now), item) for item in self._messages(most)]
+
+    def done(self, taken: Sequence[Stored]) -> None:
+        """Forget messages that were sent."""
+        self._delete([str(one.seq) for one in taken])
+
+    def give_back(self, taken: Sequence[Stored]) -> None:
+        """Leave messages that could not be sent to the next sender, after those that were tried less often."""
+        rows = [one.item for one in taken if isinstance(one, InTable)]
+        for together in _transactions(rows, 2):
+            changes = [{"Put": {"TableName": self._table, "Item": {**item, "sk": {"S": _tried(item["sk"]["S"])}}}} for item in together]
+            gone = [{"Delete": {"TableName": self._table, "Key": self._key(item["sk"]["S"])}} for item in together]
+            self._call("transact_write_items", TransactItems=[*changes, *gone])
+        self._call("delete_item", TableName=self._table, Key=self._key(_LEASE_SK))
+
+    def _item(self, sk: str, message: Addressed, now: float) -> Mapping[str, Any]:
+        outgoing = message.outgoing
+        item = {
+            **self._key(sk), "q": {"S": message.queue}, "body": {"S": outgoing.body}, "delay": {"N": str(outgoing.delay)},
+            "due": {"N": repr(now + outgoing.delay)},
+        }  # fmt: skip
+        return item if outgoing.tenant is None else {**item, "tenant": {"S": outgoing.tenant}}
+
+    def _key(self, sk: str) -> dict[str, Any]:
+        return {"pk": self._pk, "sk": {"S": sk}}
+
+    def _messages(self, most: int) -> list[Mapping[str, Any]]:
+        values = {":pk": self._pk, ":m": {"S": _PREFIX}}
+        answer = self._call("query", TableName=self._table, Limit=most, ConsistentRead=True, ExpressionAttributeValues=values, **MESSAGES)
+        found: list[Mapping[str, Any]] = answer.get("Items", [])
+        return found
+
+    def _leased(self, now: float) -> bool:
+        """Return whether this sender now holds the lease."""
+        moments = {":now": now, ":until": now + TAKEN_S, ":most": now + TAKEN_S}
+        values = {name: {"N": repr(moment)} for name, moment in moments.items()}
+        try:
+            self._client.update_item(
+                TableName=self._table, Key=self._key(_LEASE_SK), ExpressionAttributeValues={**LEASE.values, **values}, **LEASE.parameters
+            )
+        except AWS_ERRORS as error:
+            if code_of(error) == "ConditionalCheckFailedException":
+                return False
+            raise fault(error, "dynamodb.UpdateItem") from error
+        return True
+
+    def _delete(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), _DELETED):
+            left: Any = {self._table: [{"DeleteRequest": {"Key": self._key(sk)}} for sk in keys[start : start + _DELETED]]}
+            for _ in range(ROUNDS):
+                left = left and self._call("batch_write_item", RequestItems=left).get("UnprocessedItems")
+            if left:
+                raise Unavailable(f"dynamodb.BatchWriteItem: {self._table} did not delete all items; their messages are sent again")
+
+    def _call(self, operation: str, **parameters: Any) -> Mapping[str, Any]:
+        try:
+            answer: Mapping[str, Any] = getattr(self._client, operation)(**parameters)
+        except AWS_ERRORS as error:
+            raise fault(error, f"dynamodb.{''.join(map(str.title, operation.split('_')))}") from error
+        return answer
+
+
+def _transactions(items: Sequence[Mapping[str, Any]], writes: int = 1) -> Iterator[Sequence[Mapping[str, Any]]]:
+    """Yield *items* in groups that fit into one transaction, in which each needs so many *writes*."""
+    bounds = _TOGETHER._replace(max_batch=_TOGETHER.max_batch // writes)
+    for positions in batches([len(item["body"]["S"].encode()) + _ROW_BYTES for item in items], bounds):
+        yield items[positions.start : positions.stop]
+
+
+def _tried(sk: str) -> str:
+    """Return the sort key of a message after one more try."""
+    mark, tries, rest = sk.split("#", 2)
+    return f"{mark}#{int(tries) + 1:05d}#{rest}"
+
+
+def _message(item: Mapping[str, Any], now: float) -> Addressed:
+    left = delay_left(int(item["delay"]["N"]), float(item["due"]["N"]), now)
+    tenant = item.get("tenant", {}).get("S")
+    return Addressed(item["q"]["S"], Outgoing(item["body"]["S"], left, tenant))
