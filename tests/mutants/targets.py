@@ -155,7 +155,7 @@ TARGETS: Sequence[Target] = (
         "canvas-rules",
         each("model.canvas", "page_reader pages continuation tree"),
         (
-            *unit("canvas_model", "page_reader", "engine/plans"),
+            *unit("canvas_model", "page_reader", "pages", "canvas_trees", "canvas_places", "engine/plans"),
             *stories("canvas_large", "canvas_whole", "canvas_results", "canvas_bad_input", "canvas_edges"),
         ),
     ),
@@ -232,7 +232,7 @@ TARGETS: Sequence[Target] = (
             "model.workflow", "next_actions conditions definition definition_reader flow_run flow_run_text progress validation value_types"
         ),
         (
-            *unit("workflow/advance", "workflow/checking", "workflow/files", "workflow/planted", "workflow/immutable", "workflow/reading"),
+            *unit(*(f"workflow/{name}" for name in ("advance", "checking", "files", "planted", "immutable", "reading", "progress"))),
             *conformance("flow_runs"),
             *stories("workflows", "workflow_compensations", "workflow_control", "workflows_survive", "retried_runs"),
         ),
