@@ -102,10 +102,10 @@ def test_a_chain_hands_one_value_from_step_to_step() -> None:
 
 
 def test_a_chain_has_the_id_of_its_last_step_and_only_a_collecting_step_follows_the_queue_before_it() -> None:
-    steps = (task("a", queue="own"), TaskNode(Signature(COLLECT)), task("b", queue="third", task_id="i"))
+    steps = (task("a", queue="own"), task("c", queue="other"), TaskNode(Signature(COLLECT)), task("b", queue="third", task_id="i"))
     found = Desk().item(Chain(steps), ())
-    text = f'{{"chain":[{of()},{of(COLLECT, 1, "own")},{{"task":"b","n":1,"q":"","id":"i"}}],"id":"i"}}'
-    assert found == Written(text, 3, 2, "own", "chain", own="i", told=True)
+    text = f'{{"chain":[{of()},{of("c", 1)},{of(COLLECT, 1, "other")},{{"task":"b","n":1,"q":"","id":"i"}}],"id":"i"}}'
+    assert found == Written(text, 4, 2, "own", "chain", own="i", told=True)
     assert Desk().item(Chain((task(task_id="i"), B))).told
     assert not Desk().item(Chain((A, wide(B, errors=(C,))))).told
 
@@ -211,6 +211,21 @@ def test_an_item_of_7500_characters_stays_in_its_page_and_a_longer_one_gets_its_
     assert found == Written(f'{{"chain":[{step},{of("b", 1)}]}}', 4, 3, "q", "chain")
 
 
+def test_a_long_step_stays_in_its_page() -> None:
+    desk = Desk()
+    assert desk.item(wide(A, links=(task("b", 8_000),))).text == f'{of()[:-1]},"links":[{filled("b", 8_002, 1)}]}}'
+    assert desk.kept == {}
+
+
+def test_a_deep_item_gets_a_page_that_is_kept_also_when_it_is_short() -> None:
+    desk, tree = Desk(), Chain((A,))
+    for _ in range(7):
+        tree = Chain((tree,))
+    found = desk.item(Group((tree,)))
+    page = desk.stored('{"item":' + '{"chain":[' * 8 + of() + "]}" * 8 + "}")
+    assert found.text == f'{{"group":[{{"page":"{page}","kind":"chain","queue":"q"}}],"queue":"q"}}'
+
+
 def nested(levels: int, inner: Tree) -> Tree:
     """Return *inner* in so many groups of one."""
     return Group((nested(levels - 1, inner),)) if levels else inner
@@ -236,6 +251,7 @@ def test_a_group_is_cut_after_500_members_and_after_full_calls() -> None:
     rest = f'{{"item":{{"group":[{of()}]}},{watch}}}'.replace('"', '\\"')
     text = f'{{"group":501,"pages":[["{name}",500],["{rest}",1]],"queue":"q","watch":[{of("c", -1)}]}}'
     assert found == Written(text, 502, 3, "q", "group")
+    assert sizes(Desk().item(Group((A,) * 1_010)).text) == [500, 500, 10]
     assert sizes(Desk().item(Group((task(long=1_498),) * 35)).text) == [20, 15]
     assert sizes(Desk().item(Group((task(long=1_499),) * 35)).text) == [10, 10, 15]
 
@@ -270,6 +286,7 @@ def test_a_chain_that_replaces_a_task_is_marked_with_where_it_goes_on() -> None:
     [
         ({"dedup_key": "k"}, "dedup_key, on_duplicate: the canvas determines the ids of its tasks; give the canvas a task_id instead"),
         ({"dedup_key": "k", "on_duplicate": "drop"}, "dedup_key, on_duplicate: the canvas determines the ids"),
+        ({"on_duplicate": "drop"}, "dedup_key, on_duplicate: the canvas determines the ids"),
         ({"budget": 5}, "budget: all tasks of a canvas have the same budget; set it on a lone task"),
     ],
 )

@@ -213,8 +213,8 @@ def part_place(group_id: str, page: str, first: int, size: int) -> Place:
 
 def part_of(place: Place) -> range | None:
     """Return the numbers of the members that a launch at a `part_place` publishes; None for any other place."""
-    first, pages, size = place.node.partition(".pages.")
-    if not pages or not first.isdigit() or not size.isdigit() or int(size) > MOST_MEMBERS:
+    first, _, size = place.node.partition(".pages.")
+    if not first.isdigit() or not size.isdigit() or int(size) > MOST_MEMBERS:
         return None
     return range(int(first), int(first) + int(size))
 

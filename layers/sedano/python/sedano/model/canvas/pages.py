@@ -125,7 +125,7 @@ class PageWriter:
         for step in chain.steps:
             items.append(self._stage(step, within, 1 if items else handed, items[-1].queue if items else ""))
         last = items[-1].own
-        tops = [t for t in (extra, _named("watch", own), _id(last)) if t]
+        tops = [extra, _named("watch", own), _id(last)]
         text = self._pages([i.text for i in items], _end(chain), extra, tops, within)
         tasks, depth = sum(i.tasks for i in items), 1 + max(i.depth for i in items)
         return Written(
@@ -251,7 +251,7 @@ def _parts(texts: Sequence[str], most: int = 10**9, together: int = 1) -> list[t
     for number in range(0, len(texts), together):
         some = texts[number : number + together]
         size = sum(map(len, some))
-        if parts[-1][1] and (room < size or len(parts[-1][1]) >= most):
+        if number and (room < size or len(parts[-1][1]) >= most):
             parts.append((number, []))
             room = PAGE_BYTES
         parts[-1][1].extend(some)

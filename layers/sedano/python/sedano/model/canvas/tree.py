@@ -170,8 +170,7 @@ def _members(group: Group, room: int) -> Group:
 
 
 def _collected(group: Group, room: int) -> Chain:
-    collector = normal(TaskNode(COLLECTING, group.links), False, room)
-    return Chain((_members(group, room), collector), group.watch)
+    return Chain((_members(group, room), _step(TaskNode(COLLECTING, group.links), room)), group.watch)
 
 
 def _chain(tree: Chain, joined: bool, room: int) -> Tree:
@@ -199,12 +198,11 @@ def _hang(fork: Fork, steps: list[TaskNode | Group], room: int) -> None:
     """Add the branches of *fork* to the last of *steps*."""
     if not steps:
         raise CanvasError("a fork needs a step before it, whose value its branches receive: first.s(…) | fork(side.s(…))")
-    if isinstance(steps[-1], Group):
-        steps.append(TaskNode(COLLECTING))
     last = steps[-1]
-    if isinstance(last, TaskNode):
-        last = _watched(last, fork.watch)
-        steps[-1] = replace(last, forks=(*last.forks, *(normal(t, False, room - 1) for t in fork.branches)))
+    if isinstance(last, Group):
+        last = TaskNode(COLLECTING)
+        steps.append(last)
+    steps[-1] = replace(_watched(last, fork.watch), forks=(*last.forks, *(normal(t, False, room - 1) for t in fork.branches)))
 
 
 def _flat(steps: Iterable[Tree | Fork], watch: tuple[TaskNode, ...], room: int) -> Iterable[TaskNode | Group | Fork]:
