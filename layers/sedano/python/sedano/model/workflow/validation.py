@@ -140,7 +140,7 @@ class _Checking:
 
     def _given(self, ref: Ref, step: StepSpec) -> Any:
         """Return the annotation of the value of *ref*; raise `KeyError` if it is unknown, `NoSuchPart` if the part cannot exist."""
-        if ref.name == ITEM and step.each is not None:
+        if ref.name == ITEM and step.each is not None and step.each.name != ITEM:
             return kinds.part(kinds.item(self._given(step.each, step)), ref.path)
         if ref.name in self.definition.inputs:
             return kinds.part(kinds.from_words(self.definition.inputs[ref.name].type), ref.path)
