@@ -233,11 +233,11 @@ TARGETS: Sequence[Target] = (
         ),
         (
             *unit(*(f"workflow/{name}" for name in ("advance", "checking", "files", "planted", "immutable", "reading", "progress"))),
-            *conformance("flow_runs"),
+            *unit("workflow/next_actions", "workflow/value_types", "workflow/validation"), *conformance("flow_runs"),
             *stories("workflows", "workflow_compensations", "workflow_control", "workflows_survive", "retried_runs"),
         ),
     ),
-    Target("workflow-pictures", each("model.workflow", "layout mermaid svg"), unit("workflow/drawing", "workflow/files")),
+    Target("workflow-pictures", each("model.workflow", "layout mermaid svg"), unit("workflow/drawing", "workflow/files", "workflow/layout", "workflow/pictures")),
     Target(
         "canvas-steps",
         each("engine.canvas", "page_entries error_requests launches lost_pages map_tasks page_cache"),

@@ -13,6 +13,8 @@ from sedano.errors import PortMissing, SedanoError, Unavailable
 from sedano.memory import START, MemoryQueues, MemoryTelemetry, VirtualClock
 from sedano.memory.events import MemoryEvents
 from sedano.memory.rollups import MemoryRollups
+from sedano.model.history.cost_shares import Share, SharePlace
+from sedano.model.history.rollups import read
 from sedano.model.history.run_rows import MICRO, Chronicle, Host
 from sedano.ports import PARKED, RECORDS, Delivery, Outgoing, Ports
 from sedano.ports.absent import Absent
@@ -182,3 +184,44 @@ def test_an_object_without_an_end_or_a_report_has_no_roll_up() -> None:
     assert Recorder(ports, HOST).record([record("a"), record("b", START + DAY_S)], START + 60) == []
     assert len(lines(ports, "worker-heartbeat")) == 2
     assert len(rollups.read(0, 10**9)) == 1, "that of the day with the recorder's own report"
+
+
+def test_an_invocation_whose_line_was_not_written_is_in_the_next_line() -> None:
+    ports = ported()
+    ports.events.refused = ["2026-01-02"]  # type: ignore[misc]
+    writer, given = Recorder(ports, HOST), [record("a"), record("b", START + DAY_S), record("c", START + DAY_S)]
+    assert writer.record(given, START + 60) == given[1:]
+    ports.events.refused = []  # type: ignore[misc]
+    assert writer.record([record("d")], START + 60) == []
+    (line,) = lines(ports, "recorder-invocation")
+    assert (line["invocations"], line["messages"], line["given_back"]) == (2, 4, 2)
+
+
+def run(name: str, tenant: str, receives: int) -> Delivery:
+    """A record of one run for a tenant, and of the invocation in which it ran."""
+    chronicle, at = Chronicle(Host(name, 1, 512)), int(START * MICRO)
+    times = (at, 1, at, 2, at, 3, at + 1_000, 4)
+    chronicle.rows.append((name, "pay", "default", None, None, 0, "client", *times, "task-succeeded", None, f"tenant={tenant}"))
+    chronicle.line("worker-invocation", 9, START, invocations=1, messages=1, calls={}, duration_ms=1_000.0, memory_mb=512)
+    return Delivery(RECORDS, name, f"r-{name}", chronicle.pack(), receives)
+
+
+def test_the_roll_up_of_an_app_with_a_spending_limit_has_the_shares_of_its_tenants() -> None:
+    given, minute = [run("first", "acme", 1), run("second", "blue", 2)], int(START) // 60
+    found = []
+    for tenants in (None, ["acme"]):
+        rollups = MemoryRollups()
+        ports = ported(rollups=rollups)
+        assert Recorder(ports, HOST, tenants=tenants).record(given, START + 60) == []
+        (one,) = rollups.read(0, 10**9)
+        assert one.name.startswith(f"events/dt={REFUSED}/")
+        found.append(read(one.text))
+    without, sums = found
+    assert without is not None
+    assert sums is not None
+    cost = round(0.5 * 13.3334 * 1_000 + 0.2 * 1_000)
+    assert sums.shares == {SharePlace("pay", "acme", minute): Share(1, cost), SharePlace("pay", "", minute): Share(1, cost)}
+    assert (sums.again, sum(each.number for each in sums.runs.values()), set(sums.spent)) == (
+        1, 2, {("worker", minute), ("recorder", minute)},
+    )  # fmt: skip
+    assert without == sums._replace(shares={})
