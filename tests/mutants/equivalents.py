@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.mutants.equivalent_cluster import CLUSTER
+from tests.mutants.equivalent_flows import FLOWS
 from tests.mutants.equivalent_gates import GATES
 from tests.mutants.equivalent_processes import PROCESSES
 from tests.mutants.equivalent_programs import PROGRAMS
@@ -210,6 +211,7 @@ EQUIVALENT: Mapping[Key, str] = {
     **GATES,
     **SOURCES,
     **CLUSTER,
+    **FLOWS,
     **PROCESSES,
     **RULES,
     **_shut(

@@ -179,8 +179,7 @@ TARGETS: Sequence[Target] = (
         (
             *unit("attempts", "registers", "live", "rollups", "spans", "stage_changes", "task_costs", "task_query", "tenant_loads"),
             *stories("view_agrees"), *unit("cost_shares", "cost_estimates"),
-            "conformance/test_views.py",
-            "pipeline/test_commit.py",
+            "conformance/test_views.py", "pipeline/test_commit.py",
         ),
     ),
     Target(
@@ -237,7 +236,8 @@ TARGETS: Sequence[Target] = (
             *stories("workflows", "workflow_compensations", "workflow_control", "workflows_survive", "retried_runs"),
         ),
     ),
-    Target("workflow-pictures", each("model.workflow", "layout mermaid svg"), unit("workflow/drawing", "workflow/files", "workflow/layout", "workflow/pictures")),
+    Target("workflow-pictures", each("model.workflow", "layout mermaid svg"),
+           unit("workflow/drawing", "workflow/files", "workflow/layout", "workflow/pictures")),
     Target(
         "canvas-steps",
         each("engine.canvas", "page_entries error_requests launches lost_pages map_tasks page_cache"),

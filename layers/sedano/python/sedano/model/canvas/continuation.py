@@ -246,7 +246,7 @@ def _walked(place: Place, page: Item, load: Load) -> PlaceContents:
             continue
         watch += item.get("watch", ()) if not kind else ()
         index = int(part)
-        chain = item if "chain" in item and not kind else None
+        chain = item if "chain" in item else None
         item = item[kind][index] if kind else item["chain"][index] if chain is not None else item["group"][index]
         kind = ""
     if chain is None:
