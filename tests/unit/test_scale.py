@@ -8,6 +8,7 @@ from sedano.errors import OptionError
 from sedano.model.cluster.control_record import ControlRecord, with_wish
 from sedano.model.cluster.members import ACTIVE, LEFT, LOST, STALE_S, MemberRecord
 from sedano.model.cluster.scale import (
+    AGAIN_S,
     INVOKED_S,
     LEAST_OF_LAMBDA,
     MOST_OF_LAMBDA,
@@ -39,6 +40,13 @@ def test_a_number_is_divided_without_a_rest_and_evenly(number: int, names: set[s
     assert sum(found.values()) == number
     assert max(found.values()) - min(found.values()) <= 1
     assert found == divided(number, sorted(names, reverse=True)), "the order in which they are seen does not count"
+
+
+def test_the_figures_of_scaling() -> None:
+    assert (MOST_SCALED, LEAST_OF_LAMBDA, MOST_OF_LAMBDA, AGAIN_S, INVOKED_S) == (10_000, 2, 1_000, 30.0, 3_600.0)
+    full = Servers((Server("a", ("mail",), 9_000),), frozenset({"mail"}))
+    assert [lambda_share("mail", number, full) for number in (8_999, 9_001, 9_003, 10_000)] == [2, 2, 3, 1_000]
+    assert (divided(7, ["b", "a", "c"]), divided(2, ["b", "a", "c"])) == ({"a": 3, "b": 2, "c": 2}, {"a": 1, "b": 1, "c": 0})
 
 
 def test_among_no_processes_nothing_is_divided() -> None:

@@ -60,6 +60,42 @@ def test_a_long_report_loses_the_ends_of_reasons_before_it_loses_steps() -> None
     assert len(report_of(text_of(WHOLE._replace(steps=many))).steps[0].name) == LONGEST_NAME
 
 
+LONGEST = WorkerReport(
+    host="h" * 65, condition="c" * 65, queues=("q" * 65,), code="o" * 65, library="l" * 65, config="f" * 65, stuck=("s" * 65,),
+    steps=(UnstartedStep("n" * 65, "t" * 65, "r" * 161),), process="p" * 121, started=1,
+)  # fmt: skip
+
+
+def test_the_names_of_a_report_are_cut() -> None:
+    assert report_of(text_of(LONGEST)) == WorkerReport(
+        host="h" * 64, condition="c" * 64, queues=("q" * 64,), code="o" * 64, library="l" * 64, config="f" * 64, stuck=("s" * 64,),
+        steps=(UnstartedStep("n" * 64, "t" * 64, "r" * 160),), process="p" * 120, started=1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "long", "kept", "length"),
+    [(24, 4, 24, 4), (25, 4, 24, 4), (13, 130, 13, 130), (14, 130, 12, 80), (24, 160, 12, 80), (9, 200, 9, 160), (6, 300, 6, 160)],
+)
+def test_reasons_are_cut_before_lists(number: int, long: int, kept: int, length: int) -> None:
+    steps = tuple(UnstartedStep("n", "failed", "r" * long) for _ in range(number))
+    found = report_of(text_of(WorkerReport(steps=steps))).steps
+    assert (len(found), len(found[0].reason)) == (kept, length)
+    names = tuple("q" * 64 for _ in range(40))
+    least = report_of(text_of(LONGEST._replace(queues=names, stuck=names, steps=steps * 9)))
+    assert (len(least.queues), len(least.stuck), len(least.steps), len(least.steps[0].reason)) == (6, 6, 6, min(long, 30))
+    none = report_of(text_of(LONGEST._replace(queues=names, stuck=names, steps=LONGEST.steps * 9)))
+    assert (len(none.queues), len(none.stuck), none.steps) == (1, 1, (UnstartedStep("n" * 64, "t" * 64, ""),))
+
+
+def test_a_text_of_8000_characters_is_read() -> None:
+    around = len('{"host":""}')
+    assert len(report_of(json.dumps({"host": "h" * (8_000 - around - 1)})).host) == 8_000 - around - 1
+    assert report_of(json.dumps({"host": "h" * (8_001 - around)})) == WorkerReport()
+    assert report_of('{"host":"h","more":[[[]]]}') == WorkerReport(host="h")
+    assert report_of('{"host":"h","more":[[[[]]]]}') == WorkerReport()
+
+
 @given(st.text() | st.recursive(st.none() | st.integers() | st.floats() | st.text(), lambda one: st.lists(one) | st.dictionaries(
     st.sampled_from(WorkerReport._fields), one)).map(json.dumps))
 def test_any_text_is_read_without_an_error(text: str) -> None:

@@ -229,3 +229,27 @@ def test_a_retry_begins_a_chain_again_in_any_order_of_the_file() -> None:
     for steps in (chain, chain[::-1]):
         assert retried(progress(*steps, run=run, records=ends)).rounds == dict.fromkeys(names, 1)
         assert retried(progress(*steps, run=run, records=ends)).whole == dict.fromkeys(names[1:], 1)
+
+
+def test_a_step_is_undone_before_what_it_needed_through_steps_without_a_compensation() -> None:
+    steps = (step("a", compensation=UNDO), step("b", after=("a",)), step("c", after=("b",), compensation=UNDO))
+    ends = [one("a", clock=9), one("b", clock=5), one("c", clock=1)]
+    assert [found.name for found in to_compensate(progress(*steps, records=ends))] == ["c", "a"]
+
+
+def test_the_order_of_many_ways_between_steps_is_found_soon() -> None:
+    layers = [[f"{side}{n:02}" for side in "xy"] for n in range(20)]
+    steps = [step(name, after=tuple(layers[n - 1]) if n else (), compensation=UNDO) for n, layer in enumerate(layers) for name in layer]
+    found = to_compensate(progress(*steps, records=[one(each.name) for each in steps]))
+    assert [each.name for each in found] == [name for layer in reversed(layers) for name in reversed(layer)]
+
+
+def test_a_step_without_a_compensation_stays_whatever_is_noted_as_undone() -> None:
+    run = undone_by_hand(RUN._replace(state="FAILED"), ["n"])
+    assert retried(progress(step("n"), step("z"), run=run, records=[one("n"), one("z", states.FAILURE)])).rounds == {"z": 1}
+
+
+def test_what_waits_for_a_later_step_is_left_to_the_end_of_that_step() -> None:
+    steps = (step("a"), step("b", after=("a",)), step("c", after=("b",)))
+    ends = [one("a"), one("b")]
+    assert (advance(progress(*steps, records=ends), "a"), len(advance(progress(*steps, records=ends), "b"))) == ([], 1)
