@@ -66,7 +66,8 @@ def test_a_name_has_a_word_and_may_have_an_address() -> None:
     ("address", "found"),
     [
         ("h:1", ("h", 1)), ("h", ("h", 8125)), ("h:65535", ("h", 65_535)), ("[::1]:9", ("::1", 9)), ("[::1]", ("::1", 8125)),
-        ("h:1/", ("h", 1)), ("a.b.c:99", ("a.b.c", 99)),
+        ("h:1/", ("h", 1)), ("//h:2//", ("h", 2)), ("[::1]/", ("::1", 8125)), ("[::1]:9/", ("::1", 9)), ("h:000001", ("h", 1)),
+        ("a.b.c:99", ("a.b.c", 99)),
     ],
 )  # fmt: skip
 def test_an_address_is_a_host_and_a_port(address: str, found: tuple[str, int]) -> None:
@@ -81,6 +82,8 @@ def test_an_address_that_is_not_one_is_refused_with_an_example(address: str) -> 
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    long = adapter_names.unknown("V", AdapterName("n" * 41), {"b", "a"}, "g")
+    assert str(long).startswith(f"V: {'n' * 40!r} is not a known adapter; write one of a, b, or")
     found = adapter_names.unknown("SEDANO_LOGS", AdapterName("jsno"), {"json", "console"}, "sedano.logs")
     assert str(found) == (
         "SEDANO_LOGS: 'jsno' is not a known adapter; write one of console, json, or install a package with an entry point of that name in "

@@ -61,6 +61,32 @@ def test_a_long_text_is_cut_and_says_by_how_much() -> None:
     assert LONGEST_TEXT == 32_768
 
 
+def test_every_text_of_a_line_is_cut() -> None:
+    long, kept = "x" * 32_769, "x" * 32_768 + " ... 1 more"
+    line = json.loads(json_line(entry(long, one=long, two=7), "s"))
+    assert (line["message"], line["fields"]) == (kept, {"one": kept, "two": 7})
+    assert console_line(entry(long, one=long, two=7), "t") == f"t INFO    {kept} one={kept} two=7"
+
+
+def test_a_line_that_json_cannot_write_keeps_all_but_its_values() -> None:
+    class Odd:
+        def __str__(self) -> str:
+            raise AttributeError("no text")
+
+    assert json_line(entry("m", "warning", one=Odd(), two="x"), "s") == (
+        '{"level":"WARNING","message":"m","timestamp":"1970-01-01T00:00:00.250Z","service":"s","fields":{"one":"<Odd>","two":"<str>"}}'
+    )
+    assert json.loads(json_line(entry("m", one={(1, 2): 3, "k": 4}), "s"))["fields"] == {"one": {"k": 4}}
+    assert LOST == "log lines were lost while the output did not work"
+
+
+def test_a_thousand_lines_wait() -> None:
+    kept = KeptEntries()
+    for number in range(1_001):
+        kept.add(entry(str(number)))
+    assert (len(kept), kept.lost, kept.oldest()) == (1_000, 1, entry("1"))
+
+
 @pytest.mark.parametrize(("at", "text"), [(0, "1970-01-01T00:00:00.000Z"), (1_764_316_800.0625, "2025-11-28T08:00:00.062Z")])
 def test_a_moment_is_utc_with_milliseconds(at: float, text: str) -> None:
     assert moment(at) == text

@@ -36,6 +36,9 @@ def test_a_line_for_the_journal_byte_by_byte() -> None:
     assert found == (
         b"MESSAGE\n\x0b\0\0\0\0\0\0\0task\nfailed\nPRIORITY=3\nSYSLOG_IDENTIFIER=sedano-worker\nSEDANO_TASK_ID=a\nSEDANO_THE_KEY=2\n"
     )
+    long = journal_datagram(LogEntry(0, "debug", "m", {"k": "x" * 32_769}), "s")
+    assert long == b"MESSAGE=m\nPRIORITY=7\nSYSLOG_IDENTIFIER=s\nSEDANO_K=" + b"x" * 32_768 + b" ... 1 more\n"
+    assert journal_datagram(LogEntry(0, "info", "\ud800", {}), "s").startswith(b"MESSAGE=?\n")
     assert PRIORITIES == {"debug": 7, "info": 6, "warning": 4, "error": 3}
 
 
@@ -75,6 +78,8 @@ def test_lines_share_datagrams_and_a_longer_one_has_its_own() -> None:
     assert list(datagrams(["aaa", "bbb", "c"], 7)) == [b"aaa\nbbb", b"c"]
     assert list(datagrams(["aaa", "bbbb"], 7)) == [b"aaa", b"bbbb"]
     assert list(datagrams(["a", "b" * 9, "c"], 7)) == [b"a", b"b" * 9, b"c"]
+    assert list(datagrams(["é", "\ud800"], 7)) == ["é\n?".encode()]
+    assert [len(one) for one in datagrams(["a" * 715, "b" * 716, "c" * 1_433, "d"])] == [1_432, 1_433, 1]
     assert MOST_BYTES == 1_432
 
 
