@@ -11,12 +11,12 @@ from sedano import Retry, Sedano, memory
 from sedano.engine.registry import Registry
 from sedano.engine.sinks import delivering
 from sedano.engine.task_context import CURRENT, TaskContext
-from sedano.errors import ConfigurationError, NotAccepted, OptionError, Reject, Unavailable, UnknownOption
+from sedano.errors import ConfigurationError, NotAccepted, OptionError, Reject, TooLarge, Unavailable, UnknownOption
 from sedano.model.canonical_json import canonical_json
 from sedano.model.messages.message import Command, Document
 from sedano.model.sinks.content import content_of
 from sedano.model.sinks.deliveries import may_connect, webhook_headers
-from sedano.model.sinks.places import literal_address, place_of
+from sedano.model.sinks.places import literal_address, place_of, require_fits
 from sedano.model.sources.signature_schemes import standard_webhooks
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec
@@ -93,6 +93,36 @@ def test_the_key_of_an_object_is_the_prefix_and_the_encoded_id() -> None:
     assert place_of("arn:aws:s3:::lake/raw/").key("price/../7#é?".encode("ascii", "ignore").decode()) == "raw/price%2F..%2F7%23%3F.json"
     assert place_of("arn:aws:s3:::lake").key("a") == "a.json"
     assert place_of("arn:aws:s3:::lake/").key("a") == "a.json"
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [("dynamodb", 399_360), ("firehose", 1_023_999), ("events", 1_046_528), ("sqs", 1_047_552), ("sns", 261_120)],
+)
+def test_a_document_has_at_most_the_bytes_that_its_sink_takes(kind: str, most: int) -> None:
+    require_fits(kind, "é" * (most // 2) + "a" * (most % 2))
+    words = f"^the document has {most + 1} bytes; a sink of {kind} takes at most {most}: keep large values in a bucket$"
+    with pytest.raises(TooLarge, match=words):
+        require_fits(kind, "a" * (most + 1))
+
+
+def test_a_bucket_and_a_webhook_take_documents_of_any_length() -> None:
+    require_fits("s3", "a" * 2_000_000)
+    require_fits("https", "a" * 2_000_000)
+
+
+def test_the_headers_of_a_delivery_have_the_second_and_all_signatures() -> None:
+    found = webhook_headers({"id": 7}, b"{}", SECRETS, 1.9e9 + 0.75)
+    assert {name: found[name] for name in list(found)[:4]} == {
+        "Content-Type": "application/json", "Idempotency-Key": "7", "webhook-id": "7", "webhook-timestamp": "1900000000",
+    }  # fmt: skip
+    assert [one.partition(",")[0] for one in found["webhook-signature"].split(" ")] == ["v1", "v1"]
+
+
+def test_a_long_text_that_is_no_place_is_cut_in_the_refusal() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        place_of("x" * 300)
+    assert str(caught.value).startswith(f"'{'x' * 199} is not the place of a sink; expected the ARN of a table")
 
 
 LINK_LOCAL = ["169.254.169.254", "169.254.170.2", "fe80::1", "::ffff:169.254.169.254", "fd00:ec2::254"]

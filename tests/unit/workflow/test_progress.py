@@ -279,6 +279,11 @@ def test_calls_before_a_compensation_do_not_count() -> None:
     assert found.may_have_called(EACH) == [call_id(whole(attempt), n) for attempt in (1, 2) for n in range(4)]
 
 
+def test_calls_of_a_start_after_the_current_one_do_not_count() -> None:
+    found = progress(EACH, records=[record(whole(0)), *ends(whole(1), {0: states.SUCCESS})], list=LIST)
+    assert (found.status("a").attempt, found.succeeded(EACH), found.counted(EACH)) == (0, {}, (0, 0, 4))
+
+
 @pytest.mark.parametrize(
     ("each", "when", "size"),
     [(Ref("list"), "$n", 4), (Ref("list"), "not $n", 0), (Ref("n"), "$n", 0), (Ref("a", (), True), "$n", 0), (None, "$n", 0)],
