@@ -188,6 +188,8 @@ def test_references_are_replaced_by_their_values() -> None:
     given = {"k": [Ref("a", ("x", 1, "y")), (Ref("n"), "text", 5)], "l": {"deep": Ref("n", (0,))}, "m": Ref("item", ("z",))}
     assert found.resolve(given, {"z": 3}) == {"k": [2, [[7], "text", 5]], "l": {"deep": 7}, "m": 3}
     assert found.resolve(Ref("b", (), True)) is None
+    failed = progress(step("a"), records=[record(ID, states.FAILURE)], values={ID: 5})
+    assert failed.resolve(Ref("a", (), True)) is None
     with pytest.raises(Skipped, match=r"^it takes \$b, and that step was skipped$"):
         found.resolve(Ref("b"))
     for path, words in ((("x", 2), "list has no part 2"), (("q",), "dict has no part 'q'"), (("x", "q"), "list has no part 'q'")):

@@ -107,6 +107,8 @@ def test_names_are_unique_and_no_input_has_one() -> None:
     assert found(A, A, step("b"), A) == [((1, "name"), "a", words), ((3, "name"), "a", words)]
     taken = "an input has this name; references could not distinguish them"
     assert found(step("n"), A) == [((0, "name"), "n", taken)]
+    unknown = ((0, "task"), "n", f"unknown task 'no'; {UNKNOWN}")
+    assert found(step("n", "no"), step("b", "rest", Ref("n"))) == [((0, "name"), "n", taken), unknown]
 
 
 def test_a_step_follows_another_one() -> None:
@@ -128,6 +130,7 @@ def test_a_map_is_over_a_list_and_an_argument_uses_its_item() -> None:
     assert found(A, step("b", "take", 1, item, each=Ref("a"))) == [((1, "args", "two"), "b", "parameter two takes str, but $item is int")]
     unknown = "$q is not an input or an earlier step; known are a, any, list, n"
     assert found(A, step("b", "rest", item, each=Ref("q"))) == [((1, "map"), "b", unknown)]
+    assert found(A, step("b", "rest", item, Ref("q"), each=Ref("a"))) == [((1, "args"), "b", unknown)]
     only = "$item: only the arguments of a step with a map can use it"
     assert found(A, step("b", "rest", item, each=Ref("item", (0,)))) == [((1, "map"), "b", only.replace("$item", "$item.0"))]
     when = step("b", "rest", item, each=Ref("a"), when=(condition("$item > 1"),))
@@ -184,6 +187,10 @@ def test_a_compensation_uses_what_ended_before_and_its_own_step() -> None:
     ]
     assert found(step("s", compensation=TaskCall("no"))) == [((0, "compensate", "task"), "s", f"compensate: unknown task 'no'; {UNKNOWN}")]
     assert found(step("s", ""), step("t", compensation=TaskCall(""))) == []
+
+
+def test_a_value_of_an_unknown_type_fits_also_where_its_step_may_be_skipped() -> None:
+    assert found(step("x", "places", 1, 2), step("y", "take", Ref("x", (), True))) == []
 
 
 def test_a_circle_of_steps_is_told_from_its_first_one() -> None:

@@ -119,7 +119,7 @@ def test_a_function_takes_and_returns_what_it_is_annotated_with(function: Callab
     ("given", "wanted", "answer"),
     [
         (int, int, True), (int, float, True), (float, int, False), (int, str, False), (bool, int, False), (bool, float, False),
-        (str, bool, False), (type(None), int, False), (None, None, True), (None, int | None, True), (int, int | None, True),
+        (str, bool, False), (type(None), int, False), (None, None, True), (None, int, False), (None, int | None, True), (int, int | None, True),
         (int | None, int, False), (int | None, int | None, True), (int | str, int, False), (int | str, str | float, True),
         (Any, int, True), (int, Any, True), (Other, int, True), (int, Other, True), (Other, list[int], True), (Any | int, str, False),
         (UUID, str, True), (str, UUID, True), (UUID, UUID, True), (UUID, date, False), (Decimal, str, True), (Decimal, datetime, False),
@@ -190,7 +190,7 @@ def test_a_part_that_cannot_exist_is_refused(annotation: Any, path: tuple[Any, .
 
 def test_the_items_of_a_list_have_a_type() -> None:
     assert [item(one) for one in (list[int], tuple[str, ...], list, Any, Other, Sequence[float])] == [int, str, Any, Any, Any, float]
-    assert (item(list[int] | list[str]), item(tuple[int, str])) == (Any, Any)
+    assert (item(list[int] | list[str]), item(tuple[int, str]), item(set[int])) == (Any, Any, Any)
     for annotation, words in ((int, "int"), (Price, "Price"), (list[int] | None, "None"), (dict[str, int], "dict[str, int]")):
         with pytest.raises(NoSuchPart) as caught:
             item(annotation)
