@@ -327,5 +327,5 @@ def test_a_compensation_undoes_the_calls_that_no_earlier_one_undid() -> None:
     first, second = run.compensation_id("a", 0), run.compensation_id("a", 1)
     assert found.undid(EACH) == [*(call_id(first, n) for n in range(3)), *(call_id(second, n) for n in range(2))]
     assert found.may_have_undone(EACH) == [call_id(one, n) for one in (first, second) for n in range(4)]
-    without = progress(EACH, records=[*calls, record(whole(0))], list=LIST)
+    without = progress(EACH, records=[*calls, record(whole(0)), *undone], list=LIST)
     assert (without.undid(EACH), without.may_have_undone(EACH), list(without.to_undo(EACH))) == ([], [], [0, 2, 3])

@@ -65,6 +65,7 @@ A = step("a", "many")
         (("args",), "3 arguments by position; places takes 2", "places", (1, 2, 3), {}),
         (("args",), "argument one is given twice", "take", (1,), {"one": 2}),
         (("args",), "take has no parameter four; it takes one, two, three", "take", (1,), {"four": 2}),
+        (("args",), "places has no parameter one; it takes one, two", "places", (), {"one": 1, "two": 2}),
         (("args",), "missing argument one of take", "take", (), {"two": "x"}),
         (("args",), "missing argument two of places", "places", (1,), {}),
         (("args",), "missing argument need of word", "word", (), {}),
@@ -196,6 +197,9 @@ def test_a_value_of_an_unknown_type_fits_also_where_its_step_may_be_skipped() ->
 def test_a_circle_of_steps_is_told_from_its_first_one() -> None:
     circle = [step("x"), step("c", after=("b",)), step("a", after=("c", "x")), step("b", after=("a",)), step("y", after=("b",))]
     assert found(*circle) == [((1,), "c", "it waits for itself: c → a → b → c")]
+    undone = [step("a", after=("b",), compensation=TaskCall("rest", (Ref("b"), Ref("c")))), step("b", after=("a",)), step("c")]
+    unknown = "compensate: $c is not an input or an earlier step; known are a, any, b, list, n"
+    assert found(*undone) == [((0, "compensate", "args"), "a", unknown), ((0,), "a", "it waits for itself: a → b → a")]
     two = [step("d", after=("e",)), step("e", after=("d",)), step("f", after=("g", "d")), step("g", after=("f",)), step("h")]
     assert sorted(found(*two)) == [((0,), "d", "it waits for itself: d → e → d"), ((2,), "f", "it waits for itself: f → g → f")]
 

@@ -119,7 +119,8 @@ def test_a_function_takes_and_returns_what_it_is_annotated_with(function: Callab
     ("given", "wanted", "answer"),
     [
         (int, int, True), (int, float, True), (float, int, False), (int, str, False), (bool, int, False), (bool, float, False),
-        (str, bool, False), (type(None), int, False), (None, None, True), (None, int, False), (None, int | None, True), (int, int | None, True),
+        (str, bool, False), (type(None), int, False), (None, None, True), (None, int, False),
+        (None, int | None, True), (int, int | None, True),
         (int | None, int, False), (int | None, int | None, True), (int | str, int, False), (int | str, str | float, True),
         (Any, int, True), (int, Any, True), (Other, int, True), (int, Other, True), (Other, list[int], True), (Any | int, str, False),
         (UUID, str, True), (str, UUID, True), (UUID, UUID, True), (UUID, date, False), (Decimal, str, True), (Decimal, datetime, False),

@@ -202,7 +202,7 @@ class FlowProgress:
                 return Status(RETRYING, task_id, attempt) if attempt > first else self._unbegun(step, task_id, attempt)
             if record.state not in states.TERMINAL:
                 return Status(RUNNING if record.state == states.RUNNING else RETRYING, task_id, attempt, record)
-            if record.state == states.SUCCESS or attempt == last or not _begins_again(step, record):
+            if attempt == last or not _begins_again(step, record):
                 return self._ended(task_id, attempt, record)
         raise AssertionError("the last attempt returns")
 

@@ -161,7 +161,7 @@ class _Checking:
             except graphlib.CycleError as found:
                 circle = min(_turns(found.args[1][1:]), key=lambda names: lines[names[0]])
             yield Problem(("step", lines[circle[0]]), circle[0], f"it waits for itself: {' → '.join([*circle, circle[0]])}")
-            needs = {name: before - set(circle) for name, before in needs.items() if name not in circle}
+            needs = {name: before - set(circle) for name, before in needs.items()}
 
 
 def _turns(circle: list[str]) -> list[list[str]]:

@@ -41,8 +41,7 @@ def from_words(text: str) -> Any:
         ValueError: *text* does not name a type.
     """
     alternatives = [word.strip() for word in _split(text)]
-    found = [_from_word(word) for word in alternatives]
-    return found[0] if len(found) == 1 else typing.Union[tuple(found)]  # noqa: UP007 - the union is computed
+    return typing.Union[tuple(_from_word(word) for word in alternatives)]  # noqa: UP007 - the union is computed
 
 
 def in_words(annotation: Any) -> str:
