@@ -1,4 +1,4 @@
-"""Mutants of canvases, workflows and timetables that no test can notice, each with the reason."""
+"""Mutants of canvases, workflows, telemetry and timetables that no test can notice, each with the reason."""
 
 from __future__ import annotations
 
@@ -143,5 +143,12 @@ FLOWS: Mapping[Key, str] = {
         "return arguments[0] if kind is list and len(arguments) == 1 else Any",
         "there is one",
         "`0` → `-1`",
+    ),
+    **_of(
+        "telemetry.log_entries",
+        "_printable",
+        "if text.isprintable():",
+        "a short cut: a text without control characters is joined again from the same characters",
+        "`if text.isprintable()` → `if False`",
     ),
 }

@@ -74,7 +74,7 @@ def test_an_address_is_a_host_and_a_port(address: str, found: tuple[str, int]) -
     assert host_and_port("SEDANO_METRICS", AdapterName("statsd", address), 8125) == found
 
 
-@pytest.mark.parametrize("address", ["", ":1", "h:", "h:0", "h:65536", "h:-1", "h:x", "h:1x", "h:٣", "[]:1", "h:9999999"])
+@pytest.mark.parametrize("address", ["", ":1", "h:", "h:0", "h:65536", "h:-1", "h:x", "h:1x", "h:٣", "[]:1", "h:9999999", "h:0000001"])
 def test_an_address_that_is_not_one_is_refused_with_an_example(address: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         host_and_port("SEDANO_METRICS", AdapterName("statsd", address), 8125)

@@ -78,6 +78,7 @@ def test_lines_share_datagrams_and_a_longer_one_has_its_own() -> None:
     assert list(datagrams(["aaa", "bbb", "c"], 7)) == [b"aaa\nbbb", b"c"]
     assert list(datagrams(["aaa", "bbbb"], 7)) == [b"aaa", b"bbbb"]
     assert list(datagrams(["a", "b" * 9, "c"], 7)) == [b"a", b"b" * 9, b"c"]
+    assert list(datagrams(["b" * 9, "c"], 7)) == [b"b" * 9, b"c"]
     assert list(datagrams(["é", "\ud800"], 7)) == ["é\n?".encode()]
     assert [len(one) for one in datagrams(["a" * 715, "b" * 716, "c" * 1_433, "d"])] == [1_432, 1_433, 1]
     assert MOST_BYTES == 1_432

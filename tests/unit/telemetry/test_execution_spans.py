@@ -64,7 +64,7 @@ def test_the_ids_of_a_publication_follow_from_the_task_and_the_attempt() -> None
 def test_a_trace_that_is_not_sampled_has_no_spans() -> None:
     assert execution_spans(run(span=SPAN._replace(flags="00"))) == []
     assert execution_spans(run(span=SPAN._replace(flags="02"))) == []
-    assert len(execution_spans(run(span=SPAN._replace(flags="03")))) == 3
+    assert [len(execution_spans(run(span=SPAN._replace(flags=flags)))) for flags in ("03", "11", "ff", "10")] == [3, 3, 3, 0]
 
 
 def test_without_a_trace_parent_the_parent_is_the_publication_of_the_parent_task() -> None:
@@ -93,6 +93,7 @@ def test_the_body_of_a_join_links_to_the_wait_of_each_member() -> None:
     member = COMMAND._replace(task_id="t2", member=JoinMember("j1", 1, 2))
     body = execution_spans(run(COMMAND._replace(gather=Gather("j1", 2))))
     assert body[2].links == [TraceLink(TRACE, member_wait_id("j1", 0)), TraceLink(TRACE, member_wait_id("j1", 1))]
+    assert len(member_wait_id("j1", 1)) == 16
     assert execution_spans(run(member))[1].span_id == member_wait_id("j1", 1)
     assert execution_spans(run(member._replace(attempt=1)))[1].span_id == member_wait_id("j1", 1, 1) != member_wait_id("j1", 1)
     assert len(execution_spans(run(COMMAND._replace(gather=Gather("j1", 1_000))))[2].links) == MOST_LINKS == 128
