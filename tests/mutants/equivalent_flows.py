@@ -1,4 +1,4 @@
-"""Mutants of canvases, workflows, telemetry and timetables that no test can notice, each with the reason."""
+"""Mutants of canvases, workflows, telemetry, spending and timetables that no test can notice, each with the reason."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from tests.mutants.mutant import Key
 
 def _of(module: str, place: str, line: str, reason: str, *changes: str) -> dict[Key, str]:
     """Return the entries of these *changes* of one line."""
-    return {(f"sedano.model.{module}", place, line, change): reason for change in changes}
+    return {(f"sedano.{module}", place, line, change): reason for change in changes}
 
 
 FLOWS: Mapping[Key, str] = {
     **_of(
-        "canvas.pages",
+        "model.canvas.pages",
         "PageWriter._group",
         'shared = items[0].shared if len({i.shared for i in items}) == 1 else ""',
         "all members have the same text",
         "`0` → `-1`",
     ),
     **_of(
-        "canvas.continuation",
+        "model.canvas.continuation",
         "_walked",
         'index, kind = 0, ""',
         "the number is read only within a chain, where a part of the path has set it",
@@ -29,50 +29,50 @@ FLOWS: Mapping[Key, str] = {
         "`0` → `-1`",
     ),
     **_of(
-        "canvas.tree",
+        "model.canvas.tree",
         "_step",
         "if not step.links and not step.forks:",
         "a short cut: a step without branches is replaced by an equal one",
         "`if not step.links and (not step.forks)` → `if False`",
     ),
-    **_of("canvas.tree", "_chain", "return _watched(made[0], tree.watch)", "there is one step", "`0` → `-1`"),
+    **_of("model.canvas.tree", "_chain", "return _watched(made[0], tree.watch)", "there is one step", "`0` → `-1`"),
     **_of(
-        "canvas.tree",
+        "model.canvas.tree",
         "_watched",
         "return replace(stage, watch=(*stage.watch, *more)) if more else stage",
         "a short cut: without more watchers the replacement is equal",
         "`replace(stage, watch=(*stage.watch, *more)) if more else stage` → `replace(stage, watch=(*stage.watch, *more))`",
     ),
     **_of(
-        "workflow.next_actions",
+        "model.workflow.next_actions",
         "_begun_again",
         "if more == again:",
         "a short cut: a round that changes nothing is followed by equal ones",
         "`if more == again` → `if False`",
     ),
     **_of(
-        "workflow.next_actions",
+        "model.workflow.next_actions",
         "_begun_again",
         "break",
         "a short cut: a round that changes nothing is followed by equal ones",
         "`break` → `pass`",
     ),
     **_of(
-        "workflow.next_actions",
+        "model.workflow.next_actions",
         "_ids",
         "calls = list(progress.calls(step).values()) if step.each is not None else []",
         "a short cut: a step without a map has no calls",
         "`list(progress.calls(step).values()) if step.each is not None else []` → `list(progress.calls(step).values())`",
     ),
     **_of(
-        "workflow.progress",
+        "model.workflow.progress",
         "FlowProgress.status",
         "if name not in self._known:",
         "a short cut: the same records give the same state again",
         "`if name not in self._known` → `if True`",
     ),
     **_of(
-        "workflow.progress",
+        "model.workflow.progress",
         "FlowProgress._size",
         "if step.each is None or self.status(step.name).state == SKIPPED or not all(state in DONE for state in before):",
         "a short cut: None is no list, so there are no items",
@@ -82,73 +82,117 @@ FLOWS: Mapping[Key, str] = {
         ),
     ),
     **_of(
-        "workflow.progress",
+        "model.workflow.progress",
         "FlowProgress._status",
         "for attempt in range(first, last + 1):",
         "the last start ends the loop",
         "`1` → `2`",
     ),
     **_of(
-        "workflow.validation",
+        "model.workflow.validation",
         "_Checking._parts",
         "continue",
         "an unknown value has no step with a known task, which is all that the rest looks at",
         "`continue` → `pass`",
     ),
     **_of(
-        "workflow.progress",
+        "model.workflow.progress",
         "FlowProgress.succeeded",
         "for attempt in range(self.run.whole.get(step.name, 0), until):",
         "no start has the number -1, so no record has its id",
         "`0` → `-1`",
     ),
     **_of(
-        "workflow.progress",
+        "model.workflow.progress",
         "FlowProgress.to_undo",
         "for number in range(self.run.undoing.get(step.name, 0) if begin is None else begin):",
         "a range up to -1 is empty, as one up to 0",
         "`0` → `-1`",
     ),
     **_of(
-        "workflow.progress",
+        "model.workflow.progress",
         "FlowProgress.undid",
         "begins = range(self.run.undoing.get(step.name, 0))",
         "a range up to -1 is empty, as one up to 0",
         "`0` → `-1`",
     ),
     **_of(
-        "workflow.progress",
+        "model.workflow.progress",
         "FlowProgress.may_have_undone",
         "wholes = [self.run.compensation_id(step.name, number) for number in range(self.run.undoing.get(step.name, 0))]",
         "a range up to -1 is empty, as one up to 0",
         "`0` → `-1`",
     ),
     **_of(
-        "workflow.value_types",
+        "model.workflow.value_types",
         "part",
         "annotation = found[0] if len(found) == 1 else Any",
         "there is one",
         "`0` → `-1`",
     ),
     **_of(
-        "workflow.value_types",
+        "model.workflow.value_types",
         "item",
         "return found[0] if len(found) == 1 else Any",
         "there is one",
         "`0` → `-1`",
     ),
     **_of(
-        "workflow.value_types",
+        "model.workflow.value_types",
         "_item",
         "return arguments[0] if kind is list and len(arguments) == 1 else Any",
         "there is one",
         "`0` → `-1`",
     ),
     **_of(
-        "telemetry.log_entries",
+        "model.telemetry.log_entries",
         "_printable",
         "if text.isprintable():",
         "a short cut: a text without control characters is joined again from the same characters",
         "`if text.isprintable()` → `if False`",
+    ),
+    **_of(
+        "model.spending",
+        "judged",
+        "if (last.level if is_same else 0) >= level and (is_same or last.day != day):",
+        "a level is 0, 80 or 100",
+        "`0` → `1`",
+    ),
+    **_of(
+        "model.spending",
+        "mark_of",
+        "found = parts(text) if text else None",
+        "a short cut: no text is no JSON, which is an empty mark too",
+        "`parts(text) if text else None` → `parts(text)`",
+    ),
+    **_of(
+        "engine.spending",
+        "DaySpending.__init__",
+        "self._day, self._whole_at, self._until = -1, 0.0, 0",
+        "the first read is of a whole day and sets it",
+        "`-1` → `1`",
+        "`1` → `2`",
+        "`1` → `0`",
+        "`0.0` → `1.0`",
+        "`0.0` → `-1.0`",
+        "`0` → `1`",
+        "`0` → `-1`",
+    ),
+    **_of(
+        "engine.spending",
+        "DaySpending.read",
+        "self._seen.update(one.name for one in new)",
+        "two notes that do not read one another",
+        (
+            "`self._seen.update((one.name for one in new))` after `add(self._spent, (sums for one in new if (sums := read(o"
+            "ne.text)) is not None))`"
+        ),
+    ),
+    **_of(
+        "engine.spending",
+        "SpendingControl.round",
+        "return SpendingRound(warned=sum(one.mark.level > 0 for one in done) - paused, paused=paused, resumed=resumed)",
+        "a level is 0, 80 or 100",
+        "`0` → `1`",
     ),
 }

@@ -293,7 +293,7 @@ TARGETS: Sequence[Target] = (
             *stories("controller", "explain", "inbox", "membership", "health_checks", "revocation", "long_outages", "pause_causes"),
             *stories("inbox_lanes", "operations", "built_in_checks", "spending"),
             *unit("engine/invocations", "engine/explaining", "engine/explaining_answers", "engine/membership", "engine/controlling"),
-            *unit("engine/controller_steps", "engine/inbox_steps", "engine/health_steps"),
+            *unit("engine/controller_steps", "engine/inbox_steps", "engine/health_steps", "engine/spending_steps"),
         ),
     ),
     Target(
