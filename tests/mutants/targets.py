@@ -183,9 +183,9 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target(
-        "record-rules",
-        (*each("model.ledger", "custom_states outcome_text records tracebacks"), "model.states"),
-        (*unit("aws_items", "custom_states", "tracebacks", "states", "claim", "outcome", "reads"), *_LEDGER, *conformance("state_writes")),
+        "record-rules", (*each("model.ledger", "custom_states outcome_text records tracebacks"), "model.states"),
+        (*unit("aws_items", "custom_states", "tracebacks", "states", "claim", "outcome", "outcome_text", "reads"),
+         *_LEDGER, *conformance("state_writes")),
     ),
     Target(
         "codec",
