@@ -95,3 +95,10 @@ def test_a_picture_with_a_long_edge() -> None:
 def test_the_leftmost_box_begins_at_the_edge() -> None:
     found = layout({"a": (), "b": ("a",), "c": ("a",)}, WIDTHS)
     assert found == Layout((("a",), ("b", "c")), {"a": 88.0, "b": 30.0, "c": 146.0}, {("a", "b"): (), ("a", "c"): ()})
+
+
+def test_an_edge_that_passes_a_layer_is_moved_aside_and_not_its_ends() -> None:
+    found = layout({"a": (), "b": (), "c": ("a", "b"), "d": ("c", "a")}, {"a": 20.0, "b": 30.0, "c": 40.0, "d": 50.0})
+    centres = {"a": 23.75, "b": 84.75, "c": 70.0, "d": 38.5}
+    edges = {("a", "c"): (), ("b", "c"): (), ("c", "d"): (), ("a", "d"): (7.0,)}
+    assert found == Layout((("a", "b"), ("c",), ("d",)), centres, edges)
