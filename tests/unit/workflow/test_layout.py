@@ -102,3 +102,43 @@ def test_an_edge_that_passes_a_layer_is_moved_aside_and_not_its_ends() -> None:
     centres = {"a": 23.75, "b": 84.75, "c": 70.0, "d": 38.5}
     edges = {("a", "c"): (), ("b", "c"): (), ("c", "d"): (), ("a", "d"): (7.0,)}
     assert found == Layout((("a", "b"), ("c",), ("d",)), centres, edges)
+
+
+@pytest.mark.parametrize(
+    ("needs", "layers", "centres", "bends"),
+    [
+        (
+            {"a": "", "b": "a", "c": "b", "d": "ca", "e": "ca"},
+            "a b c de",
+            {"a": 70.5, "b": 70.5, "c": 70.5, "d": 25.0, "e": 116.0},
+            {"ad": (7.5, 7.5), "ae": (133.5, 133.5)},
+        ),
+        (
+            {"a": "", "b": "a", "c": "", "d": "cb", "e": "a", "f": "ae"},
+            "ca be df",
+            {"c": 20.0, "a": 469 / 3, "b": 78.0, "e": 159.0, "d": 49.0, "f": 195.5},
+            {"cd": (20.0,), "af": (232.0,)},
+        ),
+        (
+            {"a": "", "b": "a", "c": "ba", "d": "bc", "e": "b", "f": "bd"},
+            "a b ce d f",
+            {"a": 71.0, "b": 122.0, "c": 20.0, "e": 156.0, "d": 92.5625, "f": 126.5625},
+            {"ac": (20.0,), "bd": (83.0,), "bf": (229.0, 160.5625)},
+        ),
+        (
+            {"a": "", "b": "", "c": "b", "d": "cb", "e": "ac"},
+            "ab c ed",
+            {"a": 12.5, "b": 107.0, "c": 75.5, "e": 30.0, "d": 121.0},
+            {"bd": (138.5,), "ae": (12.5,)},
+        ),
+    ],
+)
+def test_layers_are_ordered_downwards_and_upwards_in_turn(
+    needs: dict[str, str], layers: str, centres: dict[str, float], bends: dict[str, Any]
+) -> None:
+    widths = {name: 20.0 + 10.0 * place for place, name in enumerate("abcdef")}
+    found = layout({name: tuple(before) for name, before in needs.items()}, widths)
+    assert found.layers == tuple(tuple(layer) for layer in layers.split())
+    assert found.centres == pytest.approx(centres)
+    long = {upper + lower: places for (upper, lower), places in found.bends.items() if places}
+    assert long == {edge: pytest.approx(places) for edge, places in bends.items()}
