@@ -134,6 +134,7 @@ def test_a_workflow_without_steps_is_a_title() -> None:
         ((4, 0, 4), [("p", "42.0", "72.6"), ("p SUCCEEDED", "42.0", "72.6")]),
         ((0, 2, 4), [("p", "42.0", "138.6"), ("p FAILED", "42.0", "69.3")]),
         ((0, 0, 0), []),
+        ((1, 1, 0), []),
     ],
 )
 def test_a_bar_has_a_part_for_each_kind_of_end(calls: tuple[int, int, int], bars: list[tuple[str, str, str]]) -> None:
@@ -157,6 +158,24 @@ def test_a_wide_letter_is_twice_as_wide_and_a_name_is_bold() -> None:
     assert drawing._breadth("ab", bold=True) == pytest.approx(16.4)
     assert drawing._breadth("ab", bold=False) == pytest.approx(13.2)
     assert [drawing._breadth(letter, bold=True) for letter in ("\u2e7f", "\u2e80")] == [8.2, 13.0]
+
+
+def test_a_layer_is_as_high_as_its_highest_box_and_a_long_edge_is_straight_beside_the_layers() -> None:
+    low, high = StepSpec("a", TaskCall("t")), StepSpec("h", TaskCall("t"), compensation=TaskCall("u"))
+    chain = [StepSpec(name, TaskCall("t"), before) for name, before in (("b", ("a",)), ("c", ("b",)), ("d", ("a", "c")))]
+    text = svg(Definition("w", steps=(low, high, *chain)), {})
+    tops = [line.split('"')[5] for line in elements(text) if line.startswith('<rect class="b')]
+    assert tops == ["84.0", "84.0", "206.0", "312.0", "418.0"]
+    path = next(line for line in elements(text) if line.startswith("<path") and line.count("L") == 2).split('"')[5]
+    assert [part[0] for part in path.replace("C", " C").replace("L", " L").split(" ") if part[0].isalpha()] == list("MCLCLC")
+
+
+def test_a_picture_has_the_colours_of_all_states_and_escapes_quotes() -> None:
+    text = svg(Definition("w", steps=(StepSpec("a", TaskCall("t"), (), (condition('$n == "x&"'),)),)), {})
+    assert ">when $n == &quot;x&amp;&quot;</text>" in text
+    light = "".join(f".{state}{{fill:{one.fill};stroke:{one.line}}}" for state, one in COLOURS.items())
+    dark = "".join(f".{state}{{fill:{one.dark}}}" for state, one in COLOURS.items())
+    assert f"\n{light}@media(prefers-color-scheme:dark){{{dark}}}</style>" in text
 
 
 def test_the_flowchart_of_a_run() -> None:

@@ -9,7 +9,7 @@ violators).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 SWEEPS = 12
@@ -95,7 +95,7 @@ def _crossings(layers: Sequence[Sequence[Name]], above: Mapping[Name, list[Name]
     total = 0
     for layer in layers:
         edges = sorted((at[upper], n) for n, name in enumerate(layer) for upper in above.get(name, ()))
-        total += sum(a[0] < b[0] and a[1] > b[1] for i, a in enumerate(edges) for b in edges[i + 1 :])
+        total += sum(one[1] > other[1] for one, other in combinations(edges, 2))
     return total
 
 
