@@ -106,6 +106,7 @@ def test_the_servers_are_the_processes_that_live_and_the_functions_of_the_last_h
         [
             member("b/0"), member("b/1"), member("a/0", STALE_S), member("old/0", STALE_S + 1), member("left/0", state=LEFT),
             member("lost/0", state=LOST), member("drains/0", condition=DRAINING), MemberRecord("older", 1, ACTIVE, 0, NOW),
+            member("no-host/0", host=""), member("no-process/0", process=""),
             member("f", INVOKED_S, host=LAMBDA, queues=("bulk",), process="", started=0),
             member("g", INVOKED_S + 1, host=LAMBDA, queues=("default",), process="", started=0),
         ],

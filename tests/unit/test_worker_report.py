@@ -88,6 +88,15 @@ def test_reasons_are_cut_before_lists(number: int, long: int, kept: int, length:
     assert (len(none.queues), len(none.stuck), none.steps) == (1, 1, (UnstartedStep("n" * 64, "t" * 64, ""),))
 
 
+def test_a_report_has_2000_characters_before_it_is_cut() -> None:
+    first = tuple(UnstartedStep("n", "failed", "r" * 130) for _ in range(12))
+    room = MOST_REPORT - len(text_of(WorkerReport(steps=(*first, UnstartedStep("n", "failed")))))
+    for more, cut in ((0, False), (1, True)):
+        report = WorkerReport(steps=(*first, UnstartedStep("n", "failed", "r" * (room + more))))
+        assert (report_of(text_of(report)) != report) is cut
+    assert (report_of("[]"), report_of("7"), report_of("")) == (WorkerReport(),) * 3
+
+
 def test_a_text_of_8000_characters_is_read() -> None:
     around = len('{"host":""}')
     assert len(report_of(json.dumps({"host": "h" * (8_000 - around - 1)})).host) == 8_000 - around - 1
@@ -113,7 +122,7 @@ def test_the_seconds_of_a_beat_are_at_most_those_that_a_double_can_count(beat: f
     assert report_of(json.dumps({"beat": beat})).beat == seen
 
 
-@pytest.mark.parametrize("rows", [[["a", "b"]], [["a", "b", 1]], ["abc"], [None]])
+@pytest.mark.parametrize("rows", [[["a", "b"]], [["a", "b", "c"], ["a"]], [["a", "b", 1]], ["abc"], [None]])
 def test_steps_of_another_form_are_left_out(rows: object) -> None:
     assert report_of(json.dumps({"host": "dev", "steps": rows})) == WorkerReport(host="dev")
 

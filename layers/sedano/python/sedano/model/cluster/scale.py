@@ -100,7 +100,7 @@ def process_share(wishes: Mapping[str, int], me: Server, found: Servers) -> Proc
 
     A queue that is not in *wishes* has the lanes with which the process was started.
     """
-    every = found._replace(processes=(*(one for one in found.processes if one.name != me.name), me))
+    every = found._replace(processes=(*found.processes, me))
     most = {queue: shares(queue, number, every)[me.name] for queue, number in wishes.items() if queue in me.queues}
     others = me.started if any(queue not in most for queue in me.queues) else 1
     return ProcessShare(most, max(others, sum(most.values())))
