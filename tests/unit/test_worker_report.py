@@ -89,7 +89,7 @@ def test_reasons_are_cut_before_lists(number: int, long: int, kept: int, length:
 
 
 def test_a_report_has_2000_characters_before_it_is_cut() -> None:
-    first = tuple(UnstartedStep("n", "failed", "r" * 130) for _ in range(12))
+    first = tuple(UnstartedStep("n", "failed", "r" * 125) for _ in range(13))
     room = MOST_REPORT - len(text_of(WorkerReport(steps=(*first, UnstartedStep("n", "failed")))))
     for more, cut in ((0, False), (1, True)):
         report = WorkerReport(steps=(*first, UnstartedStep("n", "failed", "r" * (room + more))))
