@@ -1,4 +1,4 @@
-"""Mutants of canvases, workflows, telemetry, spending and timetables that no test can notice, each with the reason."""
+"""Mutants of canvases, workflows, telemetry, spending, scaling and records that no test can notice, each with the reason."""
 
 from __future__ import annotations
 
@@ -271,5 +271,19 @@ FLOWS: Mapping[Key, str] = {
         "a count that is left out is 0",
         "`value >= 0` → `value > 0`",
         "`0` → `1`",
+    ),
+    **_of(
+        "model.ledger.outcome_text",
+        "write",
+        "if outcome.section or outcome.call:",
+        "a short cut: of neither nothing is added",
+        "`if outcome.section or outcome.call` → `if True`",
+    ),
+    **_of(
+        "model.ledger.outcome_text",
+        "too_large",
+        "size = len(tail) + (len(result) if result.isascii() else len(result.encode()))",
+        "a short cut: a text in ASCII has as many bytes as characters",
+        "`len(result) if result.isascii() else len(result.encode())` → `len(result.encode())`",
     ),
 }

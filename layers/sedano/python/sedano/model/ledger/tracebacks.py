@@ -34,7 +34,7 @@ class Frame(NamedTuple):
 def frames(text: str) -> tuple[Frame, ...]:
     """Return the frames of the last traceback of *text*, the outermost first; if there are too many, only the innermost ones."""
     last = text.rpartition(_HEAD)[2]
-    found = [Frame(file, int(line), name, (code or "").strip(), _is_own(file)) for file, line, name, code in _FRAME.findall(last)]
+    found = [Frame(file, int(line), name, code.strip(), _is_own(file)) for file, line, name, code in _FRAME.findall(last)]
     return tuple(found[-MOST_FRAMES:])
 
 
