@@ -221,7 +221,7 @@ TARGETS: Sequence[Target] = (
         "declarations",
         ("model.number_ranges", *each("model.tasks", "annotations parameters signature")),
         (
-            *unit("engine/parameters", "signature", "declaration"),
+            *unit("engine/parameters", "annotations", "signature", "declaration"),
             *stories("newcomers_mistakes", "canvas_bad_input", "time_and_flow_bad_input"),
         ),
     ),
