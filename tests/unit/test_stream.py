@@ -306,3 +306,15 @@ def test_a_notification_of_s3_that_is_made_up_has_a_size_where_the_object_has_on
     (record,) = json.loads(s3_notification(18, AT + 0.75, "b", "x y/\u00e9", "ObjectCreated:Put", size))["Records"]
     assert record["eventTime"] == "2026-01-01T00:00:00.750000Z"
     assert record["s3"]["object"] == {"key": "x+y/%C3%A9", "sequencer": "000000000000000012", **told}
+
+
+def test_each_type_of_a_table_is_its_nearest_type_of_json():
+    image = {
+        "s": {"S": "x"}, "n": {"N": "10"}, "f": {"N": "0.5"}, "long": {"N": "0.12345678901234567890"}, "b": {"B": "eA=="},
+        "flag": {"BOOL": False}, "none": {"NULL": True}, "l": {"L": [{"S": "y"}, {"N": "1"}]}, "m": {"M": {"k": {"S": "z"}}},
+        "ss": {"SS": ["b", "a"]}, "ns": {"NS": ["10", "9.5"]}, "bs": {"BS": ["eQ==", "eA=="]},
+    }  # fmt: skip
+    assert read("orders", told(NewImage=image), AT)["new"] == {
+        "s": "x", "n": 10, "f": 0.5, "long": "0.12345678901234567890", "b": "eA==", "flag": False, "none": None, "l": ["y", 1],
+        "m": {"k": "z"}, "ss": ["a", "b"], "ns": [9.5, 10], "bs": ["eA==", "eQ=="],
+    }  # fmt: skip
