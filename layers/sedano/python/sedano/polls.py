@@ -2,7 +2,7 @@
 
     from sedano.polls import Polled, http
 
-    @app.poll("orders", every(300), http("https://api.example.com/orders?since={cursor}", items="orders", cursor="next"), key="id")
+    @app.poll("orders", every(300), http("https://api.example.com/orders?since={cursor}", items="orders", cursor="next"), identity="id")
     @app.task
     def ordered(order: dict[str, Any]) -> None: ...
 
