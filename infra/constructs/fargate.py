@@ -94,7 +94,8 @@ class FargateWorker(Construct):
     def _container(self) -> ecs.CfnTaskDefinition.ContainerDefinitionProperty:
         kind, region = ecs.CfnTaskDefinition, Stack.of(self).region
         written = {"awslogs-group": self.logs.log_group_name, "awslogs-region": region, "awslogs-stream-prefix": "worker"}
-        given = {**self._serving.variables, "AWS_REGION": region, "AWS_DEFAULT_REGION": region}
+        # The role of the tasks has no grants in another Region, so they serve the home broker alone.
+        given = {**self._serving.variables, "AWS_REGION": region, "AWS_DEFAULT_REGION": region, "SEDANO_BROKERS": "home"}
         return kind.ContainerDefinitionProperty(
             name="worker", image=self._fleet.image, essential=True, command=self.command(),
             environment=[kind.KeyValuePairProperty(name=name, value=value) for name, value in given.items()],

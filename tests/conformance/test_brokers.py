@@ -34,7 +34,7 @@ ORDER = (sqs(), sqs(region=AWAY))
 
 
 class TwoRegions:
-    """The queues of a stage in two Regions on moto; `is_down`: the stage's own Region does not answer. *failing*: the requests to it."""
+    """The queues of a stage in two Regions; `is_down`: the stage's own Region does not answer. *failing*: the requests to it."""
 
     def __init__(self, resources: Resources) -> None:
         """Make the queues of the second Region, under the same names."""
@@ -46,7 +46,7 @@ class TwoRegions:
         self._source.set_credentials(found.access_key, found.secret_key)
         self._source.set_config_variable("region", self.home)
         self._source.register("before-send.sqs.SendMessageBatch", self._lose)
-        self.away: Any = resources.session.client("sqs", region_name=AWAY)
+        self.away: Any = resources.session.client("sqs", region_name=AWAY, endpoint_url=resources.endpoint_url)
         ports = self.ports()
         assert isinstance(ports.queues, SqsQueues)
         self.urls = ports.queues.addresses()
@@ -55,14 +55,15 @@ class TwoRegions:
                 self.away.create_queue(QueueName=url.rpartition("/")[2])
 
     def _lose(self, **event: Any) -> None:
-        if self.is_down and self.home in event["request"].url:
+        if self.is_down and f"/{self.home}/sqs/" in str(event["request"].headers["Authorization"]):
             self.failing += 1
             raise ConnectTimeoutError(endpoint_url=event["request"].url)
 
     def ports(self, brokers: tuple[SqsBroker, ...] = (), component: str = "client", **options: Any) -> Ports:
         """Return the ports of a program with these *brokers*."""
+        session = Session(lambda: self._source, self.resources.endpoint_url)
         with preferring(brokers):
-            return ports_of(from_environment(self.settings), component, Session(lambda: self._source), **options)
+            return ports_of(from_environment(self.settings), component, session, **options)
 
     def waiting(self, key: str = COMMANDS) -> list[str]:
         """Return what waits in the second Region."""
@@ -70,10 +71,10 @@ class TwoRegions:
         return [message["Body"] for message in self.away.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", ())]
 
 
-@pytest.fixture
-def regions(resources: Resources) -> TwoRegions:
+@pytest.fixture(params=["moto", pytest.param("ministack", marks=pytest.mark.ministack)])
+def regions(request: pytest.FixtureRequest) -> TwoRegions:
     """A stage with queues in two Regions."""
-    return TwoRegions(resources)
+    return TwoRegions(request.getfixturevalue("resources" if request.param == "moto" else "ministack_resources"))
 
 
 @pytest.mark.parametrize("promise", PROMISES.values(), ids=PROMISES)

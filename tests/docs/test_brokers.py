@@ -28,7 +28,7 @@ def test_the_app_of_the_page_has_its_brokers() -> None:
 def test_the_variable_and_the_command_of_the_page_are_taken() -> None:
     settings = re.findall(r"SEDANO_BROKERS=([^\s`]+)", PAGE.text)
     assert [[broker.name for broker in of_setting(text)] for text in settings] == [
-        ["home", "eu-west-1"], ["home"], ["home", "eu-west-1"],
+        ["home", "eu-west-1"], ["home"], ["home", "eu-west-1"], ["home"],
     ]  # fmt: skip
     (words,) = re.findall(r"sedano worker (.+)$", PAGE.text, re.MULTILINE)
     assert command.make_context("worker", shlex.split(words)).params["concurrency"] == 16
