@@ -7,7 +7,6 @@ from typing import Any
 from sedano import Sedano
 from sedano.aws.queues import LONG_POLL_S
 from sedano.cli.verbs.worker import command
-from sedano.errors import SedanoError, Unavailable
 from sedano.model.brokers import SqsBroker, of_setting
 from sedano.ports import Outgoing
 from sedano.ports.brokers import Brokers
@@ -34,19 +33,14 @@ def test_the_variable_and_the_command_of_the_page_are_taken() -> None:
     assert command.make_context("worker", shlex.split(words)).params["concurrency"] == 16
 
 
-def test_the_connection_of_the_page_fails_over() -> None:
+def test_the_connection_of_the_page_has_both_brokers() -> None:
     names: dict[str, Any] = {}
     PAGE.run(CONNECTED, names)
-    ports = names["connect"]()
-    assert isinstance(ports.queues, Brokers)
-    home = ports.queues._home
-
-    def refuse(queue: str, messages: list[Outgoing]) -> list[SedanoError | None]:
-        return [Unavailable("down")] * len(messages)
-
-    home.send = refuse
-    assert ports.queues.send("commands:default", [Outgoing("{}")]) == [None]
-    (found,) = ports.queues.receive("commands:default@spare")
+    queues = names["connect"]().queues
+    assert isinstance(queues, Brokers)
+    assert queues.sources("commands:default") == ["commands:default", "commands:default@spare"]
+    assert queues.send("commands:default", [Outgoing("{}")]) == [None]
+    (found,) = queues.receive("commands:default")
     assert found.body == "{}"
 
 
