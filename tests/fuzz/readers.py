@@ -11,6 +11,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,9 @@ from sedano.model import (
     health,
     pauses,
     refusals,
+)
+from sedano.model import (
+    publisher_frames as frames,
 )
 from sedano.model import (
     timers as timer,
@@ -146,6 +150,7 @@ def _of_messages() -> list[Target]:
     pages = kept + [_plan(body) for body in messages if b"canvasplan" in body]
     return [
         reader("json", lambda d: strict.load(d, 1 << 20, 64), [*values, *messages[:20]], lambda v: json.dumps(v).encode(), weight=2),
+        Target("publisher-frames", _publisher, [*_PUBLICATIONS, *(b"".join(_PUBLICATIONS[:n]) for n in (2, 4))]),
         reader("message", codec.decode, messages, lambda m: codec.encode(m).encode(), words=words.ATTRIBUTES, weight=4),
         reader("value", lambda d: codec.decode_value(text_of(d)), values, lambda v: codec.encode_value(v).encode()),
         reader("data", codec.decode_data, data, lambda v: codec.encode_data(*v)),
@@ -156,6 +161,29 @@ def _of_messages() -> list[Target]:
         reader("page", _page, pages, words=words.PLANS),
         reader("record", lambda d: run_rows.unpack(text_of(d)), [*packed, words.RECORD], words=words.RECORDS, weight=2),
     ]  # fmt: skip
+
+
+_PUBLICATIONS = (
+    b"PUB 1 commands:default 0 - 5\nhello", b"PUB 2 events 900 acme 3\n\xe2\x82\xac", b"STAT\n", b"PUB 3 commands:mail 5 - 0\n",
+    b"+7\n", b"-3 away not reached\n", frames.info_line(frames.PublisherInfo(2_000, frames.SENT, "5e")),
+)  # fmt: skip
+
+
+def _publisher(data: bytes) -> None:
+    """Read *data* as the publisher does, whole and byte by byte, and as a program does."""
+    whole, pieces = frames.FrameReader(100), frames.FrameReader(100)
+    if whole.feed(data) != [frame for at in range(len(data)) for frame in pieces.feed(data[at : at + 1])]:
+        raise Broken("other frames in pieces")
+    program = frames.Unconfirmed()
+    for _ in range(5):
+        program.add()
+    for line in data.split(b"\n"):
+        with suppress(ValueError):
+            program.read(line)
+        with suppress(ValueError):
+            info = frames.read_info(line)
+            if frames.read_info(frames.info_line(info)[:-1]) != info:
+                raise Broken("another first line when it is written and read again")
 
 
 def _page(data: bytes) -> Any:

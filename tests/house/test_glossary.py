@@ -21,6 +21,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "checks_and_budgets": "the declarations of health checks and of budgets, a mixin of the app",
         "configuration": "`app.configure`, a mixin of the app",
         "configuration_control": "`app.control.reload` and `set_config`",
+        "publisher_socket": "the ports of a program behind the publisher process",
         "control_part": "the base of all parts of `app.control`",
         "connector": "the function that is named in `connect=`",
         "control": "`app.control`, over many words",
@@ -59,6 +60,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "canonical_json": "one text for each JSON value",
         "number_ranges": "whether an option is a number within a range",
         "prefetch": "how many messages a process that runs workers asks for",
+        "publisher_frames": "the lines between a program and the publisher process",
         "restarts": "when a process that works is replaced",
         "routes": "queues by the patterns of task names",
         "settings": "the settings of a project, read from pyproject.toml",
@@ -105,6 +107,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "unexpected_errors": "the last resort against unforeseen exceptions",
     },
     "aws": {
+        "late_deployment": "the ports of a program that only publishes, by a publisher process",
         "rollups": "adapter of the port of the same name",
         "archive": "adapter of the port of the same name",
         "blobs": "adapter for large values in S3",

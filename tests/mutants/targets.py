@@ -94,14 +94,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "claiming",
-        (
-            "engine.worker.claims",
-            "engine.worker.intake",
-            "engine.worker.poison_messages",
-            "engine.worker.verdicts",
-            "engine.history.recorder",
-            "engine.unexpected_errors",
-        ),
+        (*each("engine.worker", "claims intake poison_messages verdicts"), "engine.history.recorder", "engine.unexpected_errors"),
         (
             *unit("claim", "engine/poison_messages", "engine/recorder", "engine/recorder_steps", "engine/claiming"),
             *unit("engine/claiming_others", "engine/taking_in", "engine/judging", "engine/outcomes", "engine/unexpected_errors"),
@@ -369,6 +362,10 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target("processes", ("model.beats", "model.prefetch", "model.restarts"), unit("beats", "prefetch", "restarts")),
+    Target(
+        "publisher-socket", ("model.publisher_frames", *each("engine.publisher", "socket_connection socket_queues")),
+        unit("publisher_frames", "engine/socket_queues"),
+    ),
     Target(
         "configuration",
         (*each("model.configuration", "casts fields layers snapshots stage_values"), "engine.configuration", "engine.configuration_layers"),

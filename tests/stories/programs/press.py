@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -50,13 +51,13 @@ app.connect = f"{__name__}:connect"
 
 
 @contextmanager
-def killed_at(step: int) -> Iterator[None]:
-    """Kill this process at the *step*th line that it runs of what publishes and stores."""
+def killed_at(step: int, modules: tuple[str, ...] = SENT) -> Iterator[None]:
+    """Kill this process at the *step*th line that it runs of *modules*, by default of what publishes and stores."""
     left = step
 
     def traced(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal left
-        if not frame.f_code.co_filename.endswith(SENT):
+        if not frame.f_code.co_filename.endswith(modules):
             return None
         if event == "line":
             left -= 1
@@ -64,6 +65,7 @@ def killed_at(step: int) -> Iterator[None]:
                 os.kill(os.getpid(), signal.SIGKILL)
         return traced
 
+    threading.settrace(traced)
     sys.settrace(traced)
     try:
         yield

@@ -34,12 +34,16 @@ class Connected(NamedTuple):
 def connected(reference: str, brokers: Sequence[SqsBroker] = ()) -> Connected:
     """Return the ports that the function *reference* provides to a program, with these *brokers* of its app.
 
-    If that is `AWS` and the environment does not name a deployment, the `sedano dev` of the working directory is used, if it runs. Its
-    queues are a file on this machine, so brokers, or a second file for unaccepted messages, would not help.
+    If SEDANO_PUBLISHER names the socket of a publisher process, that process sends the program's messages. If *reference* is `AWS` and the
+    environment does not name a deployment, the `sedano dev` of the working directory is used, if it runs. Its queues are a file on this
+    machine, so brokers, or a second file for unaccepted messages, would not help.
 
     Raises:
         ConfigurationError: the function is missing, it returns something else, or neither a deployment nor a `sedano dev` can be used.
     """
+    publisher = os.environ.get("SEDANO_PUBLISHER", "")
+    if publisher:
+        return Connected(_behind(publisher, reference, brokers), may_spool=True)
     if reference == AWS and not any(os.environ.get(name) for name in DEPLOYMENT):
         from sedano.api import dev_server
 
@@ -47,6 +51,17 @@ def connected(reference: str, brokers: Sequence[SqsBroker] = ()) -> Connected:
         if ports is not None:
             return Connected(ports, may_spool=False)
     return Connected(brought(reference, brokers), may_spool=True)
+
+
+def _behind(publisher: str, reference: str, brokers: Sequence[SqsBroker]) -> Ports:
+    """Return the ports of *reference* with queues behind the socket of *publisher*; those over AWS are connected at their first use."""
+    from sedano.api.publisher_socket import behind
+
+    if reference != AWS:
+        return behind(publisher, os.environ, brought(reference, brokers))
+    from sedano.aws.late_deployment import late_ports
+
+    return behind(publisher, os.environ, late_ports(lambda: brought(reference, brokers), os.environ))
 
 
 def connector(reference: str) -> Callable[[], Any]:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 NEEDED = {
     "client": ("sqs",), "worker": ("sqs", "dynamodb"), "router": ("sqs",), "recorder": ("s3", "dynamodb"), "scheduler": ("dynamodb", "sqs"),
-    "controller": ("dynamodb", "sqs"), "webhook": ("sqs",), "stream": ("sqs",),
+    "controller": ("dynamodb", "sqs"), "webhook": ("sqs",), "stream": ("sqs",), "publisher": ("sqs",),
 }  # fmt: skip
 """The services that a component always calls: a client is made while a function starts, not while a message waits. A component that is
 not named here makes each client at its first use."""

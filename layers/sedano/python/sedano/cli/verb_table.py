@@ -253,6 +253,14 @@ def polls() -> Command:
 
 
 @verb
+def publisher() -> Command:
+    """Send the messages of the programs on this host."""
+    from sedano.cli.verbs.publisher import command
+
+    return command
+
+
+@verb
 def purge() -> Command:
     """Delete the messages that wait in a queue."""
     from sedano.cli.verbs.purge import command

@@ -18,9 +18,9 @@ Calls = Callable[[], Mapping[str, int]]
 
 
 def worker_telemetry(
-    environment: Mapping[str, str], namespace: str, calls: Calls, *, logs: str = "", shown: Telemetry | None = None
+    environment: Mapping[str, str], namespace: str, calls: Calls, *, logs: str = "", shown: Telemetry | None = None, service: str = SERVICE
 ) -> Telemetry:  # fmt: skip
-    """Return the telemetry of a process of workers.
+    """Return the telemetry of a process of workers, or of the publisher.
 
     Args:
         environment: the variables of the process.
@@ -28,6 +28,7 @@ def worker_telemetry(
         calls: returns how many AWS calls were made so far.
         logs: the adapter for logs that the command line names; "": that of the environment, or of the runtime.
         shown: takes the log lines in place of an adapter.
+        service: the name of the process in its log.
 
     Raises:
         ConfigurationError: the name of an adapter is unknown, its address is malformed, or its package cannot be imported.
@@ -36,7 +37,7 @@ def worker_telemetry(
     given = given._replace(logs=LINES if shown is not None else logs or given.logs)
     names = of_worker(given, where_it_logs(environment))
     more = {} if shown is None else {LINES: lambda _: TelemetryLines(shown)}
-    return telemetry_of(names, Component(SERVICE, namespace), calls, environment, more)
+    return telemetry_of(names, Component(service, namespace), calls, environment, more)
 
 
 def where_it_logs(environment: Mapping[str, str]) -> str:

@@ -1,7 +1,7 @@
 """The spool: a program's store on disk for messages that the queue did not accept, until they are sent.
 
 A message that is in the spool is confirmed (`delay()` returned its id), so it must outlive the process: it is in a SQLite database in WAL
-mode with `synchronous=FULL`, and `keep` returns when its transaction is committed. A SIGKILL at any moment loses no committed message and
+mode, and `keep` returns when its transaction is committed with `synchronous=FULL`. A SIGKILL at any moment loses no committed message and
 leaves none half written. The same holds for a power failure, if the disk honours its flushes.
 
 Messages are sent after the next successful publication, when the program ends, by the next program of the app for the same deployment (in
@@ -89,6 +89,8 @@ class Spool:
 
     _process: int
     """The process that opened the database."""
+    _flushes: bool
+    """Whether the connection flushes each transaction to the disk."""
 
     def __init__(self, folder: Path) -> None:
         """Use *folder*; nothing is opened or made yet."""
@@ -107,7 +109,7 @@ class Spool:
             (m.queue, m.outgoing.body, m.outgoing.delay, now + m.outgoing.delay, m.outgoing.tenant, m.outgoing.serial_key, now)
             for m in messages
         ]
-        with self._changing() as database:
+        with self._changing(flushed=True) as database:
             (waiting,) = database.execute("SELECT count(*) FROM message WHERE NOT spoiled").fetchone()
             if waiting + len(rows) > MOST:
                 raise BacklogFull(f"{waiting} messages already wait in {self.folder}; send or drop them with `sedano spool`")
@@ -194,11 +196,17 @@ class Spool:
         return sum(1 for _ in self.folder.glob("unreadable-*.db")) + sum(1 for _ in self.folder.glob("unreadable-*.jsonl"))
 
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        """Yield the database in a transaction of its own: committed at the end, undone when it fails."""
+    def _changing(self, *, flushed: bool = False) -> Iterator[sqlite3.Connection]:
+        """Yield the database in a transaction of its own: committed at the end, undone when it fails.
+
+        Only one that is *flushed* is on the disk when this returns; a power failure that undoes another one causes a copy, and no loss.
+        """
         with self._lock:
             try:
                 database = self._open()
+                if flushed is not self._flushes:
+                    database.execute(f"PRAGMA synchronous = {'FULL' if flushed else 'NORMAL'}")
+                    self._flushes = flushed
                 with database:
                     database.execute("BEGIN IMMEDIATE")
                     yield database
@@ -228,6 +236,7 @@ class Spool:
         try:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
+            self._flushes = True
             self._founded(database)
         except BaseException:
             database.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,9 +22,22 @@ def home() -> Path:
 def place(app: str) -> Path | None:
     """Return the directory of *app*'s spool for the deployment that the environment names; None on a host that has none.
 
-    On Lambda a disk is not durable: a sandbox is frozen after its invocation, and its stored messages may never be sent.
+    On Lambda a disk is not durable: a sandbox is frozen after its invocation, and its stored messages may never be sent. Programs behind a
+    publisher (SEDANO_PUBLISHER) have a directory of their own: otherwise they would give it again what it has stored.
     """
     if os.environ.get("SEDANO_SPOOL") == OFF or os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
         return None
-    deployment = hashlib.sha256(os.environ.get("SEDANO_QUEUES", "").encode()).hexdigest()[:16]
-    return home() / quote(app, safe="").replace(".", "%2E") / deployment
+    return home() / quote(app, safe="").replace(".", "%2E") / _digest(_queues(os.environ) + os.environ.get("SEDANO_PUBLISHER", ""))
+
+
+def deployment_digest(environment: Mapping[str, str]) -> str:
+    """Return a name of the deployment that *environment* describes."""
+    return _digest(_queues(environment))
+
+
+def _queues(environment: Mapping[str, str]) -> str:
+    return environment.get("SEDANO_QUEUES", "")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
