@@ -53,6 +53,7 @@ ELSEWHERE = {
     "dev": "tests/stories/dev_project.py",
     "report": "tests/pipeline/test_cost_and_report.py",
     "timers foreign": "tests/conformance/test_timers_command.py",
+    "publisher": "tests/stories/test_publisher_process.py",
     "top": "tests/stories/test_json_of_every_verb.py",
     "web": "tests/stories/test_web_server.py",
     "worker": "tests/stories/test_worker_command.py",
