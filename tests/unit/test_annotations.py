@@ -5,6 +5,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal, NamedTuple, NewType, Protocol, TypedDict
 from uuid import UUID
 
@@ -45,7 +46,20 @@ class Shape(Protocol):
     """A protocol."""
 
 
+class Plain(tuple[int, ...]):
+    """A tuple without named fields."""
+
+    __slots__ = ()
+
+
+class Fielded:
+    """Names of fields without a tuple."""
+
+    _fields = ("a",)
+
+
 Number = NewType("Number", int)
+NO_FORM = "has no JSON form; use a dataclass, a TypedDict or JSON's own types"
 
 
 @pytest.mark.parametrize(
@@ -57,6 +71,7 @@ Number = NewType("Number", int)
         (Sequence[date], "ab", "expected Sequence[date], got str"), (tuple, 5, "expected tuple, got int"),
         (tuple[int, ...], [1, "x"], "expected tuple[int, ...]: item 1: expected int, got str"),
         (tuple[int, str], [1, 2], "expected tuple[int, str]: item 1: expected str, got int"),
+        (tuple[str, str], "ab", "expected tuple[str, str], got str"), (Pair, "ab", "expected Pair, got str"),
         (tuple[int, str], [1, "a", 2], "expected tuple[int, str]: expected 2 items, got 3"),
         (dict[str, int], {"a": "b"}, "expected dict[str, int]: a: expected int, got str"),
         (dict[str, int], [], "expected dict[str, int], got list"),
@@ -86,6 +101,8 @@ def test_a_value_that_does_not_fit_is_described(annotation: Any, value: Any, wor
         (Box, {"size": 1, "area": 9}, Box(1)), (Box, {"size": 1, "names": ["a"]}, Box(1, ["a"])), (Pair, (1,), Pair(1)),
         (Row, {"key": 1, "note": "x"}, {"key": 1, "note": "x"}), (Collection[int], [1], [1]), (Iterable[str], ["a"], ["a"]),
         (Shape, 5, 5), (object, 5, 5), (Callable, 5, 5), (list, [1, "x"], [1, "x"]), (list[Any], [1, "x"], [1, "x"]),
+        (Sequence[Any], (1, "x"), (1, "x")), (typing.TypeGuard[int], 5, 5),
+        (SimpleNamespace(__value__=date), "2026-01-01", date(2026, 1, 1)),
         (dict[str, Any], {"a": 1}, {"a": 1}), (int | Any, "x", "x"), (typing.TypeVar("T"), 5, 5), (Number, 5, 5),
     ],
 )  # fmt: skip
@@ -95,10 +112,17 @@ def test_a_value_that_fits_is_restored(annotation: Any, value: Any, seen: Any) -
     assert kind_of(annotation).accepts(value)
 
 
+def test_items_of_any_type_are_not_looked_at() -> None:
+    kinds = [kind_of(one) for one in (list[Any], Sequence[Any], dict[str, Any], dict[UUID, Any])]
+    assert [(kind.types, len(kind.readers)) for kind in kinds] == [({list}, 0), ({list, tuple}, 0), ({dict}, 0), (set(), 1)]
+    assert not kind_of(list[Any]).accepts((1, "x"))
+
+
 @pytest.mark.parametrize(
     ("annotation", "refusal"),
     [
-        (int, ""), (bytes, "bytes has no JSON form; send text, such as base64"), (set, "set has no JSON form; use a list"),
+        (int, ""), (object, ""), (Shape, ""), (Plain, f"Plain {NO_FORM}"), (Fielded, f"Fielded {NO_FORM}"),
+        (bytes, "bytes has no JSON form; send text, such as base64"), (set, "set has no JSON form; use a list"),
         (frozenset, "frozenset has no JSON form; use a tuple"), (tuple[int, set[int]], "set has no JSON form; use a list"),
         (complex, "complex has no JSON form; use a dataclass, a TypedDict or JSON's own types"),
         (tuple[set[int], ...], "set has no JSON form; use a list"),
