@@ -5,7 +5,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Annotated, Any, Literal, NamedTuple, NewType, Protocol, TypedDict
 from uuid import UUID
 
@@ -110,6 +110,68 @@ def test_a_value_that_fits_is_restored(annotation: Any, value: Any, seen: Any) -
     found = kind_of(annotation).restored(value)
     assert (found, type(found)) == (seen, type(seen))
     assert kind_of(annotation).accepts(value)
+
+
+@dataclass
+class Derived:
+    """A field that the class computes, of a type that JSON cannot carry."""
+
+    size: int
+    seen: set[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute it."""
+        self.seen = {self.size}
+
+
+def test_a_field_that_is_computed_is_neither_needed_nor_sent() -> None:
+    kind = kind_of(Derived)
+    assert (kind.refusal, kind.read({"size": 1}), kind.read({"size": 1, "seen": [9]})) == ("", Derived(1), Derived(1))
+    assert not kind.accepts(MappingProxyType({"size": 1}))
+    assert not kind_of(dict[str, int]).accepts(MappingProxyType({"size": 1}))
+
+
+class Unread(TypedDict):
+    """A field whose annotation names nothing."""
+
+    one: "Missing"  # type: ignore[name-defined] # noqa: F821
+    two: int
+
+
+class Count(int):
+    """A number with a name."""
+
+
+def test_fields_whose_annotations_cannot_be_read_are_known_by_name_only() -> None:
+    kind = kind_of(Unread)
+    assert kind.read({"one": 5, "two": "x"}) == {"one": 5, "two": "x"}
+    with pytest.raises(Wrong, match=r"^expected Unread: three is unknown$"):
+        kind.read({"one": 1, "two": 2, "three": 3})
+    assert (kind_of(Count).read(5), kind_of(Count).accepts(True)) == (Count(5), False)
+
+
+@pytest.mark.parametrize(
+    ("bare", "plain", "value"),
+    [
+        ("List", list, [1, "x"]), ("Dict", dict, {"a": 1}), ("Tuple", tuple, [1, "x"]), ("Sequence", Sequence, (1, "x")),
+        ("Mapping", Mapping, {"a": 1}), ("Iterable", Iterable, [1]),
+    ],
+)  # fmt: skip
+def test_a_name_of_typing_without_items_is_the_type_that_it_stands_for(bare: str, plain: Any, value: Any) -> None:
+    found, expected = kind_of(getattr(typing, bare)), kind_of(plain)
+    assert (found.label, found.types, found.read(value)) == (expected.label, expected.types, expected.read(value))
+
+
+def test_an_empty_tuple_stays_empty() -> None:
+    for empty in (tuple[()], typing.Tuple[()]):  # noqa: UP006
+        assert (kind_of(empty).read([]), kind_of(empty).accepts([1])) == ((), False)
+
+
+def test_an_array_whose_items_fit_is_not_copied() -> None:
+    numbers, words, mixed = [1, 2], ("a", "b"), (1, "x")
+    assert kind_of(list[int]).read(numbers) is numbers
+    assert kind_of(tuple[str, ...]).read(words) is words
+    assert kind_of(tuple[Any, ...]).read(mixed) is mixed
 
 
 def test_items_of_any_type_are_not_looked_at() -> None:

@@ -123,8 +123,10 @@ def _kind(annotation: Any, known: Known) -> Kind:
         return _union([_kind(a, known) for a in arguments])
     if origin is typing.Literal:
         return _literal(arguments)
-    if origin is not None and isinstance(origin, type):
-        return _generic(annotation, origin, arguments, known)
+    if isinstance(origin, type):
+        if arguments or (origin is tuple and annotation is not typing.Tuple):  # noqa: UP006 - the name itself
+            return _generic(annotation, origin, arguments, known)
+        annotation = origin  # a name such as `typing.List` without items
     if annotation in _PLAIN:
         return Kind(_label(annotation), frozenset(_PLAIN[annotation]))
     if annotation is tuple:
@@ -168,7 +170,7 @@ def _tuple(label: str, arguments: tuple[Any, ...], known: Known) -> Kind:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         item = _kind(arguments[0], known)
         return Kind(label, readers=(_array(tuple, item),), refusal=item.refusal)
-    items = [_kind(a, known) for a in arguments if a != ()]
+    items = [_kind(a, known) for a in arguments]
 
     def read(value: Any) -> Any:
         _needs(list | tuple, value)
