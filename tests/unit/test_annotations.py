@@ -293,3 +293,57 @@ def test_stamps_are_added_to_those_that_are_there() -> None:
     assert changed(one, {"stamps": {"b": "3"}}).stamps == {"a": "1", "b": "3"}
     assert changed(one, {"queue": "q"}) == Options(queue="q", stamps={"a": "1", "b": "2"})
     assert changed(Options(), {"stamps": {"b": "3"}}).stamps == {"b": "3"}
+
+
+def mixed(one: int, two: int | str, three: Any) -> None:
+    """Take three by position."""
+
+
+def named(one: int, *, two: int) -> None:
+    """Take one by name."""
+
+
+class Called:
+    """An object that is called."""
+
+    def __call__(self, one: int, two: int, **more: int) -> None:
+        """Take two."""
+
+
+def test_arguments_that_fit_are_given_on_as_they_are() -> None:
+    for args in ((1, 2, object()), (1, "x", None)):
+        found, names = Parameters(mixed).fit(args, {})
+        assert (found is args, names) == (True, {})
+    assert Parameters(named).fit((1,), {"two": 2}) == ([1], {"two": 2})
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs", "words"),
+    [
+        (named, (1,), {}, "missing a required argument: 'two'; named takes (one, *, two)"),
+        (mixed, (1, 2, 3), {"four": 4}, "got an unexpected keyword argument 'four'; mixed takes (one, two, three)"),
+        (mixed, (1,), {"two": 2}, "missing a required argument: 'three'; mixed takes (one, two, three)"),
+        (Called(), (1,), {"more": 2}, "missing a required argument: 'two'; Called takes (one, two, **more)"),
+    ],
+)
+def test_arguments_that_cannot_be_bound_are_refused_with_the_parameters(function: Any, args: Any, kwargs: Any, words: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        Parameters(function).fit(args, kwargs)
+    assert (caught.value.field, caught.value.detail) == ("data", words)
+
+
+def test_too_many_arguments_are_told_before_a_wrong_one() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        Parameters(mixed).takes(2, ("x", "y"), {})
+    assert (caught.value.field, kind_of(int | set[int]).unchecked) == ("data", False)
+    with pytest.raises(ArgumentError) as caught:
+        Parameters(mixed).takes(0, ("x",), {})
+    assert caught.value.field == "data"
+
+
+def test_a_year_is_the_longest_delay_and_stamps_are_checked_at_once() -> None:
+    assert delay_of(Options(countdown=31_622_400), 0.0) == 31_622_400
+    with pytest.raises(OptionError, match=r"^countdown: 31622400 s is longer than a task can wait here, 31622400 s \(366 days\)$"):
+        delay_of(Options(countdown=31_622_400.25), 0.0)
+    with pytest.raises(OptionError):
+        Options(stamps={"a b": "x"})
