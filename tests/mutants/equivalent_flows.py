@@ -1,4 +1,4 @@
-"""Mutants of canvases, workflows, telemetry, spending, scaling and records that no test can notice, each with the reason."""
+"""Mutants of canvases, workflows, telemetry, spending, scaling, records and arguments that no test can notice, each with the reason."""
 
 from __future__ import annotations
 
@@ -285,5 +285,38 @@ FLOWS: Mapping[Key, str] = {
         "size = len(tail) + (len(result) if result.isascii() else len(result.encode()))",
         "a short cut: a text in ASCII has as many bytes as characters",
         "`len(result) if result.isascii() else len(result.encode())` → `len(result.encode())`",
+    ),
+    **_of(
+        "model.tasks.annotations",
+        "_generic",
+        "item = _kind(arguments[0], known)",
+        "there is one",
+        "`0` → `-1`",
+    ),
+    **_of(
+        "model.tasks.annotations",
+        "_hints_of",
+        "return typing.get_type_hints(found, include_extras=True)",
+        "what they add is taken off again before an annotation is looked at",
+        "`True` → `False`",
+    ),
+    **_of(
+        "model.tasks.parameters",
+        "Parameters.__init__",
+        "self._exact = tuple(next(iter(kind.types)) for kind in kinds if len(kind.types) == 1) if only_positions else None",
+        "a short cut before the types are compared one by one",
+        (
+            "`tuple((next(iter(kind.types)) for kind in kin … ind.types) == 1)) if only_positions else None` → `tuple((next"
+            "(iter(kind.types)) for kind in kinds if len(kind.types) == 1))`"
+        ),
+        "`tuple((next(iter(kind.types)) for kind in kin … ind.types) == 1)) if only_positions else None` → `None`",
+        "`1` → `2`",
+    ),
+    **_of(
+        "model.tasks.parameters",
+        "Parameters.fit",
+        "if tuple(map(type, args)) == self._exact:  # each argument has the only type of its parameter",
+        "a short cut before the types are compared one by one",
+        "`if tuple(map(type, args)) == self._exact` → `if False`",
     ),
 }
