@@ -58,7 +58,7 @@ LATE = {
         "api/boot.py": "only an app that declares boot steps or services loads them",
         "api/boxes.py": "only a worker that runs a boxed task loads processes, or calls of functions",
         "api/configuration.py": "only an app with a configuration loads it",
-        "api/connector.py": "only a program without a deployment looks for `sedano dev`; only an app with brokers, or a publisher, loads those",
+        "api/connector.py": "a program loads brokers, a publisher, or `sedano dev`, only where it has them",
         "api/leases_and_partitions.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
         "api/limits.py": "only an app with a queue that keeps order loads the options of order",
