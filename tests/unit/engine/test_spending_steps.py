@@ -248,3 +248,11 @@ def cause(world: World, kind: str, name: str) -> PauseCause:
     """Return the kept cause of a pause."""
     memo = cause_name(kind, name)
     return cause_of(world.ports.memos.read([memo]).get(memo, Memo(memo)).text)
+
+
+def test_a_new_day_begins_with_nothing_spent() -> None:
+    day, world = at(86_370.0)
+    world.spend("one", 100, 1_438)
+    assert day.read() == {"": 100}
+    world.clock.advance(60.0)
+    assert day.read() == {}
