@@ -319,4 +319,20 @@ FLOWS: Mapping[Key, str] = {
         "a short cut before the types are compared one by one",
         "`if tuple(map(type, args)) == self._exact` → `if False`",
     ),
+    **_of("model.tasks.annotations", "Kind.read", "continue", "the loop goes on anyway", "`continue` → `pass`"),
+    **_of(
+        "model.tasks.signature",
+        "delay_of",
+        "if options.countdown is None and options.eta is None:",
+        "a short cut: without a time the seconds are 0",
+        "`if options.countdown is None and options.eta is None` → `if False`",
+    ),
+    **_of(
+        "model.tasks.signature",
+        "delay_of",
+        "seconds = options.countdown if options.countdown is not None else (options.eta.timestamp() - now if options.eta else 0.0)",
+        "one of the two is given here",
+        "`0.0` → `1.0`",
+        "`0.0` → `-1.0`",
+    ),
 }

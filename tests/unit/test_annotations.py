@@ -11,12 +11,12 @@ from uuid import UUID
 
 import pytest
 
-from sedano.errors import ArgumentError, OptionError
+from sedano.errors import ArgumentError, OptionError, UnknownOption
 from sedano.model.messages.message import TimeLimits
 from sedano.model.number_ranges import is_count, is_number
 from sedano.model.tasks.annotations import Wrong, hints, kind_of
 from sedano.model.tasks.parameters import Parameters
-from sedano.model.tasks.signature import Options, changed, delay_of, given, time_limits_of
+from sedano.model.tasks.signature import MAX_DELAY_S, Options, changed, delay_of, given, time_limits_of
 
 
 class Pair(NamedTuple):
@@ -266,6 +266,7 @@ def test_an_option_beyond_its_range_is_refused(options: dict[str, Any], words: s
 def test_the_limits_of_a_call_override_those_of_its_task() -> None:
     assert time_limits_of(Options(), TimeLimits(1, 2)) is None
     assert time_limits_of(Options(time_limit=5), TimeLimits(1, 2)) == TimeLimits(None, 5)
+    assert time_limits_of(Options(time_limit=5), None) == TimeLimits(None, 5)
     assert time_limits_of(Options(soft_time_limit=1), None) == TimeLimits(1, None)
     with pytest.raises(OptionError, match=r"^soft_time_limit: 5 is not below time_limit: 2$"):
         time_limits_of(Options(soft_time_limit=5), TimeLimits(None, 2))
@@ -293,6 +294,8 @@ def test_stamps_are_added_to_those_that_are_there() -> None:
     assert changed(one, {"stamps": {"b": "3"}}).stamps == {"a": "1", "b": "3"}
     assert changed(one, {"queue": "q"}) == Options(queue="q", stamps={"a": "1", "b": "2"})
     assert changed(Options(), {"stamps": {"b": "3"}}).stamps == {"b": "3"}
+    with pytest.raises(UnknownOption, match=r"^alpha: not an option"):
+        changed(one, {"zeta": 1, "alpha": 2})
 
 
 def mixed(one: int, two: int | str, three: Any) -> None:
@@ -323,7 +326,7 @@ def test_arguments_that_fit_are_given_on_as_they_are() -> None:
         (named, (1,), {}, "missing a required argument: 'two'; named takes (one, *, two)"),
         (mixed, (1, 2, 3), {"four": 4}, "got an unexpected keyword argument 'four'; mixed takes (one, two, three)"),
         (mixed, (1,), {"two": 2}, "missing a required argument: 'three'; mixed takes (one, two, three)"),
-        (Called(), (1,), {"more": 2}, "missing a required argument: 'two'; Called takes (one, two, **more)"),
+        (Called(), (1,), {"other": 2}, "missing a required argument: 'two'; Called takes (one, two, **more)"),
     ],
 )
 def test_arguments_that_cannot_be_bound_are_refused_with_the_parameters(function: Any, args: Any, kwargs: Any, words: str) -> None:
@@ -342,7 +345,7 @@ def test_too_many_arguments_are_told_before_a_wrong_one() -> None:
 
 
 def test_a_year_is_the_longest_delay_and_stamps_are_checked_at_once() -> None:
-    assert delay_of(Options(countdown=31_622_400), 0.0) == 31_622_400
+    assert (delay_of(Options(countdown=31_622_400), 0.0), MAX_DELAY_S) == (31_622_400, 31_622_400.0)
     with pytest.raises(OptionError, match=r"^countdown: 31622400 s is longer than a task can wait here, 31622400 s \(366 days\)$"):
         delay_of(Options(countdown=31_622_400.25), 0.0)
     with pytest.raises(OptionError):
