@@ -236,8 +236,8 @@ class Spool:
         try:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
-            self._flushes = True
             self._founded(database)
+            self._flushes = True
         except BaseException:
             database.close()
             raise
