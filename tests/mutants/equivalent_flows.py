@@ -35,7 +35,7 @@ FLOWS: Mapping[Key, str] = {
         "a short cut: a step without branches is replaced by an equal one",
         "`if not step.links and (not step.forks)` → `if False`",
     ),
-    **_of("model.canvas.tree", "_chain", "return _watched(made[0], tree.watch)", "there is one step", "`0` → `-1`"),
+    **_of("model.canvas.tree", "_chain", "return _watched(made[0], tree.watch)", "there is exactly one step", "`0` → `-1`"),
     **_of(
         "model.canvas.tree",
         "_watched",
@@ -127,21 +127,21 @@ FLOWS: Mapping[Key, str] = {
         "model.workflow.value_types",
         "part",
         "annotation = found[0] if len(found) == 1 else Any",
-        "there is one",
+        "the list has exactly one element",
         "`0` → `-1`",
     ),
     **_of(
         "model.workflow.value_types",
         "item",
         "return found[0] if len(found) == 1 else Any",
-        "there is one",
+        "the list has exactly one element",
         "`0` → `-1`",
     ),
     **_of(
         "model.workflow.value_types",
         "_item",
         "return arguments[0] if kind is list and len(arguments) == 1 else Any",
-        "there is one",
+        "the list has exactly one element",
         "`0` → `-1`",
     ),
     **_of(
@@ -237,7 +237,7 @@ FLOWS: Mapping[Key, str] = {
         "model.workflow.layout",
         "_apart",
         "return {name: mean + shift for name, mean, shift in zip(layer, flat, offsets, strict=True)}",
-        "a sum",
+        "the two are only added to one another",
         "`zip(layer, flat, offsets, strict=True)` → `zip(layer, offsets, flat, strict=True)`",
     ),
     **_of(
@@ -290,7 +290,7 @@ FLOWS: Mapping[Key, str] = {
         "model.tasks.annotations",
         "_generic",
         "item = _kind(arguments[0], known)",
-        "there is one",
+        "the list has exactly one element",
         "`0` → `-1`",
     ),
     **_of(
