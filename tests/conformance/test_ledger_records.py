@@ -210,3 +210,31 @@ def test_forgetting_leaves_a_task_that_has_not_ended_alone(world: World) -> None
     waiting = stored(world.ledger)
     world.ledger.forget(["task-1"])
     assert stored(world.ledger) == waiting
+
+
+def test_the_message_that_ended_the_task_notes_that_its_follow_ups_were_sent(world: World) -> None:
+    claimed(world.ledger)
+    world.ledger.record([success()])
+    ended = stored(world.ledger)
+    assert not ended.followed
+    world.ledger.follow(CLAIM.task_id, CLAIM.message_id)
+    world.ledger.follow(CLAIM.task_id, CLAIM.message_id)
+    assert stored(world.ledger) == ended._replace(followed=True)
+
+
+def test_another_message_notes_nothing_of_follow_ups(world: World) -> None:
+    world.ledger.follow(CLAIM.task_id, CLAIM.message_id)
+    assert world.ledger.read([CLAIM.task_id]) == {}
+    claimed(world.ledger)
+    world.ledger.record([success()])
+    world.ledger.follow(CLAIM.task_id, "another")
+    assert not stored(world.ledger).followed
+
+
+def test_before_the_end_no_follow_ups_are_noted(world: World) -> None:
+    claimed(world.ledger)
+    world.ledger.follow(CLAIM.task_id, CLAIM.message_id)
+    assert not stored(world.ledger).followed
+    world.ledger.record([retry()])
+    world.ledger.follow(CLAIM.task_id, CLAIM.message_id)
+    assert not stored(world.ledger).followed

@@ -111,6 +111,7 @@ _steps = st.one_of(
     st.builds(_steal, _claims, st.sampled_from([{}, {}, {"fence": 9}, {"nonce": "n9"}, {"expires": 1.0}])),
     st.builds(_held, _outcomes),
     st.builds(_shown, st.sampled_from(_TASKS), _short, st.sampled_from([{}, {}, {"fence": 9}])),
+    st.builds(lambda task, message: (task, lambda ledger, _: ledger.follow(task, message)), st.sampled_from(_TASKS), _messages),
     st.builds(_extended, st.sampled_from(_TASKS), _seconds, st.sampled_from([{}, {}, {}, {"fence": 9}, {"nonce": "n9"}])),
     st.builds(lambda some: (_TASKS[0], lambda ledger, _: ledger.extend(some)), st.lists(_extensions, max_size=3)),
     st.builds(lambda outcomes: (_TASKS[0], lambda ledger, _: ledger.record(outcomes)), st.lists(_outcomes, max_size=3)),

@@ -22,7 +22,7 @@ MANY_METHODS = {
         "ports/__init__.py Ledger": LEDGERS,
         "aws/ledger.py DynamoLedger": LEDGERS,
         "sqlite/ledger.py SqliteLedger": LEDGERS,
-        "memory/ledger.py MemoryLedger": "the sixteen of the port, two that elections in memory need of it, and the table's TTL",
+        "memory/ledger.py MemoryLedger": "the seventeen of the port, two that elections in memory need of it, and the table's TTL",
         "result/async_result.py AsyncResult": CELERYS,
         "result/result_set.py ResultSet": CELERYS,
     }.items()

@@ -20,6 +20,7 @@ from tests.mutants.mutant import Key
 
 _ASK = "st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk) SET rvk = :rvk"
 _EXTEND = "st = :running AND nc = :nc AND att = :att AND exp < :exp SET exp = :exp, #ttl = :ttl"
+_FOLLOW = "st IN (:expired, :failure, :poison, :revoked, :success) AND mid = :mid SET fol = :one"
 _FORGET = (
     "st IN (:expired, :failure, :poison, :revoked, :success) SET res = :none, tail = :none, fgt = :one, ek = :none, wh = :none, "
     "ust = :none"
@@ -254,7 +255,8 @@ EQUIVALENT: Mapping[Key, str] = {
     ("sedano.memory.events", "MemoryEvents.read", "if name >= first:", "`name >= first` → `name > first`"): "the name of an object is "
     "longer than the prefix of its day, so they are never equal",
     **{
-        ("sedano.aws.expressions.tasks", "FORGET", _FORGET, f"`:one` is {number}"): "that the attribute is there says it, not its value"
+        ("sedano.aws.expressions.tasks", name, write, f"`:one` is {number}"): "that the attribute is there says it, not its value"
+        for name, write in (("FORGET", _FORGET), ("FOLLOW", _FOLLOW))
         for number in (0, 2)
     },
 }

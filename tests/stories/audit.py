@@ -73,6 +73,11 @@ class AuditedLedger:
         self.writes["show"] += 1
         return self.inner.show(task_id, fence, custom)
 
+    def follow(self, task_id: str, message_id: str) -> None:
+        """Follow."""
+        self.writes["follow"] += 1
+        self.inner.follow(task_id, message_id)
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Read."""
         self.reads += 1

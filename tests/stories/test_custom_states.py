@@ -70,23 +70,27 @@ def test_the_next_attempt_does_not_show_what_the_last_one_did(stage: Stage, shop
 
 def test_a_worker_whose_task_was_taken_over_shows_nothing(stage: Stage, shop: Shop, processes: Processes) -> None:
     found: list[Any] = []
+    running: list[Any] = []
 
     def long() -> str:
-        if shop.ran["long"] > 1:
+        running.append(current())
+        if len(running) > 1:
+            running[0].update_state("PROGRESS", {"by": "the first"})
+            found.append(seen(shop))
             current().update_state("PROGRESS", {"by": "the second"})
+            running[0].update_state("PROGRESS", {"by": "the first"})
+            found.append(seen(shop))
             return "second"
         stage.pass_time(61.0)
         other = processes.another_worker(name="other")
         (delivery,) = stage.ports.queues.receive("commands:default")
         other.work([delivery], stage.clock.now() + 30)
-        current().update_state("PROGRESS", {"by": "the first"})
-        found.append(seen(shop))
         return "first"
 
     shop.task("long", long)
     result = shop.app.send_task("long")
     processes.drain()
-    assert found == [(states.SUCCESS, "second")]
+    assert found == [(states.RUNNING, None), ("PROGRESS", {"by": "the second"})]
     assert result.get() == "second"
 
 

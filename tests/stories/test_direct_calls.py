@@ -66,6 +66,43 @@ def test_the_same_call_again_has_no_second_effect(shop: Shop, processes: Process
     assert (shop.ran["buy"], shop.ran["pack"], shop.ran["label"]) == (1, 1, 1)
 
 
+def test_the_same_call_at_another_worker_sends_nothing_again(stage: Stage, shop: Shop, processes: Processes) -> None:
+    shop.task("note", lambda: None, delivery="at_least_once", ignore_result=True)
+    shop.task("noted", lambda: shop.app.send_task("note") and "done")
+    call = shop.app.signature("noted").set(task_id="order-17")
+    for _ in range(3):
+        assert shop.app.invoke(call) == "done"
+        processes.drain()
+        processes.restart()
+    assert (shop.ran["noted"], shop.ran["note"]) == (1, 1)
+    assert stage.ports.ledger.read(["order-17"])["order-17"].followed
+
+
+class FollowsNothing(Delegating):
+    """A ledger in which nobody notes that follow-ups were sent."""
+
+    def follow(self, task_id: str, message_id: str) -> None:
+        """Do not answer."""
+        raise Unavailable("the ledger is away")
+
+
+def test_a_call_whose_follow_ups_could_not_be_noted_is_answered(stage: Stage, shop: Shop, processes: Processes) -> None:
+    processes.restart(replace(stage.ports, ledger=FollowsNothing(stage.ports.ledger)))
+    assert shop.app.invoke(shop.buy.s("shoes").set(task_id="order-17")) == "shoes"
+    (line,) = [line for line in stage.telemetry.lines if line.message == "follow-ups not noted"]
+    assert (line.level, line.fields) == ("warning", {"task_id": "order-17", "error": "the ledger is away"})
+    processes.restart()
+    assert shop.app.invoke(shop.buy.s("shoes").set(task_id="order-17")) == "shoes"
+    assert stage.ports.ledger.read(["order-17"])["order-17"].followed, "the second call sent it again, and noted it"
+
+
+def test_a_call_that_published_nothing_has_no_further_write(stage: Stage, shop: Shop, processes: Processes) -> None:
+    assert shop.app.invoke(shop.add.s(2, 3).set(task_id="one")) == 5
+    processes.restart()
+    assert shop.app.invoke(shop.add.s(2, 3).set(task_id="one")) == 5
+    assert stage.audit.writes["follow"] == 0
+
+
 def test_what_a_task_publishes_in_a_direct_call_goes_to_its_queues(shop: Shop, processes: Processes) -> None:
     assert shop.app.invoke(shop.once, 7) == 7
     assert shop.app.invoke(shop.loose, 8) == 8, "the value of a task that keeps no result is in the answer"

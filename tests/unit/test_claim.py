@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sedano.model import states
 from sedano.model.ledger import dedup_keys
-from sedano.model.ledger.claims import Action, begun_by, decide, is_another
+from sedano.model.ledger.claims import Action, ClaimDecision, begun_by, decide, is_another
 from sedano.model.ledger.records import Claim, TaskRecord
 from sedano.model.messages.lineage import begun_id, tried_id
 from sedano.model.messages.message import Command, Place
@@ -72,6 +72,12 @@ def test_the_message_that_claimed_answers_for_the_follow_ups_and_a_copy_does_not
     finished = [record for record in CASES if record.state in states.TERMINAL]
     assert actions(Action.FOLLOW_AGAIN) == [record for record in finished if mine(record)]
     assert all(decide(CLAIM, record, NOW, MOST).action is Action.ACKNOWLEDGE for record in finished if not mine(record))
+
+
+def test_after_the_follow_ups_were_sent_no_copy_sends_them_again():
+    finished = [record._replace(followed=True) for record in CASES if record.state in states.TERMINAL]
+    decisions = {decide(CLAIM, record, NOW, MOST) for record in finished}
+    assert decisions == {ClaimDecision(Action.ACKNOWLEDGE, "done, and what follows was sent")}
 
 
 def test_the_message_that_failed_publishes_its_retry_again_and_a_copy_does_not():

@@ -107,6 +107,10 @@ class DynamoLedger:
         done, _ = self._table.update(tasks.SHOW, keys.task(task_id), {":att": {"N": str(fence)}, ":ust": {"S": custom}})
         return done
 
+    def follow(self, task_id: str, message_id: str) -> None:
+        """Note that everything was sent that follows the end of a task, if the message *message_id* ended it."""
+        self._table.update(tasks.FOLLOW, keys.task(task_id), {":mid": {"S": message_id}})
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, strongly consistent, by task id."""
         wanted = {keys.task(task_id): task_id for task_id in task_ids}

@@ -144,6 +144,13 @@ class MemoryLedger:
             self._records[task_id] = record._replace(custom=custom)
             return True
 
+    def follow(self, task_id: str, message_id: str) -> None:
+        """Note that everything was sent that follows the end of a task, if the message *message_id* ended it."""
+        with self._lock:
+            record = self._records.get(task_id)
+            if record is not None and record.state in states.TERMINAL and record.message_id == message_id:
+                self._records[task_id] = record._replace(followed=True)
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, by task id."""
         with self._lock:

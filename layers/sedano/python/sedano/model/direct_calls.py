@@ -89,6 +89,14 @@ def ended(outcome: Outcome) -> TaskRecord:
     )  # fmt: skip
 
 
+def may_follow(record: TaskRecord, message_id: str) -> bool:
+    """Return whether the message *message_id* ended the task of *record*, which published something, and it is not noted that all was
+    sent.
+    """
+    published = record.outbox or record.outbox_ref is not None
+    return record.state in states.TERMINAL and record.message_id == message_id and bool(published) and not record.followed
+
+
 def answer_of(answer: DirectAnswer) -> dict[str, Any]:
     """Return *answer* as JSON values; without the end of a task whose result is too long to travel: its caller reads the record."""
     record = answer.record

@@ -122,6 +122,9 @@ class Ledger(Protocol):
     def show(self, task_id: str, fence: int, custom: str) -> bool:
         """Replace the custom state of a task that runs under *fence*; return whether it still does."""
 
+    def follow(self, task_id: str, message_id: str) -> None:
+        """Note that everything was sent that follows the end of a task, if the message *message_id* ended it."""
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, strongly consistent, by task id."""
 

@@ -79,6 +79,7 @@ WHERE state IN ('PENDING', 'RETRY')"""
 ASK = "UPDATE task SET asked = ? WHERE id = ? AND state = 'RUNNING' AND asked < ?"
 SHOW = "UPDATE task SET custom = ? WHERE id = ? AND state = 'RUNNING' AND fence = ?"
 _ENDED = ", ".join(f"'{state}'" for state in sorted(states.TERMINAL))
+FOLLOW = f"UPDATE task SET followed = 1 WHERE id = ? AND message = ? AND state IN ({_ENDED})"  # noqa: S608 - our own words
 FAILURES = """
 SELECT id, state, name, attempt, failed, error, place FROM task WHERE failed_day = ? AND failed_day <> ''
 ORDER BY failed DESC, id DESC LIMIT ?"""
@@ -151,6 +152,11 @@ class SqliteLedger:
         with self._store.changing() as database:
             return bool(database.execute(SHOW, (custom, task_id, fence)).rowcount)
 
+    def follow(self, task_id: str, message_id: str) -> None:
+        """Note that everything was sent that follows the end of a task, if the message *message_id* ended it."""
+        with self._store.changing() as database:
+            database.execute(FOLLOW, (task_id, message_id))
+
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Return the records that exist, by task id."""
         found = (row for task_id in dict.fromkeys(task_ids) for row in self._store.rows(_READ, task_id))
@@ -207,7 +213,7 @@ def task_record(row: Sequence[Any]) -> TaskRecord:
         expires=row[7] / 1000, clock=int(row[8]), name=row[9], owner=row[10], asked=row[11], reserved=row[12] / 1000,
         forgotten=bool(row[13]), result=row[15] or None, result_ref=rest.result_ref, error=rest.error, outbox=rest.outbox,
         outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, added=rest.added, call=rest.call,
-        custom=row[21],
+        custom=row[21], followed=bool(row[22]),
     )  # fmt: skip
 
 

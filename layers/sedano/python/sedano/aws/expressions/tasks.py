@@ -51,8 +51,8 @@ Faults, and the conjunct that prevents each:
 Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
 message id · `own` the worker that claimed · `rvk` the request of a revocation · `exp`, `rsv` epoch ms · `clk` clock · `nm`
 task name · `res` result (JSON text, empty: none) · `fgt` whether its result was forgotten · `ust` custom state ·
-`tail` the rest (`sedano.model.ledger.outcome_text`) · `ttl` epoch s. Of a failure: `tri` UTC day, `#`, shard of the id · `tat` epoch ms ·
-`tid` task id · `ek` type of the error · `wh` innermost frame of the application.
+`fol` whether its follow-ups were sent · `tail` the rest (`sedano.model.ledger.outcome_text`) · `ttl` epoch s. Of a failure: `tri` UTC day,
+`#`, shard of the id · `tat` epoch ms · `tid` task id · `ek` type of the error · `wh` innermost frame of the application.
 
 Source: PROTOCOLS §3 (claim; simulated in 40 000 schedules, exhausted in 603 928 states) and §4 (join).
 """
@@ -145,6 +145,9 @@ ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rv
 
 SHOW = Write(condition="st = :running AND att = :att", update="SET ust = :ust", values=_RUNNING)
 """Replace the custom state that my body shows. `att` names one claim, so a holder whose claim was stolen shows nothing."""
+
+FOLLOW = Write(condition=f"st IN ({', '.join(_ENDED)}) AND mid = :mid", update="SET fol = :one", values={**_ONE, **_ENDED})
+"""Note that the follow-ups of the message that ended the task were sent, so a copy of that message sends nothing."""
 
 FORGET = Write(
     condition=f"st IN ({', '.join(_ENDED)})",

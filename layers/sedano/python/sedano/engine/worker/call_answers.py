@@ -15,8 +15,8 @@ from sedano.engine.batch import Batch, Judged, Ran
 from sedano.engine.redelivery import unknown
 from sedano.engine.worker.pipeline import Listener, Worker
 from sedano.errors import MessageRefused, SedanoError
-from sedano.model import refusals
-from sedano.model.direct_calls import AWAY, MOST_RESULT, UNSEALED, DirectAnswer, DirectCall, answer_of, audience, call_of, ended
+from sedano.model import refusals, states
+from sedano.model.direct_calls import AWAY, MOST_RESULT, UNSEALED, DirectAnswer, DirectCall, answer_of, audience, call_of, ended, may_follow
 from sedano.model.history.run_rows import Chronicle
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
@@ -27,9 +27,10 @@ from sedano.ports import Delivery, Outgoing, command_queue
 @dataclass(slots=True)
 class CallBatch(Batch):
     """The batch of one call. It notes how its task *ended*, with its result, even one that is kept nowhere or elsewhere; and why it was
-    *refused*. *listener* hears of its run as of any other."""
+    *refused*; and whether it *published* anything. *listener* hears of its run as of any other."""
 
     listener: Listener | None = None
+    published: bool = False
     ended: TaskRecord | None = None
     refused: tuple[str, str, str] | None = None
 
@@ -39,6 +40,7 @@ class CallBatch(Batch):
             self.listener(ran, judged)
         if judged is None:
             return
+        self.published = bool(judged.posted) and judged.verdict.state in states.TERMINAL
         command, outcome, end = ran.held.job.command, judged.outcome, judged.ran
         record = ended(outcome) if outcome is not None else TaskRecord(
             command.task_id, judged.verdict.state, attempt=command.attempt, message_id=command.id, name=command.task, error=end.run.error,
@@ -96,11 +98,23 @@ class CallAnswers:
             self._worker.listener = batch.listener
         if left:
             return self._queued(delivery, command)
+        if batch.published:
+            self._follow(command)
         if batch.ended is not None:
             return DirectAnswer(batch.ended)
         if batch.refused is not None:
             return DirectAnswer(refused=batch.refused)
-        return DirectAnswer(self._known(command))
+        record = self._known(command)
+        if record is not None and may_follow(record, command.id):
+            self._follow(command)
+        return DirectAnswer(record)
+
+    def _follow(self, command: Command) -> None:
+        """Note that everything was sent that follows the end of *command*: another call with its id sends nothing more."""
+        try:
+            self._ports.ledger.follow(command.task_id, command.id)
+        except SedanoError as error:
+            self._ports.telemetry.log("warning", "follow-ups not noted", task_id=command.task_id, error=str(error))
 
     def _queued(self, delivery: Delivery, command: Command) -> DirectAnswer:
         """Send what could not run now to its queue; another worker may be running it, so the answer is what the ledger knows."""

@@ -64,6 +64,8 @@ def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int
     if record is None:
         return ClaimDecision(Action.QUARANTINE, "no record")
     if record.state in states.TERMINAL:
+        if record.followed:
+            return ClaimDecision(Action.ACKNOWLEDGE, "done, and what follows was sent")
         mine = record.message_id in ("", claim.message_id)
         return ClaimDecision(Action.FOLLOW_AGAIN, "done") if mine else ClaimDecision(Action.ACKNOWLEDGE, "copy of a finished task")
     if record.attempt > claim.attempt:

@@ -65,6 +65,7 @@ class TaskRecord(NamedTuple):
     order; a large outbox is a blob, *outbox_ref*. *added* of these messages are members that it added to its chord. *forgotten*: its result
     and error were dropped on request (`Ledger.forget`). *call*: the parts of its message that another run needs, of a task that ended
     without success (`sedano.engine.reruns`). *custom*: what its body shows while it runs (`sedano.model.ledger.custom_states`).
+    *followed*: everything that follows its end was sent, which is noted for direct calls alone (`Ledger.follow`).
     """
 
     task_id: str
@@ -91,6 +92,7 @@ class TaskRecord(NamedTuple):
     added: int = 0
     call: Posted | None = None
     custom: str = ""
+    followed: bool = False
 
 
 def copied_from(one: TaskRecord | Outcome) -> str:
