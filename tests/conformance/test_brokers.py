@@ -1,8 +1,10 @@
 """Queues over several brokers keep the promises of queues, in memory and over SQS in two Regions."""
 
 import inspect
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import botocore.session
@@ -15,6 +17,7 @@ from sedano.aws.deployment import ports_of, preferring
 from sedano.aws.queues import SqsQueues
 from sedano.aws.settings import from_environment
 from sedano.errors import ConfigurationError
+from sedano.host import publisher_command
 from sedano.model.brokers import SqsBroker
 from sedano.ports import Outgoing, Ports
 from sedano.ports.brokers import Broker, Brokers
@@ -34,11 +37,14 @@ ORDER = (sqs(), sqs(region=AWAY))
 
 
 class TwoRegions:
-    """The queues of a stage in two Regions; `is_down`: the stage's own Region does not answer. *failing*: the requests to it."""
+    """The queues of a stage in two Regions; `is_down`: the requests to the stage's own Region fail, after `silence` seconds. *failing*: how
+    many did.
+    """
 
     def __init__(self, resources: Resources) -> None:
         """Make the queues of the second Region, under the same names."""
         self.resources, self.is_down, self.failing = resources, False, 0
+        self.silence, self.ended = 0.0, Event()
         self.settings = dict(resources.settings)
         self.home = resources.session.region_name
         found: Any = resources.session.get_credentials()
@@ -57,13 +63,17 @@ class TwoRegions:
     def _lose(self, **event: Any) -> None:
         if self.is_down and f"/{self.home}/sqs/" in str(event["request"].headers["Authorization"]):
             self.failing += 1
+            self.ended.wait(self.silence)
             raise ConnectTimeoutError(endpoint_url=event["request"].url)
 
     def ports(self, brokers: tuple[SqsBroker, ...] = (), component: str = "client", **options: Any) -> Ports:
         """Return the ports of a program with these *brokers*."""
-        session = Session(lambda: self._source, self.resources.endpoint_url)
         with preferring(brokers):
-            return ports_of(from_environment(self.settings), component, session, **options)
+            return ports_of(from_environment(self.settings), component, self.session(), **options)
+
+    def session(self, **options: Any) -> Session:
+        """Return a session in the stage's own Region."""
+        return Session(lambda: self._source, self.resources.endpoint_url, **options)
 
     def waiting(self, key: str = COMMANDS) -> list[str]:
         """Return what waits in the second Region."""
@@ -138,6 +148,19 @@ def test_a_queue_that_the_second_region_lacks_keeps_the_message_for_the_backlog(
     regions.is_down = True
     (answer,) = queues.send(COMMANDS, [Outgoing("{}")])
     assert "ConnectTimeout" in repr(answer) or "no answer" in str(answer)
+
+
+def test_a_publisher_process_sends_to_the_brokers_of_its_app_within_the_time_of_its_call(regions: TwoRegions) -> None:
+    app = Sedano("shop", queues=QUEUES, brokers=(sqs(), sqs("default", region=AWAY)))
+    queues = publisher_command.deployment(app, "", regions.settings, regions.session).queues
+    assert isinstance(queues, Brokers)
+    assert [queues.sources(key) for key in (COMMANDS, "commands:bulk")] == [[COMMANDS, f"{COMMANDS}@{AWAY}"], ["commands:bulk"]]
+    regions.is_down, regions.silence = True, 20.0
+    begun = time.monotonic()
+    assert queues.send(COMMANDS, [Outgoing("away")]) == [None]
+    assert time.monotonic() - begun < regions.silence
+    regions.ended.set()
+    assert regions.waiting() == ["away"]
 
 
 def test_a_worker_process_receives_from_both_regions_for_its_own_visibility(regions: TwoRegions) -> None:

@@ -288,6 +288,15 @@ def test_after_its_deadline_no_broker_is_called_and_no_circuit_opens() -> None:
     assert shop.away.calls == []
 
 
+def test_without_a_deadline_of_the_caller_a_send_ends_in_the_time_of_the_brokers() -> None:
+    shop = Shop()
+    ordered = [Broker("home", shop.home), Broker(AWAY, shop.away)]
+    brokers = Brokers(ordered, shop.clock, shop.telemetry, seconds=2.0)
+    shop.home.is_silent = True
+    assert brokers.send(QUEUE, [Outgoing("{}")]) == [None]
+    assert (shop.home.waits, shop.away.waits) == ([1.0], [1.0])
+
+
 def test_a_worker_process_runs_what_waits_at_all_brokers(tmp_path: Path) -> None:
     telemetry = memory.MemoryTelemetry()
     places = {name: one_file.ports(tmp_path / name / "sedano.db", ("default",), VISIBILITY_S, telemetry) for name in ("home", AWAY)}

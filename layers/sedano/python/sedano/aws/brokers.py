@@ -36,7 +36,7 @@ def over_brokers(
     """
     named = of_setting(settings.brokers, brokers) if settings.brokers else brokers
     found = [_broker(session, own, one, _client_for(session, seconds, len(named), is_last=one is named[-1])) for one in named]
-    return Brokers(found, SystemClock(), telemetry, own)
+    return Brokers(found, SystemClock(), telemetry, own, seconds)
 
 
 def _client_for(session: Session, seconds: float | None, brokers: int, *, is_last: bool) -> Callable[..., Any]:

@@ -122,12 +122,14 @@ def ports_of(
 
 
 def _queues(session: Session, own: SqsQueues, settings: DeploymentSettings, component: str, telemetry: Telemetry) -> Queues:
-    """Return the stage's *own* queues, or those of all brokers; in a program, each call ends in the time that its caller waits."""
+    """Return the stage's *own* queues, or those of all brokers; in a program and in its publisher, each call ends in the time that its
+    caller waits.
+    """
     if not settings.brokers and not BROKERS.get():
         return own
     from sedano.aws.brokers import over_brokers
 
-    return over_brokers(session, own, settings, BROKERS.get(), telemetry, patience() if component == "client" else None)
+    return over_brokers(session, own, settings, BROKERS.get(), telemetry, patience() if component in ("client", "publisher") else None)
 
 
 def _receiver(session: Session, visibility: int | None) -> Any:

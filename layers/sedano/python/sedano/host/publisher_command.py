@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sedano.api.connector import AWS, connected
 from sedano.app import Sedano
 from sedano.aws.client.session import Session
-from sedano.aws.deployment import ports_of
+from sedano.aws.deployment import ports_of, preferring
 from sedano.aws.settings import from_environment
 from sedano.engine.publisher import spool_folder
 from sedano.engine.publisher.sender import Publisher
@@ -67,7 +67,7 @@ def run(app: Sedano, options: PublisherOptions) -> int:
     """
     users, manager = allowed_users(options.allowed), ServiceManager(os.environ)
     os.environ.pop("SEDANO_PUBLISHER", None)  # the publisher itself sends to the queues
-    ports = _ports(app, options.logs)
+    ports = deployment(app, options.logs, os.environ)
     spool = _spool(app, options.ack)
     with StopSignals() as signals:
         socket = listening(options.socket, os.environ)
@@ -137,17 +137,22 @@ def _user(name: str) -> int:
         raise UsageError(f"--allow: this host has no user {name!r}; give the name or the id of one") from None
 
 
-def _ports(app: Sedano, logs: str) -> Ports:
-    """Return the deployment of the environment, whose calls end within `CALL_S`, with the telemetry of this process."""
+def deployment(app: Sedano, logs: str, environment: Mapping[str, str], sessions: Callable[..., Session] = Session) -> Ports:
+    """Return the deployment of the *environment* with the brokers of *app*, whose calls end within `CALL_S`, with the telemetry of this
+    process; *logs* names the adapter for its log, and *sessions* makes the session of AWS.
+
+    Raises:
+        ConfigurationError: the variables of the stage are missing or malformed.
+    """
 
     def reporting(calls: Callable[[], Mapping[str, int]]) -> Telemetry:
-        return worker_telemetry(os.environ, f"sedano/{app.name}", calls, logs=logs, service=SERVICE)
+        return worker_telemetry(environment, f"sedano/{app.name}", calls, logs=logs, service=SERVICE)
 
-    if app.connect == AWS and os.environ.get("SEDANO_QUEUES"):
-        session = Session(connect_timeout=CALL_S / 2, read_timeout=CALL_S, retries={"total_max_attempts": 1})
-        return ports_of(from_environment(os.environ), COMPONENT, session, reporting=lambda counts: reporting(lambda: dict(counts)))
-    with deadlines.chosen(CALL_S):
-        ports, _ = connected(app.connect)
+    with deadlines.chosen(CALL_S), preferring(app.brokers):
+        if app.connect == AWS and environment.get("SEDANO_QUEUES"):
+            session = sessions(connect_timeout=CALL_S / 2, read_timeout=CALL_S, retries={"total_max_attempts": 1})
+            return ports_of(from_environment(environment), COMPONENT, session, reporting=lambda counts: reporting(lambda: dict(counts)))
+        ports, _ = connected(app.connect, app.brokers)
     return replace(ports, telemetry=reporting(ports.telemetry.calls))
 
 

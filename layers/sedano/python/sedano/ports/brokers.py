@@ -57,17 +57,20 @@ class Brokers:
         clock: measures the pauses of the circuits.
         telemetry: counts messages that went to another broker than the preferred one (`MessagesFailedOver`), and logs each change.
         home: the queues for what only the home takes; by default those of the broker `HOME`.
+        seconds: the most for one `send` over several brokers, also where the caller has no deadline; None: no limit of its own.
 
     Raises:
         ConfigurationError: no broker is called `HOME`.
     """
 
-    def __init__(self, brokers: Sequence[Broker], clock: Clock, telemetry: Telemetry, home: Queues | None = None) -> None:
+    def __init__(
+        self, brokers: Sequence[Broker], clock: Clock, telemetry: Telemetry, home: Queues | None = None, seconds: float | None = None
+    ) -> None:  # fmt: skip
         """Use *brokers*; no call is made yet."""
         self._by_name = {broker.name: broker for broker in brokers}
         if HOME not in self._by_name:
             raise ConfigurationError(f"brokers: none of {', '.join(self._by_name) or 'no brokers'} is called {HOME!r}; give one this name")
-        self._clock, self._telemetry = clock, telemetry
+        self._clock, self._telemetry, self._seconds = clock, telemetry, seconds
         self._home = home or self._by_name[HOME].queues
         self._circuits = {name: Connection() for name in self._by_name}
         self._reported: set[str] = set()
@@ -79,6 +82,13 @@ class Brokers:
         order = self._order(queue)
         if not order:
             return self._home.send(queue, messages)
+        if self._seconds is None:
+            return self._send_in_turn(order, queue, messages)
+        with deadlines.within(self._seconds, self._clock.monotonic()):
+            return self._send_in_turn(order, queue, messages)
+
+    def _send_in_turn(self, order: Sequence[Broker], queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+        """Send to the brokers in this *order*, to each what the earlier ones did not accept."""
         answers: list[SedanoError | None] = [None] * len(messages)
         left = list(range(len(messages)))
         for place, broker in enumerate(order):
