@@ -15,7 +15,7 @@ from sedano.aws.client.table import Table
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.errors import ConfigurationError, NotAccepted, NotAllowed, Unavailable
+from sedano.errors import ConfigurationError, NotAccepted, NotAllowed, Throttled, Unavailable
 from sedano.model.ledger.records import Claim, Outcome
 from sedano.model.messages.message import BlobRef
 from sedano.model.states import SUCCESS
@@ -143,9 +143,9 @@ def test_of_a_batch_only_what_the_answer_names_was_accepted() -> None:
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
-        ("KMS.ThrottlingException", Unavailable),
-        ("RequestThrottled", Unavailable),
-        ("ThrottlingException", Unavailable),
+        ("KMS.ThrottlingException", Throttled),
+        ("RequestThrottled", Throttled),
+        ("ThrottlingException", Throttled),
         ("InternalError", Unavailable),
         ("KMS.DisabledException", ConfigurationError),
         ("AccessDenied", NotAllowed),
@@ -165,7 +165,7 @@ def sent_of(planted: Planted) -> Sequence[Sequence[str]]:
     return [[entry["Id"] for entry in call["Entries"]] for call in planted.sent]
 
 
-@pytest.mark.parametrize(("code", "kind"), [("KMS.ThrottlingException", Unavailable), ("AccessDenied", NotAllowed)])
+@pytest.mark.parametrize(("code", "kind"), [("KMS.ThrottlingException", Throttled), ("AccessDenied", NotAllowed)])
 def test_nothing_is_raised_once_a_batch_went_out(code: str, kind: type[Exception]) -> None:
     refusal = json.dumps({"__type": f"com.amazonaws.sqs#{code}", "message": "because"}).encode()
     planted = _Turning(answer(taken(*range(10))), (refusal, {**JSON, **NAMED}))

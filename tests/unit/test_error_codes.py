@@ -12,10 +12,10 @@ from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 from botocore.retries.standard import ThrottledRetryableChecker, TransientRetryableChecker
 
-from sedano.aws.client.error_codes import CLASSES, CONFIG, FINAL, LATER, MINE, class_of, class_of_transaction
+from sedano.aws.client.error_codes import CLASSES, CONFIG, FINAL, LATER, MINE, class_of, class_of_transaction, is_throttling
 from sedano.aws.client.faults import AWS_ERRORS, fault
 from sedano.aws.client.session import SERVICES
-from sedano.errors import ConfigurationError, NotAccepted, SedanoError, TooLarge, Unavailable
+from sedano.errors import ConfigurationError, NotAccepted, SedanoError, Throttled, TooLarge, Unavailable
 from tests.house.tree import ROOT
 
 ADAPTERS = ROOT / "layers/sedano/python/sedano/aws"
@@ -73,7 +73,13 @@ def test_every_code_that_botocore_itself_tries_again_is_later() -> None:
 
 @pytest.mark.parametrize("code", WRONG_BEFORE)
 def test_what_passes_is_not_taken_for_a_wrong_configuration(code: str) -> None:
-    assert type(fault(answered(code), "sqs.SendMessageBatch")) is Unavailable
+    assert type(fault(answered(code), "sqs.SendMessageBatch")) is (Throttled if is_throttling(code) else Unavailable)
+
+
+@pytest.mark.parametrize("code", [*ThrottledRetryableChecker._THROTTLED_ERROR_CODES, "429", "AWS.SimpleQueueService.OverLimit"])
+def test_a_service_that_gets_too_many_calls_says_so_by_its_code(code: str) -> None:
+    about_a_write = {"PriorRequestNotComplete", "TransactionInProgressException", "LimitExceededException"}
+    assert is_throttling(code) == (code not in about_a_write)
 
 
 @pytest.mark.parametrize("code", [code for code, meaning in CLASSES.items() if meaning != FINAL and code != "ValidationException"])

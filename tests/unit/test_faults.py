@@ -15,7 +15,7 @@ from sedano.aws.client.faults import fault
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.members import DynamoMembers
 from sedano.aws.queues import SqsQueues
-from sedano.errors import ConfigurationError, NotAllowed, SedanoError, TooLarge, Unavailable
+from sedano.errors import ConfigurationError, NotAllowed, SedanoError, Throttled, TooLarge, Unavailable
 from sedano.model.canvas.join import Arrival, Node
 from sedano.model.ledger.records import Claim, Claimed, Outcome, Recorded
 from sedano.model.messages.message import BlobRef
@@ -72,11 +72,13 @@ def answered(code: str, status: int = 400, message: str = "because") -> ClientEr
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (answered("ThrottlingException"), Unavailable),
-        (answered("ProvisionedThroughputExceededException"), Unavailable),
+        (answered("ThrottlingException"), Throttled),
+        (answered("ProvisionedThroughputExceededException"), Throttled),
         (answered("TransactionConflictException"), Unavailable),
-        (answered("RequestThrottled", 403), Unavailable),
-        (answered("SlowDown", 503), Unavailable),
+        (answered("RequestThrottled", 403), Throttled),
+        (answered("SlowDown", 503), Throttled),
+        (answered("AWS.SimpleQueueService.OverLimit", 403), Throttled),
+        (answered("ServiceUnavailable", 503), Unavailable),
         (answered("Strange", 500), Unavailable),
         (answered("ValidationException", message="Item size has exceeded the maximum allowed size"), TooLarge),
         (answered("ValidationException", message="Item size to update has exceeded the maximum allowed size"), TooLarge),

@@ -148,6 +148,10 @@ class NotCalled(Unavailable):
     """The call was not made, because the service did not answer recent calls; the message says when the next call will be tried."""
 
 
+class Throttled(Unavailable):
+    """A service answered that it gets too many calls now; trying again later is safe."""
+
+
 class PublishError(Unavailable):
     """A message was neither accepted by its queue nor stored; publish it again.
 

@@ -6,7 +6,9 @@
 A *broker* is a name and an implementation of `sedano.ports.Queues`, so every queue that passes its conformance suite can be one. Each has
 a circuit (`sedano.model.connection_breaker`): a send that it accepts nothing of opens the circuit, and the next ones go to the next broker
 without a call. After a pause (1 s, doubled up to 30 s) one send is the probe; if it is accepted, the broker is in use again. While the
-circuit is closed, the traffic itself is the probe, so a well broker gets no other calls.
+circuit is closed, the traffic itself is the probe, so a well broker gets no other calls. A throttled send opens no circuit.
+
+The last broker of a queue is always called, whatever its circuit, because no other could take the message: its caller repeats the call.
 
 A send whose answer was lost may have been accepted. The message goes to the next broker under the same id, and since all workers share one
 ledger, the claim of the copy is refused.
@@ -23,7 +25,7 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sedano.errors import ConfigurationError, NotCalled, SedanoError, Unavailable, UnknownQueue
+from sedano.errors import ConfigurationError, NotCalled, SedanoError, Throttled, Unavailable, UnknownQueue
 from sedano.model.brokers import HOME
 from sedano.model.connection_breaker import Connection, admitted, answered, unanswered
 from sedano.model.queues import COMMANDS, is_fifo
@@ -146,7 +148,8 @@ class Brokers:
         """Return the brokers of the queue *key*, the preferred one first; none: only the home takes it."""
         if is_fifo(key) or not key.startswith(COMMANDS):
             return []
-        return [broker for broker in self._by_name.values() if broker.takes(key)]
+        found = [broker for broker in self._by_name.values() if broker.takes(key)]
+        return [] if [broker.name for broker in found] == [HOME] else found
 
     def _at(self, name: str) -> Queues:
         return self._home if name == HOME else self._by_name[name].queues
@@ -155,34 +158,28 @@ class Brokers:
         found = self._at(name).receive(key, most, wait)
         return found if name == HOME else [delivery._replace(receipt=f"{name}{_FROM}{delivery.receipt}") for delivery in found]
 
-    def _send_to(self, broker: Broker, queue: str, messages: Sequence[Outgoing], brokers: int) -> list[SedanoError | None]:
-        """Send *messages* to *broker*, the first of the remaining *brokers*, if its circuit lets them pass."""
+    def _send_to(self, broker: Broker, queue: str, messages: Sequence[Outgoing], brokers: int) -> Sequence[SedanoError | None]:
+        """Send *messages* to *broker*, the first of the remaining *brokers*, if its circuit lets them pass, or it is the last."""
         now = self._clock.monotonic()
         left = deadlines.left(now)
         seconds = SHARE_S if left is None else left / brokers
         if seconds <= 0:
             return [Unavailable(f"the broker {broker.name} was not called before the deadline")] * len(messages)
+        if brokers == 1:
+            return _answers_of(broker, queue, messages)
         with self._lock:
             goes, self._circuits[broker.name] = admitted(self._circuits[broker.name], now, seconds)
             term = self._circuits[broker.name].term
         if not goes:
             return [NotCalled(f"the broker {broker.name} accepted nothing recently and is not called for a while")] * len(messages)
-        try:
-            if brokers == 1:
-                answers = broker.queues.send(queue, messages)
-            else:
-                with deadlines.within(seconds, now):
-                    answers = broker.queues.send(queue, messages)
-        except UnknownQueue:
-            raise
-        except SedanoError as error:
-            answers = [error] * len(messages)
+        with deadlines.within(seconds, now):
+            answers = _answers_of(broker, queue, messages)
         self._judge(broker, term, answers)
         return answers
 
     def _judge(self, broker: Broker, term: int, answers: Sequence[SedanoError | None]) -> None:
         """Open the circuit of *broker* if it accepted nothing of what could be accepted, else close it."""
-        is_away = bool(answers) and all(isinstance(answer, Unavailable) for answer in answers)
+        is_away = bool(answers) and all(isinstance(answer, Unavailable) and not isinstance(answer, Throttled) for answer in answers)
         with self._lock:
             before = self._circuits[broker.name]
             now = self._clock.monotonic()
@@ -219,6 +216,16 @@ def sources(queues: Queues, names: Sequence[str]) -> list[tuple[str, str]]:
     """Return, for each broker of each command queue in *names*, the queue's key and the key by which its messages are received there."""
     keys = [command_queue(name) for name in names]
     return [(key, source) for key in keys for source in (queues.sources(key) if isinstance(queues, Brokers) else (key,))]
+
+
+def _answers_of(broker: Broker, queue: str, messages: Sequence[Outgoing]) -> Sequence[SedanoError | None]:
+    """Send *messages* to *broker*, and return its answers, or its error as the answer for each of them."""
+    try:
+        return broker.queues.send(queue, messages)
+    except UnknownQueue:
+        raise
+    except SedanoError as error:
+        return [error] * len(messages)
 
 
 def _moves_on(answer: SedanoError | None, place: int) -> bool:

@@ -87,6 +87,11 @@ _CODES = {
 CLASSES = {code: meaning for meaning, codes in _CODES.items() for code in codes.split()}
 """The class of each code."""
 
+_BUSY = frozenset({
+    "429", "BandwidthLimitExceeded", "OverLimit", "ProvisionedThroughputExceeded", "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded", "SlowDown", "TooManyRequestsException",
+})  # fmt: skip
+"""The codes of a service that gets too many calls, besides those with this meaning in their name."""
 _QUERY = "AWS.SimpleQueueService."
 """The prefix of SQS's codes in its older protocol."""
 _SKEWED = frozenset({"InvalidSignatureException", "SignatureDoesNotMatch"})
@@ -112,6 +117,11 @@ def class_of(code: str, status: int = 0, text: str = "") -> str:
 def is_known(code: str) -> bool:
     """Return whether the table names *code*."""
     return code.removeprefix(_QUERY) in CLASSES
+
+
+def is_throttling(code: str) -> bool:
+    """Return whether *code* says that the service gets too many calls."""
+    return "Throttl" in code or code.removeprefix(_QUERY) in _BUSY
 
 
 def is_skew(text: str) -> bool:

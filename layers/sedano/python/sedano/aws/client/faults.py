@@ -16,8 +16,8 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.parsers import ResponseParserError
 
 from sedano.aws.client.answer_checks import NotAnAnswer, Unanswered, Unmade
-from sedano.aws.client.error_codes import FINAL, LATER, MINE, class_of, class_of_transaction, is_skew
-from sedano.errors import ConfigurationError, NotAccepted, NotAllowed, NotCalled, SedanoError, TooLarge, Unavailable
+from sedano.aws.client.error_codes import FINAL, LATER, MINE, class_of, class_of_transaction, is_skew, is_throttling
+from sedano.errors import ConfigurationError, NotAccepted, NotAllowed, NotCalled, SedanoError, Throttled, TooLarge, Unavailable
 
 AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
 """The errors that a client's call may raise."""
@@ -106,7 +106,7 @@ def verdict(call: str, code: str, text: str, meaning: str) -> SedanoError:
     hint = _hint(call.partition(".")[0], code, text)
     said += f" ({hint})" if hint else ""
     if meaning == LATER:
-        return Unavailable(said)
+        return (Throttled if is_throttling(code) else Unavailable)(said)
     return NotAllowed(said, _action(call, text)) if code in _ARE_DENIALS else ConfigurationError(said)
 
 
