@@ -11,7 +11,7 @@ from sedano import Retry, Sedano, memory
 from sedano.engine.publisher.sender import PAUSES
 from sedano.engine.worker.pipeline import Worker
 from sedano.engine.worker.settings import WorkerSettings
-from sedano.errors import ConfigurationError, NotAllowed, PublishError, SedanoError, Throttled, TooLarge, Unavailable, UnknownQueue
+from sedano.errors import ConfigurationError, NotAllowed, PublishError, SedanoError, TooLarge, Unavailable, UnknownQueue
 from sedano.host import one_file
 from sedano.model.history.run_rows import Host
 from sedano.ports import EVENTS, Delivery, Outgoing, Ports, Queues, command_queue, deadlines
@@ -197,36 +197,6 @@ def test_what_no_broker_accepts_is_stored_and_sent_when_one_is_well() -> None:
     assert kept == []
     shop.work()
     assert sorted(shop.ran) == [*range(31)]
-
-
-def test_a_queue_of_the_home_alone_is_called_again_as_without_brokers() -> None:
-    shop = Shop()
-    own = Faulty(shop.home.inner, shop.clock)
-    ordered = [Broker("home", shop.home), Broker(AWAY, shop.away, frozenset({MAIL}))]
-    shop.app.attach(replace(shop.ports, queues=Brokers(ordered, shop.clock, shop.telemetry, own)))
-    own.once = Unavailable("one moment")
-    shop.task.delay(1)
-    assert (len(own.calls), shop.home.calls, shop.away.calls) == (2, [], [])
-    assert shop.telemetry.messages("warning") == []
-    shop.work()
-    assert shop.ran == [1]
-
-
-def test_while_all_brokers_fail_once_the_last_one_is_called_again() -> None:
-    shop = Shop()
-    shop.home.once, shop.away.once = Unavailable("one moment"), Unavailable("one moment")
-    shop.task.delay(1)
-    assert (len(shop.home.calls), len(shop.away.calls)) == (1, 2)
-    assert shop.depths() == (0, 1)
-
-
-def test_a_throttled_send_goes_to_the_next_broker_and_opens_no_circuit() -> None:
-    shop = Shop()
-    shop.home.once = Throttled("too many calls")
-    for number in range(3):
-        shop.task.delay(number)
-    assert shop.depths() == (2, 1)
-    assert shop.telemetry.messages("warning") == []
 
 
 def test_without_a_backlog_what_no_broker_accepts_raises() -> None:

@@ -96,7 +96,7 @@ class Brokers:
         for place, broker in enumerate(order):
             some = self._send_to(broker, queue, [messages[position] for position in left], len(order) - place)
             self._note(broker, queue, place, left, some, answers)
-            left = [position for position, answer in zip(left, some, strict=True) if _moves_on(answer, place)]
+            left = [position for position, answer in zip(left, some, strict=True) if _moves_on(answer, broker, place)]
             if not left:
                 break
         return answers
@@ -193,13 +193,13 @@ class Brokers:
         self, broker: Broker, queue: str, place: int, positions: Sequence[int], some: Sequence[SedanoError | None],
         answers: list[SedanoError | None],
     ) -> None:  # fmt: skip
-        """Note the answers of *broker*. A fault of a later broker's configuration does not replace the answer of an earlier one: the
-        message must be stored, not refused.
+        """Note the answers of *broker*. One that says nothing about the message (a fault of the broker's configuration, or that it was not
+        called) does not replace that an earlier one was unavailable: the message must be stored, not refused.
         """
         for position, answer in zip(positions, some, strict=True):
-            if place and isinstance(answer, ConfigurationError):
+            if isinstance(answer, ConfigurationError) and _is_optional(broker, place):
                 self._report(broker, queue, answer)
-            elif not place or not isinstance(answer, NotCalled):
+            if not (isinstance(answers[position], Unavailable) and isinstance(answer, ConfigurationError | NotCalled)):
                 answers[position] = answer
         accepted = sum(answer is None for answer in some)
         if place and accepted:
@@ -228,9 +228,14 @@ def _answers_of(broker: Broker, queue: str, messages: Sequence[Outgoing]) -> Seq
         return [error] * len(messages)
 
 
-def _moves_on(answer: SedanoError | None, place: int) -> bool:
-    """Return whether a message with this *answer* of the broker at *place* goes to the next one."""
-    return isinstance(answer, Unavailable) or (place > 0 and isinstance(answer, ConfigurationError))
+def _moves_on(answer: SedanoError | None, broker: Broker, place: int) -> bool:
+    """Return whether a message with this *answer* of *broker*, at *place* in the order, goes to the next one."""
+    return isinstance(answer, Unavailable) or (isinstance(answer, ConfigurationError) and _is_optional(broker, place))
+
+
+def _is_optional(broker: Broker, place: int) -> bool:
+    """Return whether messages do without *broker*, at *place* in the order, if its configuration is wrong: all but a preferred home."""
+    return place > 0 or broker.name != HOME
 
 
 def _origin(delivery: Delivery) -> str:
