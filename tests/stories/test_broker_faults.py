@@ -1,10 +1,11 @@
 """Brokers: what the answer of one broker means for a message, for its caller, and for the circuit of that broker."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from sedano.errors import ConfigurationError, NotAllowed, SedanoError, Throttled, Unavailable
+from sedano.errors import ConfigurationError, NotAllowed, NotCalled, SedanoError, Throttled, TooLarge, Unavailable, UnknownQueue
 from sedano.ports import Outgoing
 from sedano.ports.brokers import Broker, Brokers
 from tests.stories.test_brokers import AWAY, MAIL, QUEUE, Faulty, Shop
@@ -71,3 +72,47 @@ def test_a_broker_that_cannot_be_used_does_not_hide_that_another_one_was_not_cal
     assert [str(brokers.send(QUEUE, [Outgoing("{}")])[0])[:15] for _ in range(2)] == ["down", "the broker home"]
     away_only = Brokers([Broker(AWAY, shop.away, frozenset({QUEUE})), Broker("home", shop.home, frozenset())], shop.clock, shop.telemetry)
     assert away_only.send(QUEUE, [Outgoing("{}")]) == [shop.away.fault]
+
+
+@pytest.mark.parametrize(
+    ("messages", "answer"),
+    [
+        ([], None), ([Outgoing("x" * 2_000_000)], None), ([Outgoing("{}")], NotCalled("not called")),
+        ([Outgoing("{}")], Throttled("too many calls")), ([Outgoing("{}")], NotAllowed("denied", "sqs:SendMessage")),
+    ],
+)  # fmt: skip
+def test_a_send_that_shows_nothing_about_a_broker_leaves_its_circuit_open(messages: list[Outgoing], answer: SedanoError | None) -> None:
+    shop = Shop()
+    shop.home.once = Unavailable("down")
+    shop.task.delay(0)
+    shop.clock.advance(1.0)
+    shop.home.once = answer
+    shop.brokers.send(QUEUE, messages)
+    assert shop.telemetry.messages("info") == []
+    shop.task.delay(1)
+    assert shop.telemetry.messages("info") == ["a broker accepts messages again"]
+    assert shop.depths()[0] == 1
+
+
+def test_a_message_that_fits_nowhere_does_not_hide_that_a_broker_is_away() -> None:
+    shop = Shop()
+
+    class Careful(Faulty):
+        def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
+            answers = super().send(queue, messages)
+            return [TooLarge("large") if one.body == "large" else answer for one, answer in zip(messages, answers, strict=True)]
+
+    careful = Careful(shop.home.inner, shop.clock)
+    careful.fault = Unavailable("down")
+    brokers = Brokers([Broker("home", careful), Broker(AWAY, shop.away)], shop.clock, shop.telemetry)
+    for _ in range(2):
+        assert brokers.send(QUEUE, [Outgoing("large"), Outgoing("{}")])[1] is None
+    assert len(careful.calls) == 1
+    assert shop.telemetry.messages("warning") == ["a broker accepts nothing: its circuit is open"]
+
+
+def test_without_messages_an_unknown_queue_is_still_reported() -> None:
+    shop = Shop()
+    assert shop.brokers.send(QUEUE, ()) == []
+    with pytest.raises(UnknownQueue):
+        shop.brokers.send("commands:none", ())

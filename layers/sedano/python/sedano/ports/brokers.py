@@ -84,6 +84,8 @@ class Brokers:
         order = self._order(queue)
         if not order:
             return self._home.send(queue, messages)
+        if not messages:
+            return order[0].queues.send(queue, messages)
         if self._seconds is None:
             return self._send_in_turn(order, queue, messages)
         with deadlines.within(self._seconds, self._clock.monotonic()):
@@ -178,14 +180,21 @@ class Brokers:
         return answers
 
     def _judge(self, broker: Broker, term: int, answers: Sequence[SedanoError | None]) -> None:
-        """Open the circuit of *broker* if it accepted nothing of what could be accepted, else close it."""
-        is_away = bool(answers) and all(isinstance(answer, Unavailable) and not isinstance(answer, Throttled) for answer in answers)
+        """Open the circuit of *broker* if it accepted nothing of what could be accepted, close it if it accepted something; else only end
+        the probe: an error that says nothing about the broker, or for which no call was made, leaves the circuit as it is.
+        """
+        failed = [one for one in answers if isinstance(one, Unavailable) and not isinstance(one, NotCalled | Throttled)]
         with self._lock:
-            before = self._circuits[broker.name]
-            now = self._clock.monotonic()
-            after = self._circuits[broker.name] = unanswered(before, term, now) if is_away else answered(before, term)
+            before = after = self._circuits[broker.name]
+            if any(answer is None for answer in answers):
+                after = answered(before, term)
+            elif failed:
+                after = unanswered(before, term, self._clock.monotonic())
+            elif before.term == term:
+                after = before._replace(probe=0.0)
+            self._circuits[broker.name] = after
         if after.trips and not before.trips:
-            self._telemetry.log("warning", "a broker accepts nothing: its circuit is open", broker=broker.name, error=str(answers[0]))
+            self._telemetry.log("warning", "a broker accepts nothing: its circuit is open", broker=broker.name, error=str(failed[0]))
         elif before.trips and not after.trips:
             self._telemetry.log("info", "a broker accepts messages again", broker=broker.name)
 
