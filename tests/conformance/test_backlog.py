@@ -133,6 +133,40 @@ def test_two_senders_do_not_take_the_same_until_the_first_has_had_its_time(place
     assert bodies(place.open().take(2, NOW + TAKEN_S)) == ["a", "b"]
 
 
+def test_a_sender_that_got_nothing_leaves_the_messages_to_the_one_that_has_them(place: Place) -> None:
+    place.open().keep(messages("a", "b"), NOW)
+    first, second = place.open(), place.open()
+    taken = first.take(2, NOW)
+    for nothing in (second.take(2, NOW + 1), first.take(2, NOW + 2)):
+        assert nothing == []
+        second.done(nothing)
+        second.give_back(nothing)
+        first.give_back(nothing)
+    assert place.open().take(2, NOW + 3) == []
+    first.done(taken)
+    assert place.open().take(2, NOW + 4) == []
+
+
+def test_what_another_sender_has_sent_does_not_come_back_with_what_is_given_back(place: Place) -> None:
+    place.open().keep(messages("a", "b", "c"), NOW)
+    first, late = place.open(), place.open()
+    taken, again = first.take(3, NOW), late.take(3, NOW + TAKEN_S)
+    first.done(taken[:2])
+    late.give_back(again)
+    assert emptied(place.open(), NOW + TAKEN_S + 1) == ["c"]
+
+
+def test_a_sender_that_comes_too_late_does_not_end_the_time_of_the_next(place: Place) -> None:
+    place.open().keep(messages("a"), NOW)
+    late, second = place.open(), place.open()
+    taken = late.take(1, NOW)
+    assert bodies(second.take(1, NOW + TAKEN_S)) == ["a"]
+    late.done(taken)
+    late.give_back([])
+    place.open().keep(messages("b"), NOW + TAKEN_S)
+    assert bodies(place.open().take(1, NOW + TAKEN_S + 1)) == ([] if place.name in ("moto", "ministack") else ["b"])
+
+
 def test_a_clock_that_was_set_back_hides_nothing_for_longer(place: Place) -> None:
     place.open().keep(messages("a"), NOW)
     place.open().take(1, NOW + 5_000)
@@ -215,6 +249,14 @@ def test_the_messages_of_one_app_or_deployment_are_never_those_of_another(tables
     tables.open("other").keep(messages("b"), NOW)
     assert emptied(tables.open("other"), NOW + 1) == ["b"]
     assert emptied(tables.open(), NOW + 1) == ["a"]
+
+
+def test_a_clock_that_is_a_little_slow_takes_no_lease(tables: InTables) -> None:
+    tables.open().keep(messages("a"), NOW)
+    assert bodies(tables.open().take(1, NOW)) == ["a"]
+    assert tables.open().take(1, NOW - 0.05) == []
+    assert tables.open().take(1, NOW - TAKEN_S) == []
+    assert bodies(tables.open().take(1, NOW - TAKEN_S - 0.05)) == ["a"]
 
 
 def test_a_table_is_asked_once_when_nothing_waits(tables: InTables) -> None:

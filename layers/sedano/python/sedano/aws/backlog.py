@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from sedano.aws.client.faults import AWS_ERRORS, code_of, fault
+from sedano.aws.client.faults import AWS_ERRORS, code_of, fault, reasons_of
 from sedano.aws.client.session import Session
-from sedano.aws.expressions.backlog import LEASE, MESSAGES
+from sedano.aws.expressions.backlog import IS_THERE, LEASE, MESSAGES, RELEASE
 from sedano.errors import SedanoError, Unavailable
 from sedano.model.queues import QueueBounds, batches
 from sedano.ports import Addressed, Outgoing
@@ -37,11 +37,19 @@ _PREFIX, _LEASE_SK = "m#", "lease"
 
 
 class InTable(NamedTuple):
-    """A message in the table; *seq* is its sort key, *item* all that is stored."""
+    """A message in the table; *seq* is its sort key, *item* all that is stored, *holder* the lease under which it was taken."""
 
     seq: str
     message: Addressed
     item: Mapping[str, Any]
+    holder: str
+
+
+class _Lease(NamedTuple):
+    """A lease of this process: its *holder*, and the sort keys of the messages that are neither sent nor given back."""
+
+    holder: str
+    left: set[str]
 
 
 def client_for(session: Session, region: str | None) -> Any:
@@ -68,6 +76,7 @@ class DynamoBacklog:
         self._client, self._table, self._nonce = client, table, nonce
         self._pk = {"S": scope}
         self._may_have = True
+        self._lease = _Lease("", set())
 
     def keep(self, messages: Sequence[Addressed], now: float) -> None:
         """Store all of *messages*, or none; when this returns, they survive this host.
@@ -98,22 +107,54 @@ class DynamoBacklog:
         if not self._messages(1):
             self._may_have = False
             return []
-        if not self._leased(now):
+        holder = self._nonce()
+        if not self._leased(holder, now):
             return []
-        return [InTable(item["sk"]["S"], _message(item, now), item) for item in self._messages(most)]
+        found = [InTable(item["sk"]["S"], _message(item, now), item, holder) for item in self._messages(most)]
+        self._lease = _Lease(holder, {one.seq for one in found})
+        if not found:
+            self._release(holder)
+        return found
 
     def done(self, taken: Sequence[Stored]) -> None:
-        """Forget messages that were sent."""
+        """Forget messages that were sent; the lease ends with the last message that was taken under it."""
         self._delete([str(one.seq) for one in taken])
+        self._settled(taken)
 
     def give_back(self, taken: Sequence[Stored]) -> None:
         """Leave messages that could not be sent to the next sender, after those that were tried less often."""
-        rows = [one.item for one in taken if isinstance(one, InTable)]
-        for together in _transactions(rows, 2):
-            changes = [{"Put": {"TableName": self._table, "Item": {**item, "sk": {"S": _tried(item["sk"]["S"])}}}} for item in together]
-            gone = [{"Delete": {"TableName": self._table, "Key": self._key(item["sk"]["S"])}} for item in together]
-            self._call("transact_write_items", TransactItems=[*changes, *gone])
-        self._call("delete_item", TableName=self._table, Key=self._key(_LEASE_SK))
+        for together in _transactions([one.item for one in taken if isinstance(one, InTable)], 2):
+            self._put_behind(together)
+        self._settled(taken)
+
+    def _put_behind(self, items: Sequence[Mapping[str, Any]]) -> None:
+        """Count a try of *items*, except those that another sender has sent or moved meanwhile."""
+        while items:
+            sks = [item["sk"]["S"] for item in items]
+            gone = [{"Delete": {"TableName": self._table, "Key": self._key(sk), **IS_THERE.parameters}} for sk in sks]
+            puts = [{"Put": {"TableName": self._table, "Item": {**item, "sk": {"S": _tried(item["sk"]["S"])}}}} for item in items]
+            try:
+                self._client.transact_write_items(TransactItems=[*gone, *puts])
+            except AWS_ERRORS as error:
+                missing = [code == "ConditionalCheckFailed" for code in reasons_of(error)[: len(items)]]
+                if not any(missing):
+                    raise fault(error, "dynamodb.TransactWriteItems") from error
+                items = [item for item, is_missing in zip(items, missing, strict=True) if not is_missing]
+            else:
+                return
+
+    def _settled(self, taken: Sequence[Stored]) -> None:
+        """Release the lease of this process when *taken* are the last messages of it."""
+        holder, left = self._lease
+        settled = {one.seq for one in taken if isinstance(one, InTable) and one.holder == holder} & left
+        left -= settled
+        if settled and not left:
+            self._release(holder)
+
+    def _release(self, holder: str) -> None:
+        """Delete the lease, if it is still that of *holder*."""
+        me = {":me": {"S": holder}}
+        self._holds("delete_item", Key=self._key(_LEASE_SK), ExpressionAttributeValues=me, **RELEASE.parameters)
 
     def _item(self, sk: str, message: Addressed, now: float) -> Mapping[str, Any]:
         outgoing = message.outgoing
@@ -132,18 +173,20 @@ class DynamoBacklog:
         found: list[Mapping[str, Any]] = answer.get("Items", [])
         return found
 
-    def _leased(self, now: float) -> bool:
-        """Return whether this sender now holds the lease."""
-        moments = {":now": now, ":until": now + TAKEN_S, ":most": now + TAKEN_S}
-        values = {name: {"N": repr(moment)} for name, moment in moments.items()}
+    def _leased(self, holder: str, now: float) -> bool:
+        """Return whether *holder* now has the lease."""
+        moments = {":now": now, ":until": now + TAKEN_S, ":most": now + 2 * TAKEN_S}
+        values = {":me": {"S": holder}, **{name: {"N": repr(moment)} for name, moment in moments.items()}}
+        return self._holds("update_item", Key=self._key(_LEASE_SK), ExpressionAttributeValues=values, **LEASE.parameters)
+
+    def _holds(self, operation: str, **parameters: Any) -> bool:
+        """Change the lease; return False if its condition does not hold."""
         try:
-            self._client.update_item(
-                TableName=self._table, Key=self._key(_LEASE_SK), ExpressionAttributeValues={**LEASE.values, **values}, **LEASE.parameters
-            )
+            getattr(self._client, operation)(TableName=self._table, **parameters)
         except AWS_ERRORS as error:
             if code_of(error) == "ConditionalCheckFailedException":
                 return False
-            raise fault(error, "dynamodb.UpdateItem") from error
+            raise fault(error, f"dynamodb.{_named(operation)}") from error
         return True
 
     def _delete(self, keys: Sequence[str]) -> None:
@@ -158,8 +201,13 @@ class DynamoBacklog:
         try:
             answer: Mapping[str, Any] = getattr(self._client, operation)(**parameters)
         except AWS_ERRORS as error:
-            raise fault(error, f"dynamodb.{''.join(map(str.title, operation.split('_')))}") from error
+            raise fault(error, f"dynamodb.{_named(operation)}") from error
         return answer
+
+
+def _named(operation: str) -> str:
+    """Return the AWS name of a client's *operation*."""
+    return "".join(map(str.title, operation.split("_")))
 
 
 def _transactions(items: Sequence[Mapping[str, Any]], writes: int = 1) -> Iterator[Sequence[Mapping[str, Any]]]:

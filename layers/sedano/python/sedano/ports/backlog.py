@@ -7,7 +7,8 @@ A message in the backlog is confirmed: `delay()` returned its id. How much it su
     memory        `sedano.memory.backlog`: nothing beyond the process, so a program uses it only if it asks for it
 
 A sender takes messages for a while, then calls `done` with those that were sent and `give_back` with the others. If it dies in between, the
-messages are there again when that time has passed, and their claims absorb those that were sent twice.
+messages are there again when that time has passed, and their claims absorb those that were sent twice. A sender that got nothing, or
+that is late, does not change what another sender has taken.
 """
 
 from __future__ import annotations
