@@ -167,6 +167,18 @@ def test_a_sender_that_comes_too_late_does_not_end_the_time_of_the_next(place: P
     assert bodies(place.open().take(1, NOW + TAKEN_S + 1)) == ([] if place.name in ("moto", "ministack") else ["b"])
 
 
+def test_messages_that_another_sender_has_still_exist_until_they_are_sent(place: Place) -> None:
+    place.open().keep(messages("a"), NOW)
+    first, second = place.open(), place.open()
+    taken = first.take(1, NOW)
+    assert (second.take(1, NOW + 1), second.exists()) == ([], True)
+    first.done(taken)
+    assert (second.take(1, NOW + 2), second.exists()) == ([], False)
+    second.keep(messages("b"), NOW + 3)
+    assert second.exists()
+    assert bodies(second.take(1, NOW + 3)) == ["b"]
+
+
 def test_a_clock_that_was_set_back_hides_nothing_for_longer(place: Place) -> None:
     place.open().keep(messages("a"), NOW)
     place.open().take(1, NOW + 5_000)

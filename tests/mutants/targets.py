@@ -117,7 +117,7 @@ TARGETS: Sequence[Target] = (
         ("engine.publisher.sender", "engine.timers", "engine.deferrals", "engine.publisher.requeue"),
         (
             *unit("engine/publisher", "engine/publisher_line", "engine/publisher_backlog", "engine/deferring", "engine/timed_sending"),
-            *unit("engine/requeue"),
+            *unit("engine/requeue", "engine/publisher_draining"),
             *stories("comes_again", "timers"),
         ),
     ),

@@ -104,8 +104,7 @@ class DynamoBacklog:
 
     def take(self, most: int, now: float) -> list[InTable]:
         """Take up to *most* messages, the oldest first; none while another sender has some."""
-        if not self._messages(1):
-            self._may_have = False
+        if not self._waits():
             return []
         holder = self._nonce()
         if not self._leased(holder, now):
@@ -114,6 +113,18 @@ class DynamoBacklog:
         self._lease = _Lease(holder, {one.seq for one in found})
         if not found:
             self._release(holder)
+        return found
+
+    def _waits(self) -> bool:
+        """Return whether any message is stored; one that is kept while the table is asked sets `exists` again."""
+        self._may_have = False
+        try:
+            found = bool(self._messages(1))
+        except SedanoError:
+            self._may_have = True
+            raise
+        if found:
+            self._may_have = True
         return found
 
     def done(self, taken: Sequence[Stored]) -> None:

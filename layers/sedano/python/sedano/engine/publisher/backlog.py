@@ -33,6 +33,7 @@ class DiskBacklog:
     def __init__(self, folder: Path) -> None:
         """Store below *folder*; nothing is made yet."""
         self._folder = folder
+        self._is_empty = False
 
     @cached_property
     def _spool(self) -> Spool:
@@ -41,16 +42,22 @@ class DiskBacklog:
         return Spool(self._folder)
 
     def exists(self) -> bool:
-        """Return whether anything was ever stored."""
-        return (self._folder / NAME).exists() or any(self._folder.glob("[!u]*.jsonl"))
+        """Return whether anything was ever stored, and a `take` has not found the spool empty since."""
+        return (not self._is_empty and (self._folder / NAME).exists()) or any(self._folder.glob("[!u]*.jsonl"))
 
     def keep(self, messages: Sequence[Addressed], now: float) -> None:
         """Keep all of *messages*, or none."""
         self._spool.keep(messages, now)
+        self._is_empty = False
 
     def take(self, most: int, now: float) -> Sequence[Stored]:
         """Take up to *most* messages for a while, the oldest first."""
-        return self._spool.take(most, now)
+        found = self._spool.take(most, now)
+        if not found:
+            self._is_empty = True
+            if self._spool.waiting():  # a message that another thread keeps meanwhile also sets it again
+                self._is_empty = False
+        return found
 
     def done(self, taken: Sequence[Stored]) -> None:
         """Forget messages that were sent."""

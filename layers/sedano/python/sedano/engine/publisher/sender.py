@@ -6,7 +6,9 @@ waits to fill a batch, a single publishing thread never waits, and many threads 
 `publish` returns when the queue accepted the message, or when it is stored in the *backlog* (`sedano.ports.backlog`). Otherwise it
 raises: `PublishError` if the queue cannot be reached and there is no backlog, or the backlog is full or cannot be written; another error if
 no retry can help. So a message whose id was returned is lost only with its backlog. Stored messages are sent after the next successful
-publication. A message that a FIFO queue does not accept raises and is not stored, because the next publication would overtake it.
+publication, by one thread at a time. After an attempt that sends no message, because another sender has them or the backlog does not
+answer, publications leave them for a second; the pause doubles up to 30 s. A message that a FIFO queue does not accept raises and is not
+stored, because the next publication would overtake it.
 
 A deadline (`sedano.ports.deadlines`) bounds the attempts, their pauses, and the wait for a lane; a send whose answer was lost is sent
 again, and the claim absorbs the copy. Invariant of a line: *free* lanes plus threads that lead a batch is the number of lanes. So a thread
@@ -22,16 +24,19 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sedano.engine.drafts import Addressed
 from sedano.errors import BacklogFull, NotCalled, PublishError, SedanoError, Unavailable
+from sedano.model.connection_breaker import pause_after
 from sedano.model.queues import is_fifo
 from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry, Timers, deadlines
 
 if TYPE_CHECKING:
-    from sedano.ports.backlog import Backlog
+    from sedano.ports.backlog import Backlog, Stored
 
 PAUSES = (0.1, 0.4, 1.6)
 """Seconds before each retry of a send; jitter halves them at most."""
 DRAINED = 100
 """The most stored messages that are sent after one successful publication."""
+LEAST_LEFT_S = 0.25
+"""A publication with fewer seconds than this until its deadline sends no stored messages."""
 _LATE = "no lane was free, or no answer arrived, before the deadline"
 
 
@@ -84,7 +89,9 @@ class Publisher:
         self._queues, self._timers, self._clock, self._entropy, self._telemetry = queues, timers, clock, entropy, telemetry
         self._lines: dict[str, _Line] = defaultdict(lambda: _Line(lanes, queues.bounds.max_batch))
         self._backlog = backlog
-        self._stored = False
+        self._stored, self._keeps = False, 0
+        self._pauses, self._rests = 0, 0.0
+        self._draining = threading.Lock()
         self._interrupted: deque[Addressed] = deque()
         self._lock = threading.Lock()
 
@@ -235,7 +242,7 @@ class Publisher:
         if failure is not None:
             raise failure
         if away is None and messages and self._stored and self._backlog is not None:
-            self._drain(self._backlog)
+            self._follow(self._backlog)
 
     def _keep(self, messages: Sequence[Addressed], error: SedanoError) -> None:
         """Store all of *messages*; raise `PublishError` if they cannot be stored."""
@@ -248,23 +255,51 @@ class Publisher:
             raise
         except SedanoError as wrong:
             _refuse(error, str(wrong))
-        self._stored = True
+        with self._lock:
+            self._stored = True
+            self._keeps += 1
         self._telemetry.count("PublishBacklogged", len(messages))
         self._telemetry.log("warning", "queue not reached: messages stored in the backlog", count=len(messages), error=str(error))
 
+    def _follow(self, backlog: Backlog) -> None:
+        """Send some of the stored messages after a publication, unless another thread does, the pause lasts, or the deadline is near."""
+        now = self._clock.monotonic()
+        left = deadlines.left(now)
+        if now < self._rests or (left is not None and left < LEAST_LEFT_S) or not self._draining.acquire(blocking=False):
+            return
+        try:
+            self._drain(backlog)
+        finally:
+            self._draining.release()
+
     def _drain(self, backlog: Backlog) -> int:
         """Send some of the stored messages; return how many were sent. A fault of the backlog does not fail a successful publication."""
+        keeps, sent = self._keeps, 0
         try:
             some = backlog.take(DRAINED, self._clock.now())
-            answers = self.publish_all([one.message for one in some])
-            sent = [one for one, error in zip(some, answers, strict=True) if error is None]
-            backlog.done(sent)
-            backlog.give_back([one for one, error in zip(some, answers, strict=True) if error is not None])
+            if some:
+                sent = self._sent(backlog, some)
+            waits = bool(some) or backlog.exists()
         except SedanoError as wrong:
             self._telemetry.log("error", "backlog not usable", error=str(wrong))
-            return 0
-        self._stored = bool(some)
+            sent, waits = 0, self._stored
+        self._drained(sent, waits, keeps)
+        return sent
+
+    def _sent(self, backlog: Backlog, some: Sequence[Stored]) -> int:
+        """Send *some*; forget those that were sent, give the others back; return how many were sent."""
+        answers = self.publish_all([one.message for one in some])
+        sent = [one for one, error in zip(some, answers, strict=True) if error is None]
+        backlog.done(sent)
+        backlog.give_back([one for one, error in zip(some, answers, strict=True) if error is not None])
         return len(sent)
+
+    def _drained(self, sent: int, waits: bool, keeps: int) -> None:
+        """Note whether messages still wait (*waits*, or more than *keeps* were kept); begin a pause if *sent* is 0."""
+        with self._lock:
+            self._stored = waits or self._keeps != keeps
+            self._pauses = 0 if sent or not self._stored else self._pauses + 1
+            self._rests = self._clock.monotonic() + pause_after(self._pauses) if self._pauses else 0.0
 
     def _send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         answers = self._try(queue, messages)
