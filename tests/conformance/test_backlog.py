@@ -294,6 +294,36 @@ def test_a_table_that_does_not_exist_is_named(tables: InTables) -> None:
         missing.take(1, NOW)
 
 
+FOREIGN = [
+    {"q": {"S": QUEUE}}, {"q": {"S": QUEUE}, "body": {"S": "x"}, "delay": {"N": "1.5"}, "due": {"N": "1"}},
+    {"q": {"S": QUEUE}, "body": {"S": "x"}, "delay": {"S": "1"}, "due": {"N": "1"}},
+    {"q": {"S": QUEUE}, "body": {"S": "x"}, "delay": {"N": "1"}, "due": {"N": "1"}, "tenant": {"N": "1"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("foreign", "sk"), [*((one, "m#00000#0") for one in FOREIGN), (FOREIGN[0], "m#x"), (FOREIGN[1], "m##0#0")])
+def test_what_is_not_a_message_of_this_version_stays_and_is_logged_once(
+    tables: InTables, foreign: Any, sk: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    tables.client.put_item(TableName=tables.table, Item={"pk": {"S": "shop"}, "sk": {"S": sk}, **foreign})
+    backlog = tables.open()
+    backlog.keep(messages("a", "b"), NOW)
+    assert emptied(backlog, NOW) == ["a", "b"]
+    assert (backlog.take(2, NOW), backlog.exists()) == ([], True)
+    (left,) = tables.client.scan(TableName=tables.table)["Items"]
+    assert {name: value for name, value in left.items() if name not in ("pk", "sk")} == foreign
+    lines = [line.message for line in caplog.records if line.name == "sedano"]
+    assert lines == [f"items of the backlog are not messages of this version table={tables.table} sk={sk}"]
+
+
+def test_what_is_not_a_message_holds_up_no_message(tables: InTables) -> None:
+    for number in range(2):
+        tables.client.put_item(TableName=tables.table, Item={"pk": {"S": "shop"}, "sk": {"S": f"m#00000#{number}"}, **FOREIGN[0]})
+    tables.open().keep(messages("a", "b", "c"), NOW)
+    assert tables.open().take(2, NOW) == []
+    assert bodies(tables.open().take(2, NOW)) == ["a", "b"]
+
+
 class Partly:
     """A client whose second transaction fails, and which deletes nothing of a batch in so many calls."""
 

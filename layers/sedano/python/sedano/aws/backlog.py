@@ -11,6 +11,7 @@ Its calls do not end with the deadline of the publication, which the queues have
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -22,6 +23,7 @@ from sedano.errors import SedanoError, Unavailable
 from sedano.model.queues import QueueBounds, batches
 from sedano.ports import Addressed, Outgoing
 from sedano.ports.backlog import TAKEN_S, Stored, delay_left
+from sedano.telemetry.python_logging import hand_over
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, TRIES = 1.0, 2.0, 2
 """The timeouts of each attempt of a call, in seconds, and the attempts."""
@@ -34,6 +36,7 @@ ROUNDS = 4
 _ROW_BYTES = 1_000
 """The most bytes of an item besides the body."""
 _PREFIX, _LEASE_SK = "m#", "lease"
+_is_key = re.compile(r"m#[0-9]{5,}#.+").fullmatch
 
 
 class InTable(NamedTuple):
@@ -77,6 +80,7 @@ class DynamoBacklog:
         self._pk = {"S": scope}
         self._may_have = True
         self._lease = _Lease("", set())
+        self._has_said = False
 
     def keep(self, messages: Sequence[Addressed], now: float) -> None:
         """Store all of *messages*, or none; when this returns, they survive this host.
@@ -103,14 +107,17 @@ class DynamoBacklog:
         return self._may_have
 
     def take(self, most: int, now: float) -> list[InTable]:
-        """Take up to *most* messages, the oldest first; none while another sender has some."""
+        """Take up to *most* messages, the oldest first; none while another sender has some. Items that are not messages are tried later."""
         if not self._waits():
             return []
         holder = self._nonce()
         if not self._leased(holder, now):
             return []
-        found = [InTable(item["sk"]["S"], _message(item, now), item, holder) for item in self._messages(most)]
+        items = self._messages(most)
+        read = [(item["sk"]["S"], _message(item, now), item) for item in items]
+        found = [InTable(sk, message, item, holder) for sk, message, item in read if message is not None]
         self._lease = _Lease(holder, {one.seq for one in found})
+        self._pass_over([item for _, message, item in read if message is None])
         if not found:
             self._release(holder)
         return found
@@ -137,6 +144,14 @@ class DynamoBacklog:
         for together in _transactions([one.item for one in taken if isinstance(one, InTable)], 2):
             self._put_behind(together)
         self._settled(taken)
+
+    def _pass_over(self, items: Sequence[Mapping[str, Any]]) -> None:
+        """Leave *items*, which this version cannot read, to another version, and let messages pass them; log it once."""
+        if items and not self._has_said:
+            self._has_said = True
+            hand_over("error", "items of the backlog are not messages of this version", {"table": self._table, "sk": items[0]["sk"]["S"]})
+        for together in _transactions([item for item in items if _is_key(item["sk"]["S"])], 2):
+            self._put_behind(together)
 
     def _put_behind(self, items: Sequence[Mapping[str, Any]]) -> None:
         """Count a try of *items*, except those that another sender has sent or moved meanwhile."""
@@ -224,7 +239,7 @@ def _named(operation: str) -> str:
 def _transactions(items: Sequence[Mapping[str, Any]], writes: int = 1) -> Iterator[Sequence[Mapping[str, Any]]]:
     """Yield *items* in groups that fit into one transaction, in which each needs so many *writes*."""
     bounds = _TOGETHER._replace(max_batch=_TOGETHER.max_batch // writes)
-    for positions in batches([len(item["body"]["S"].encode()) + _ROW_BYTES for item in items], bounds):
+    for positions in batches([len(item.get("body", {}).get("S", "").encode()) + _ROW_BYTES for item in items], bounds):
         yield items[positions.start : positions.stop]
 
 
@@ -234,7 +249,13 @@ def _tried(sk: str) -> str:
     return f"{mark}#{int(tries) + 1:05d}#{rest}"
 
 
-def _message(item: Mapping[str, Any], now: float) -> Addressed:
-    left = delay_left(int(item["delay"]["N"]), float(item["due"]["N"]), now)
-    tenant = item.get("tenant", {}).get("S")
-    return Addressed(item["q"]["S"], Outgoing(item["body"]["S"], left, tenant))
+def _message(item: Mapping[str, Any], now: float) -> Addressed | None:
+    """Return the message of *item*; None if another program, or a later version, has written it."""
+    if not _is_key(item["sk"]["S"]):
+        return None
+    try:
+        left = delay_left(int(item["delay"]["N"]), float(item["due"]["N"]), now)
+        tenant = item["tenant"]["S"] if "tenant" in item else None
+        return Addressed(item["q"]["S"], Outgoing(item["body"]["S"], left, tenant))
+    except (KeyError, ValueError):
+        return None
