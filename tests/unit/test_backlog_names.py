@@ -17,7 +17,7 @@ from sedano.memory import MemoryBacklog
 from sedano.ports import Addressed, Outgoing
 from sedano.ports.backlog import Backlog
 
-NAMES = ("SEDANO_BACKLOG", "SEDANO_SPOOL", "AWS_DEFAULT_REGION", "AWS_LAMBDA_FUNCTION_NAME")
+NAMES = ("SEDANO_BACKLOG", "SEDANO_QUEUES", "SEDANO_SPOOL", "AWS_DEFAULT_REGION", "AWS_LAMBDA_FUNCTION_NAME")
 
 
 def backlog_of(app: str, wanted: str | None) -> Backlog | None:
@@ -76,7 +76,17 @@ def test_off_is_none() -> None:
     assert backlog_of("shop", "off") is None
 
 
+@pytest.mark.parametrize("queues", [None, ""])
+def test_a_table_needs_the_stage_whose_messages_wait_in_it(environment: Any, queues: str | None) -> None:
+    if queues is not None:
+        environment["SEDANO_QUEUES"] = queues
+    with pytest.raises(ConfigurationError, match=r"dynamodb:shop-backlog: SEDANO_QUEUES is not set, .*; set the variables of the"):
+        backlog_of("shop", "dynamodb:shop-backlog")
+    assert isinstance(backlog_of("shop", "memory"), MemoryBacklog)
+
+
 def test_a_table_may_be_in_another_region(environment: Any) -> None:
+    environment["SEDANO_QUEUES"] = '{"default": "one"}'
     here, away = (backlog_of("shop", name) for name in ("dynamodb:shop-backlog", "dynamodb:shop-backlog@eu-west-1"))
     assert isinstance(here, DynamoBacklog)
     assert isinstance(away, DynamoBacklog)
@@ -86,7 +96,6 @@ def test_a_table_may_be_in_another_region(environment: Any) -> None:
     other: Any = backlog_of("shop", "dynamodb:shop-backlog")
     assert other._pk != here._pk
     assert other._pk["S"].startswith("shop#")
-    del environment["SEDANO_QUEUES"]
 
 
 def test_the_environment_overrides_the_app_and_is_named_when_it_is_wrong(environment: Any) -> None:

@@ -56,7 +56,7 @@ def backlog_of(app: str, wanted: str | None, on_disk: Callable[[str], Backlog | 
     """Return the `chosen` backlog of *app*, on the host's disk by *on_disk*; None: the host has none.
 
     Raises:
-        ConfigurationError: the variable names none, or no Region is found.
+        ConfigurationError: the variable names none, no Region is found, or a table is named without SEDANO_QUEUES.
     """
     kind, rest = chosen(wanted)
     if kind == MEMORY:
@@ -72,6 +72,12 @@ def _in_table(app: str, place: str) -> Backlog:
     from sedano.aws.backlog import DynamoBacklog, client_for
     from sedano.aws.client.session import Session
 
+    queues = os.environ.get("SEDANO_QUEUES")
+    if not queues:
+        raise ConfigurationError(
+            f"backlog dynamodb:{place}: SEDANO_QUEUES is not set, so the messages of all stages would wait in one place; set the variables "
+            "of the stage (`sedano outputs`), or another backlog, for example SEDANO_BACKLOG=disk"
+        )
     table, _, region = place.partition("@")
-    deployment = hashlib.sha256(os.environ.get("SEDANO_QUEUES", "").encode()).hexdigest()[:16]
+    deployment = hashlib.sha256(queues.encode()).hexdigest()[:16]
     return DynamoBacklog(client_for(Session(), region or None), table, f"{app}#{deployment}")
