@@ -26,7 +26,7 @@ NOW = 1_800_000_000.0
 MESSAGES = [Addressed("commands:default", Outgoing("line\nbreak é", 30, "north")), Addressed("events", Outgoing("{}"))]
 OPENED: list[Spool] = []
 """The spools of the running test, which it closes: SQLite's connections are freed by the garbage collector alone."""
-NAMES = ("SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "AWS_LAMBDA_FUNCTION_NAME")
+NAMES = ("SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_PUBLISHER", "SEDANO_STAGE", "AWS_LAMBDA_FUNCTION_NAME")
 
 
 @pytest.fixture(autouse=True)
@@ -259,6 +259,27 @@ def test_apps_and_deployments_do_not_share_a_spool() -> None:
     os.environ["SEDANO_QUEUES"] = '{"default":"https://sqs/prod"}'
     assert taken(of()) == []
     os.environ["SEDANO_QUEUES"] = '{"default":"https://sqs/dev"}'
+    assert len(taken(of())) == 2
+
+
+def test_the_spool_of_a_program_behind_a_publisher_stays_when_the_address_changes() -> None:
+    os.environ["SEDANO_QUEUES"] = '{"default":"https://sqs/dev"}'
+    own = spool_folder.place("shop")
+    os.environ["SEDANO_PUBLISHER"] = "unix:/run/a.sock"
+    of().keep(MESSAGES, NOW)
+    os.environ["SEDANO_PUBLISHER"] = "unix:/run/b.sock"
+    assert spool_folder.place("shop") != own, "the publisher would be given its own messages"
+    assert len(taken(of())) == 2
+    os.environ["SEDANO_QUEUES"] = '{"default":"https://sqs/prod"}'
+    assert taken(of()) == []
+
+
+def test_publishers_of_stages_that_are_known_by_their_address_alone_do_not_share_a_spool() -> None:
+    os.environ["SEDANO_PUBLISHER"] = "unix:/run/dev.sock"
+    of().keep(MESSAGES, NOW)
+    os.environ["SEDANO_PUBLISHER"] = "unix:/run/prod.sock"
+    assert taken(of()) == []
+    os.environ["SEDANO_PUBLISHER"] = "unix:/run/dev.sock"
     assert len(taken(of())) == 2
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 NAME = "spool.db"
 OFF = "off"
 """The value of SEDANO_SPOOL that turns the spool off."""
+_BEHIND = "behind a publisher"
 
 
 def home() -> Path:
@@ -23,11 +24,13 @@ def place(app: str) -> Path | None:
     """Return the directory of *app*'s spool for the deployment that the environment names; None on a host that has none.
 
     On Lambda a disk is not durable: a sandbox is frozen after its invocation, and its stored messages may never be sent. Programs behind a
-    publisher (SEDANO_PUBLISHER) have a directory of their own: otherwise they would give it again what it has stored.
+    publisher (SEDANO_PUBLISHER) have a directory of their own: otherwise they would give it again what it has stored. It is the same for
+    every address, unless the address alone says which deployment it is (without SEDANO_QUEUES).
     """
     if os.environ.get("SEDANO_SPOOL") == OFF or os.environ.get("AWS_LAMBDA_FUNCTION_NAME"):
         return None
-    return home() / quote(app, safe="").replace(".", "%2E") / _digest(_queues(os.environ) + os.environ.get("SEDANO_PUBLISHER", ""))
+    queues, publisher = _queues(os.environ), os.environ.get("SEDANO_PUBLISHER", "")
+    return home() / quote(app, safe="").replace(".", "%2E") / _digest(queues + (_BEHIND if queues and publisher else publisher))
 
 
 def deployment_digest(environment: Mapping[str, str]) -> str:
