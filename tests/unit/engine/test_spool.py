@@ -82,6 +82,18 @@ def test_what_was_sent_is_gone_and_what_was_not_comes_behind_the_rest() -> None:
     assert [message.outgoing.body for message in taken(of())] == ["c", "b"]
 
 
+def test_what_is_released_keeps_its_place_and_a_queue_can_be_left_out() -> None:
+    one = of()
+    one.keep(MESSAGES, NOW)
+    first, second = one.take(2, NOW)
+    one.release([second])
+    assert [found.message.queue for found in one.take(100, NOW, ["commands:default"])] == ["events"]
+    one.give_back([first])
+    one.release([second])
+    one.release([])
+    assert [found.seq for found in one.take(100, NOW, ["commands:mail", "none"])] == [second.seq, first.seq]
+
+
 def test_what_is_given_back_is_free_for_a_clock_that_began_a_second_ago() -> None:
     one = of()
     one.keep(MESSAGES[1:], 0.0)

@@ -2,7 +2,7 @@
 
 `SendingLanes` send from memory: the first lane of a queue sends whatever waits, a further one only full batches, so that more lanes do not
 make smaller batches. While batches are shared, the first lane waits one turn of the loop (1 ms) for more; one program alone never waits.
-`SpoolLanes` send the stored messages, page by page; a further one begins when another page waits.
+`SpoolLanes` send the stored messages, page by page and each page queue by queue; a full page calls the next lane.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sedano.errors import SedanoError, Unavailable
 from sedano.host.publisher_peer import Peer
 from sedano.model.connection_breaker import pause_after
 from sedano.ports import Clock, Outgoing, Queues, Telemetry
+from sedano.ports.backlog import TAKEN_S
 from sedano.ports.deadlines import within
 
 PAGE = 100
@@ -130,8 +131,19 @@ class SendingLanes:
             return [Unavailable(f"unexpected: {error!r}")] * len(messages)
 
 
+class _Held(NamedTuple):
+    """A queue that did not accept a batch: its consecutive *failures*, and the monotonic moment at which it is tried again."""
+
+    failures: int
+    until: float
+
+
 class SpoolLanes:
-    """Sends the messages of a spool, from now on until `stop`."""
+    """Sends the messages of a spool, from now on until `stop`.
+
+    Other programs may use the spool too, so a lane reads it at least once in `LOOK_S`. A queue that accepts nothing of a batch is left out
+    for a while, and the other queues are not.
+    """
 
     def __init__(self, spool: Spool, publisher: Publisher, clock: Clock, telemetry: Telemetry, lanes: int, seconds: float) -> None:
         """Send by *publisher*, by at most *lanes* threads, each batch within *seconds*."""
@@ -139,21 +151,23 @@ class SpoolLanes:
         self._seconds = seconds
         self._changed = threading.Condition()
         self._stopping = False
+        self._called = [True] * lanes
+        self._held: dict[str, _Held] = {}
+        self._changes = 0
         self.stored = spool.waiting()
-        """How many messages wait on disk, as far as this process knows."""
+        """How many messages wait on disk, as far as this process knows: an estimate for those who ask."""
         self.sent = 0
         """How many stored messages were sent."""
         self._threads = [
-            threading.Thread(target=self._run, args=(number * PAGE,), name=f"sedano-spool-{number}", daemon=True) for number in range(lanes)
+            threading.Thread(target=self._run, args=(lane,), name=f"sedano-spool-{lane}", daemon=True) for lane in range(lanes)
         ]  # fmt: skip
         for thread in self._threads:
             thread.start()
 
     def added(self, number: int) -> None:
         """Note that *number* more messages are stored."""
-        with self._changed:
-            self.stored += number
-            self._changed.notify_all()
+        self._count(number, 0)
+        self._call(0)
 
     def stop(self) -> None:
         """Let the lanes end after their batches."""
@@ -165,46 +179,74 @@ class SpoolLanes:
         """Return whether a lane has not ended yet."""
         return any(thread.is_alive() for thread in self._threads)
 
-    def _run(self, beyond: int) -> None:
-        """Send pages while more than *beyond* messages wait."""
+    def _run(self, lane: int) -> None:
+        """Send pages; a full page calls the next lane."""
         failures = 0
-        while self._may_send(beyond, pause_after(failures) if failures else None):
+        while self._may_look(lane, pause_after(failures) if failures else None):
             try:
-                went, some = self._page()
+                size = self._page(lane)
+                if not size:
+                    self._recount()
             except SedanoError as wrong:
+                failures += 1
                 self._telemetry.log("error", "the spool of the publisher cannot be used", error=str(wrong))
-                went, some = 0, 1
-            failures = 0 if went or not some else failures + 1
-            if not some:  # the rest is taken by another process, or by one that was killed: it is looked for again
-                self._counted()
+            except Exception as wrong:  # noqa: BLE001 - a lane that ends would leave confirmed messages on disk
+                failures += 1
+                self._telemetry.log("error", "an unexpected error of the spool", error=repr(wrong))
+            else:
+                failures = 0
+                if size:
+                    self._call(lane)
 
-    def _may_send(self, beyond: int, pause: float | None) -> bool:
-        """Wait until a page waits; after a failure, for *pause* seconds first. Return whether to go on."""
+    def _call(self, lane: int) -> None:
+        """Let *lane* look for messages at once, if it exists."""
+        with self._changed:
+            if lane < len(self._called):
+                self._called[lane] = True
+                self._changed.notify_all()
+
+    def _may_look(self, lane: int, pause: float | None) -> bool:
+        """Wait until *lane* is called, or for `LOOK_S`; after a failure of the spool, for *pause* seconds. Return whether to go on."""
         with self._changed:
             if pause is not None:
                 self._changed.wait_for(lambda: self._stopping, pause)
-            self._changed.wait_for(lambda: self._stopping or self.stored > beyond)
+            else:
+                self._changed.wait_for(lambda: self._stopping or self._called[lane], LOOK_S)
+            self._called[lane] = False
             return not self._stopping
 
-    def _page(self) -> tuple[int, int]:
-        """Send one page; return how many of its messages went, and its size."""
-        some = self._spool.take(PAGE, self._clock.now())
-        went = 0
-        for start in range(0, len(some), BATCH):
-            if self._stopping or (start and not went):
-                self._spool.give_back(some[start:])
-                break
-            went += self._batch(some[start : start + BATCH])
+    def _page(self, lane: int) -> int:
+        """Try one page, queue by queue, and return its size."""
+        now = self._clock.monotonic()
         with self._changed:
-            self.stored -= went
-            self.sent += went
-        return went, len(some)
+            held = [queue for queue, one in self._held.items() if one.until > now]
+        some = self._spool.take(PAGE, self._clock.now(), held)
+        if len(some) == PAGE:
+            self._call(lane + 1)
+        by_queue: dict[str, list[Taken]] = {}
+        for one in some:
+            by_queue.setdefault(one.message.queue, []).append(one)
+        for queue, waiting in by_queue.items():
+            self._of_queue(queue, waiting, now + TAKEN_S / 2)
+        return len(some)
 
-    def _batch(self, some: Sequence[Taken]) -> int:
-        with within(self._seconds, self._clock.monotonic()):
-            answers = self._publisher.publish_all([one.message for one in some])
+    def _of_queue(self, queue: str, waiting: Sequence[Taken], until: float) -> None:
+        """Send *waiting* before *until* (monotonic) in batches; messages that were not tried keep their place."""
+        for start in range(0, len(waiting), BATCH):
+            if self._stopping or self._clock.monotonic() >= until:
+                self._spool.release(waiting[start:])
+                return
+            if not self._batch(queue, waiting[start : start + BATCH]):
+                self._spool.release(waiting[start + BATCH :])
+                return
+
+    def _batch(self, queue: str, some: Sequence[Taken]) -> int:
+        """Send *some*; return how many of them went."""
+        answers = self._answers(queue, some)
         sent = [one for one, error in zip(some, answers, strict=True) if error is None]
+        self._note(queue, went=bool(sent))
         self._spool.done(sent)
+        self._count(0, len(sent))
         self._spool.give_back([one for one, error in zip(some, answers, strict=True) if error is not None])
         wrong = next((error for error in answers if error is not None), None)
         if wrong is not None:
@@ -212,14 +254,40 @@ class SpoolLanes:
             self._telemetry.log("warning", "stored messages wait: the queue did not accept them", count=left, error=str(wrong))
         return len(sent)
 
-    def _counted(self) -> None:
-        """Count again what waits, after a pause."""
+    def _answers(self, queue: str, some: Sequence[Taken]) -> Sequence[SedanoError | None]:
+        try:
+            with within(self._seconds, self._clock.monotonic()):
+                return self._publisher.publish_all([one.message for one in some])
+        except Exception as error:  # noqa: BLE001 - the messages would be left for as long as they are taken
+            self._telemetry.log("error", "an unexpected error of a queue", queue=queue, error=repr(error))
+            return [Unavailable(f"unexpected: {error!r}")] * len(some)
+
+    def _note(self, queue: str, *, went: bool) -> None:
+        """Leave *queue* out for a while if no message of a batch *went*; lanes that fail together count once."""
+        now = self._clock.monotonic()
         with self._changed:
-            self._changed.wait_for(lambda: self._stopping, LOOK_S)
+            if went:
+                self._held.pop(queue, None)
+                return
+            held = self._held.get(queue, _Held(0, now))
+            if held.until <= now:
+                self._held[queue] = _Held(held.failures + 1, now + pause_after(held.failures + 1))
+
+    def _count(self, added: int, sent: int) -> None:
+        with self._changed:
+            self._changes += 1
+            self.stored = max(0, self.stored + added - sent)
+            self.sent += sent
+
+    def _recount(self) -> None:
+        """Read how many messages wait, unless the number changes meanwhile."""
+        with self._changed:
+            before = self._changes
         waiting = self._spool.waiting()
         with self._changed:
-            self.stored = waiting
+            if self._changes == before:
+                self.stored = waiting
 
 
 LOOK_S = 1.0
-"""How long a lane waits before it looks again for messages that another process has taken, in seconds."""
+"""How long a lane waits at most before it looks for messages that another process has stored or taken, in seconds."""

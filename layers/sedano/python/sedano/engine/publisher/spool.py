@@ -116,15 +116,15 @@ class Spool:
             insert = "INSERT INTO message (queue, body, delay, due, tenant, serial_key, kept) VALUES (?, ?, ?, ?, ?, ?, ?)"
             database.executemany(insert, rows)
 
-    def take(self, most: int, now: float) -> list[Taken]:
-        """Take up to *most* messages that no other process is sending, the oldest first, for a minute; a row that is not a message is
-        marked as spoiled."""
+    def take(self, most: int, now: float, without: Sequence[str] = ()) -> list[Taken]:
+        """Take up to *most* messages that no other process is sending, the oldest first, for a minute; none of the queues *without*; a row
+        that is not a message is marked as spoiled."""
         if not self.exists():
             return []
         with self._changing() as database:
             wanted = "SELECT seq, queue, body, delay, due, tenant, serial_key FROM message"
-            free = "WHERE NOT spoiled AND NOT (taken > ? AND taken <= ?) ORDER BY tries, seq LIMIT ?"
-            rows = database.execute(f"{wanted} {free}", (now, now + TAKEN_S, most)).fetchall()
+            free = f"WHERE NOT spoiled AND NOT (taken > ? AND taken <= ?) AND queue NOT IN ({', '.join('?' * len(without))})"
+            rows = database.execute(f"{wanted} {free} ORDER BY tries, seq LIMIT ?", (now, now + TAKEN_S, *without, most)).fetchall()
             found = [(row[0], _message(row[1:], now)) for row in rows]
             database.executemany("UPDATE message SET taken = ? WHERE seq = ?", [(now + TAKEN_S, seq) for seq, _ in found])
             spoiled = [(seq,) for seq, message in found if message is None]
@@ -143,6 +143,12 @@ class Spool:
         if taken:
             with self._changing() as database:
                 database.executemany("UPDATE message SET tries = tries + 1, taken = 0 WHERE seq = ?", [(one.seq,) for one in taken])
+
+    def release(self, taken: Sequence[Taken]) -> None:
+        """Leave messages that were not tried to the next sender, in the place that they had."""
+        if taken:
+            with self._changing() as database:
+                database.executemany("UPDATE message SET taken = 0 WHERE seq = ?", [(one.seq,) for one in taken])
 
     def waiting(self) -> int:
         """Return how many messages wait; 0 if there is no spool or it cannot be read."""
