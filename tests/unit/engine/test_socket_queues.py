@@ -14,6 +14,7 @@ from sedano.aws.machine import SystemClock
 from sedano.engine.publisher.socket_queues import SocketQueues
 from sedano.errors import ConfigurationError, NotAccepted, SedanoError, Unavailable, UnknownQueue
 from sedano.memory.telemetry import MemoryTelemetry
+from sedano.model.connection_breaker import Connection
 from sedano.model.publisher_frames import Frame, FrameReader, PublisherInfo, PublishFrame, info_line
 from sedano.model.queues import QueueBounds
 from sedano.ports import Delivery, Outgoing
@@ -185,6 +186,30 @@ def test_a_publisher_that_does_not_answer_leaves_half_of_the_time_to_the_program
         assert queues.send(QUEUE, messages("a")) == [None]
     assert 0.19 <= time.monotonic() - began < 0.4
     assert own.sent == ["a"]
+
+
+def test_a_publisher_that_had_little_time_is_asked_again_and_one_that_had_enough_is_not(world: Any, own: Own) -> None:
+    _, queues = world(lambda some: confirming(some) if some and some[0].body == "b" else b"", patience=2.0)
+    with within(0.05, time.monotonic()):
+        assert queues.send(QUEUE, messages("a")) == [None]
+    assert queues.send(QUEUE, messages("b")) == [None]
+    assert own.sent == ["a"]
+    assert queues.telemetry.messages("warning") == []
+    assert queues.send(QUEUE, messages("c")) == [None]
+    assert queues.send(QUEUE, messages("d")) == [None]
+    assert own.sent == ["a", "c", "d"]
+    assert len(queues.telemetry.messages("warning")) == 1
+
+
+def test_refusals_are_read_while_the_rest_is_written(world: Any, own: Own) -> None:
+    refusal = f"full {'x' * 300}".encode()
+    _, queues = world(lambda some: b"".join(b"-%d %s\n" % (one.seq, refusal) for one in some))
+    began = time.monotonic()
+    bodies = [f"{number:01000}" for number in range(2_000)]
+    assert queues.send(QUEUE, messages(*bodies)) == [None] * 2_000
+    assert own.sent == bodies
+    assert queues.telemetry.messages("warning") == [], time.monotonic() - began
+    assert queues._state == Connection()
 
 
 def test_what_is_confirmed_before_a_failure_is_not_sent_again(world: Any, own: Own) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from sedano.model.publisher_frames import PublisherInfo, Refusal, Unconfirmed, publication_bytes, read_info
 from sedano.ports import Outgoing
@@ -21,11 +23,11 @@ class PublisherConnection:
     def __init__(self, channel: socket.socket, monotonic: Callable[[], float]) -> None:
         """Connect to nothing yet."""
         self._channel, self._monotonic = channel, monotonic
-        self._lines: list[bytes] = []
+        self._lines: deque[bytes] = deque()
         self._rest = b""
         self._unconfirmed = Unconfirmed()
         self._window = 1
-        self._ready = select.poll()
+        self._ready, self._both = select.poll(), select.poll()
 
     def open(self, path: str, until: float) -> PublisherInfo:
         """Connect to the socket at *path* before *until*, and return what the publisher says of itself.
@@ -39,6 +41,7 @@ class PublisherConnection:
             self._channel.connect(path)
             self._channel.setblocking(False)
             self._ready.register(self._channel, select.POLLIN)
+            self._both.register(self._channel, select.POLLIN | select.POLLOUT)
             info = read_info(self._line(until))
         except BaseException:
             self._channel.close()
@@ -79,32 +82,39 @@ class PublisherConnection:
                 answers[start + seq - first] = refusal
 
     def _write(self, written: bytes, until: float) -> None:
-        """Write all; without a wait where the socket takes it at once."""
-        try:
-            sent = self._channel.send(written)
-        except BlockingIOError:
-            sent = 0
-        if sent < len(written):
-            self._bound(until)
-            self._channel.sendall(written[sent:])
-            self._channel.setblocking(False)
+        """Write all; answers are read meanwhile, because a publisher reads no program that leaves its answers unread."""
+        left = memoryview(written)
+        while True:
+            with suppress(BlockingIOError):
+                left = left[self._channel.send(left) :]
+            if not left:
+                return
+            if self._wait(self._both, until) & ~select.POLLOUT:
+                self._read()
 
     def _line(self, until: float) -> bytes:
         """Return the next line, without its end."""
         while not self._lines:
-            data = self._read(until)
-            if not data:
-                raise ConnectionResetError("the publisher closed the connection")
-            *lines, self._rest = (self._rest + data).split(b"\n")
-            self._lines = lines[::-1]
-            if len(self._rest) > LONGEST_ANSWER:
-                raise ValueError("a line of the publisher does not end")
-        return self._lines.pop()
+            self._wait(self._ready, until)
+            self._read()
+        return self._lines.popleft()
 
-    def _read(self, until: float) -> bytes:
-        if not self._ready.poll(max(0.0, until - self._monotonic()) * 1_000):
+    def _read(self) -> None:
+        """Read the lines that have arrived."""
+        data = self._channel.recv(CHUNK)
+        if not data:
+            raise ConnectionResetError("the publisher closed the connection")
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._lines += lines
+        if len(self._rest) > LONGEST_ANSWER:
+            raise ValueError("a line of the publisher does not end")
+
+    def _wait(self, what: select.poll, until: float) -> int:
+        """Wait for an event before *until*, and return it."""
+        found = what.poll(max(0.0, until - self._monotonic()) * 1_000)
+        if not found:
             raise TimeoutError("the publisher does not answer")
-        return self._channel.recv(CHUNK)
+        return found[0][1]
 
     def _bound(self, until: float) -> None:
         self._channel.settimeout(max(LEAST_S, until - self._monotonic()))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -27,6 +28,8 @@ from sedano.ports import EVENTS, Clock, Delivery, Outgoing, Queues, Telemetry, d
 
 SHARE = 0.5
 """The share of a call's time in which the publisher must answer; the rest is left to send without it."""
+_ENOUGH = 0.5
+"""A publisher that had less than this share of the usual time to answer counts as healthy."""
 Answers = list[SedanoError | None]
 
 
@@ -53,7 +56,7 @@ class SocketQueues:
         self._patience = patience
         self._idle: deque[PublisherConnection] = deque()
         self._process = os.getpid()
-        self._state = Connection()
+        self._lock, self._state = threading.Lock(), Connection()
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> Answers:
         """Give all to the publisher; answer None for each that it confirmed, or that was sent without it."""
@@ -84,30 +87,40 @@ class SocketQueues:
 
     def _exchanged(self, queue: str, messages: Sequence[Outgoing], answers: dict[int, Refusal | None]) -> str:
         """Give the messages to the publisher and note its *answers*; return why some have none."""
+        if self._process != os.getpid():
+            self._idle, self._lock, self._process = deque(), threading.Lock(), os.getpid()
         now = self._clock.monotonic()
         left = deadlines.left(now)
         seconds = SHARE * (self._patience if left is None else min(left, self._patience))
-        may, self._state = admitted(self._state, now, seconds)
+        with self._lock:
+            may, self._state = admitted(self._state, now, seconds)
+            term = self._state.term
         if not may:
             return "the publisher did not answer recent calls"
-        term, until = self._state.term, now + seconds
         try:
-            connection = self._idle_or_new(queue, messages, answers, until)
+            connection = self._idle_or_new(queue, messages, answers, now + seconds)
         except (OSError, ValueError) as wrong:
             why = str(wrong) or type(wrong).__name__
-            self._state = unanswered(self._state, term, self._clock.monotonic())
-            self._telemetry.log("warning", "the publisher process is away: the program sends itself", socket=self._path, error=why)
+            self._note_silence(term, now, wrong, why)
             return why
         self._idle.append(connection)
-        self._state = answered(self._state, term)
+        with self._lock:
+            self._state = answered(self._state, term)
         return "the publisher has no room"
+
+    def _note_silence(self, term: int, began: float, wrong: Exception, why: str) -> None:
+        """Count a failed call of *term* that *began* then against the publisher, unless there was little time for its answer."""
+        now = self._clock.monotonic()
+        if isinstance(wrong, TimeoutError) and now - began < _ENOUGH * SHARE * self._patience:
+            return
+        with self._lock:
+            self._state = unanswered(self._state, term, now)
+        self._telemetry.log("warning", "the publisher process is away: the program sends itself", socket=self._path, error=why)
 
     def _idle_or_new(
         self, queue: str, messages: Sequence[Outgoing], answers: dict[int, Refusal | None], until: float
     ) -> PublisherConnection:  # fmt: skip
         """Give the messages to the publisher over an idle connection, or over a new one if a restart of the publisher has closed it."""
-        if self._process != os.getpid():
-            self._idle, self._process = deque(), os.getpid()
         try:
             connection = self._idle.pop()
             connection.exchange(queue, messages, answers, until)
