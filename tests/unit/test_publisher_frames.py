@@ -52,6 +52,18 @@ def test_the_lines_of_a_publisher_have_these_bytes() -> None:
     assert stat_line({"sent": 2, "calls": 1}) == b'STAT {"calls":1,"sent":2}\n'
 
 
+def test_a_reader_counts_what_waits_for_its_rest_and_keeps_nothing_once_it_is_stopped() -> None:
+    reader = FrameReader(MOST)
+    assert reader.unread == 0
+    assert reader.feed(b"PUB 1 events 0 - 5\nhel") == []
+    assert reader.unread == 3
+    assert reader.feed(b"loSTA") == [PublishFrame(1, "events", 0, None, "hello")]
+    assert (reader.unread, reader.broken) == (3, False)
+    reader.stop()
+    assert (reader.unread, reader.broken) == (0, True)
+    assert (reader.feed(b"T\n"), reader.unread) == ([], 0)
+
+
 @given(CALLS, st.lists(st.integers(0, 400), max_size=20))
 def test_a_reader_returns_what_was_written_in_whatever_pieces_it_arrives(calls, cuts) -> None:
     data = b"".join(publication_bytes(seq, *call) for seq, call in enumerate(calls, 1))

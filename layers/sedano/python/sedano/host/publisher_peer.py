@@ -62,7 +62,7 @@ class Peer:
             if isinstance(frame, PublishFrame):
                 self.seq = frame.seq
                 if self.seq - self.confirmations.settled > WINDOW:
-                    self.reader.broken = True
+                    self.reader.stop()
                     return [*frames[:place], FrameError(TOO_MANY, f"more than {WINDOW} publications wait for their answers")]
         return frames
 
@@ -90,6 +90,7 @@ class Peer:
     def end(self, error: FrameError) -> None:
         """Write why the connection is closed, and close it then."""
         self.say(error_line(error))
+        self.reader.stop()
         self.is_closing = True
 
     def flush(self) -> bool:

@@ -5,7 +5,8 @@ the lanes (`ack=sent`), and then writes one confirmation to each program. So a c
 or that it is committed on disk; in memory alone is only what a program still keeps.
 
 Back-pressure: a program has at most `WINDOW` unsettled publications, and while too many messages wait, no program is read. A full spool
-refuses messages, and their programs send them themselves. Bytes that cannot be read end their own connection with a code, and no other.
+refuses messages, and their programs send them themselves. Publications that have not arrived whole are bounded together: the connection
+that has waited longest is closed. Bytes that cannot be read end their own connection with a code, and no other.
 
 The first signal ends it: no program is read any more, the lanes finish their messages, which are confirmed, and stored messages stay on
 disk.
@@ -31,10 +32,10 @@ from sedano.model.publisher_frames import (
     SENT,
     STORED,
     WINDOW,
-    Frame,
     FrameError,
     PublisherInfo,
     PublishFrame,
+    StatRequest,
     info_line,
     refusal_of,
     stat_line,
@@ -44,6 +45,8 @@ from sedano.ports import EVENTS, Outgoing, Ports
 
 MOST_WAITING, MOST_BYTES = 20_000, 64 * 2**20
 """The messages that wait for a lane, and the characters of their bodies, beyond which no program is read."""
+MOST_HALF = MOST_BYTES // 2
+"""The bytes of publications that have not arrived whole; beyond that, the connection that has waited longest is closed."""
 LOOK_S = 0.2
 """How long the loop waits at most, in seconds."""
 TOGETHER_MS = 1
@@ -98,6 +101,8 @@ class PublisherProcess:
         self._selector = selectors.DefaultSelector()
         self._peers: set[Peer] = set()
         self._changed: set[Peer] = set()
+        self._half: dict[Peer, int] = {}
+        self._half_bytes = 0
         self._known: set[str] = set()
         self._sent = self._refused = 0
         self._is_away = self._is_paused = False
@@ -157,7 +162,7 @@ class PublisherProcess:
         return arrived
 
     def _is_full(self) -> bool:
-        return self._lanes.waiting > MOST_WAITING or self._lanes.bytes > MOST_BYTES
+        return self._lanes.waiting > MOST_WAITING or self._lanes.bytes + self._half_bytes > MOST_BYTES
 
     def _is_draining(self) -> bool:
         sending = self._lanes.busy or self._lanes.waiting
@@ -184,15 +189,36 @@ class PublisherProcess:
         if frames is None:
             self._drop(peer)
             return
+        asked = False
         for frame in frames:
-            self._one(peer, frame, arrived)
+            if not isinstance(frame, StatRequest):
+                self._one(peer, frame, arrived)
+            elif not asked:
+                peer.say(stat_line(self.counts()))
+                asked = True
+        self._count_half(peer, is_new=bool(frames))
 
-    def _one(self, peer: Peer, frame: Frame, arrived: list[tuple[Peer, PublishFrame]]) -> None:
+    def _count_half(self, peer: Peer, *, is_new: bool) -> None:
+        """Count what *peer* has written of its next publication, which *is_new* if others have arrived; end the oldest ones beyond the
+        bound.
+        """
+        before = self._half.pop(peer, 0) if is_new else self._half.get(peer, 0)
+        unread = peer.reader.unread
+        self._half_bytes += unread - before
+        if unread:
+            self._half[peer] = unread
+        else:
+            self._half.pop(peer, None)
+        while self._half_bytes > MOST_HALF:
+            oldest = next(iter(self._half))
+            self._half_bytes -= self._half.pop(oldest)
+            oldest.end(FrameError(BUSY, f"more than {MOST_HALF} bytes wait for the rest of their publications"))
+            self._changed.add(oldest)
+
+    def _one(self, peer: Peer, frame: PublishFrame | FrameError, arrived: list[tuple[Peer, PublishFrame]]) -> None:
         if isinstance(frame, FrameError):
             self._ports.telemetry.log("warning", "a connection was closed: its bytes cannot be read", code=frame.code, reason=frame.text)
             peer.end(frame)
-        elif not isinstance(frame, PublishFrame):
-            peer.say(stat_line(self.counts()))
         else:
             wrong = self._objection(frame)
             if wrong is None:
@@ -277,6 +303,7 @@ class PublisherProcess:
             self._selector.unregister(peer.channel)
             peer.mask = 0
         self._peers.discard(peer)
+        self._half_bytes -= self._half.pop(peer, 0)
         peer.close()
 
     def _closed(self) -> Stopped:

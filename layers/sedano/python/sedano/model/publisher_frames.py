@@ -92,6 +92,16 @@ class FrameReader:
         self.broken = False
         """Whether the bytes could not be read: everything after that is ignored."""
 
+    @property
+    def unread(self) -> int:
+        """How many bytes wait for the rest of their frame."""
+        return len(self._buffer)
+
+    def stop(self) -> None:
+        """Ignore everything from here on."""
+        self.broken = True
+        self._buffer.clear()
+
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that *data* completes; an error is the last one of the connection."""
         if self.broken:
