@@ -8,14 +8,18 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sedano.engine.drafts import Addressed
 from sedano.engine.publisher.spool import Spool
 from sedano.host import one_file
+from sedano.ports import Outgoing
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -253,6 +257,20 @@ def test_a_second_publisher_is_refused_and_the_socket_of_a_killed_one_is_replace
     many.log.clear()
     many.publisher()
     assert many.end() == 0
+
+
+def test_a_publisher_sends_what_another_program_of_the_app_has_stored(many: ManyPrograms) -> None:
+    many.publisher("--ack", "stored")
+    code = "from many_tasks import add, app; add.delay(1); print(app.outlet.ports.queues._state.trips)"
+    assert many.program(code) == "0\n"
+    (database,) = (many.folder / "spool").rglob("spool.db")
+    until(lambda: many.waiting() == 1)
+    with closing(Spool(database.parent)) as other:
+        other.keep([Addressed("commands:default", Outgoing("{}")) for _ in range(2)], time.time())
+        until(lambda: many.waiting() == 3)
+        until(lambda: not other.waiting())
+    assert many.end() == 0
+    assert many.said("the publisher has stopped")[0]["fields"] == {"sent": 3, "refused": 0, "stored": 0, "unsent": 0}
 
 
 KILLS = int(os.environ.get("SEDANO_KILLS", "14"))
