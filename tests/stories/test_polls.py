@@ -333,18 +333,6 @@ def test_a_poll_stops_between_pages_when_the_time_of_its_task_ends_and_the_next_
         assert polls.run(poll, "two", world.clock.now() + 900).published == 4
 
 
-def test_a_long_page_that_the_time_does_not_suffice_for_is_published_by_the_next_attempt() -> None:
-    shop = Shop()
-    with testing.world(shop.app) as world:
-        world.reads("orders", lambda cursor: Polled([{"id": number} for number in range(1, 251)], "end"))
-        poll, polls = shop.app.polls["orders"], polling(shop.app)
-        with pytest.raises(Unavailable, match="100 of 250 items are published"):
-            polls.run(poll, "one", world.clock.now() + 5)
-        assert polls.run(poll, "one", world.clock.now() + 900).published == 250
-        world.drain()
-        assert sorted(shop.ran) == [*range(1, 251)]
-
-
 def test_a_damaged_state_fails_the_poll_and_is_not_overwritten() -> None:
     shop = Shop(ORDERS)
     with testing.world(shop.app) as world:

@@ -13,6 +13,7 @@ from sedano.model.sources.polls import (
     MARK,
     MOST_CURSOR_BYTES,
     MOST_ITEMS,
+    MOST_MARKS,
     Item,
     Polled,
     PolledPage,
@@ -73,6 +74,11 @@ def test_the_changes_of_a_state_are_exact() -> None:
     assert STATE.put_off(30.0) == STATE._replace(wait=30.0)
     page = PolledPage((Item(1, "id/1"), Item(2, "id/2")), "marks", "next", more=False)
     assert STATE.moved(page, 40.0) == PollState(cursor="next", seen="marks", at=40.0, published=5)
+    assert STATE.moved(page, 40.0, 1) == PollState(cursor="next", seen="marks", at=40.0, published=4)
+    assert STATE.released() == STATE._replace(by="", until=0.0)
+    part = STATE.let_out(page.items, 40.0, 1)
+    assert part == STATE._replace(seen=mark_of("id/1") + mark_of("id/1") + mark_of("id/2"), at=40.0, published=4)
+    assert len(STATE.let_out([Item(0, "id/0")] * MOST_MARKS, 40.0, 0).seen) == MOST_MARKS * MARK
     empty = PolledPage((), "", "next", more=False)
     assert STATE.moved(empty, 40.0) == PollState(cursor="next", seen=STATE.seen, at=5.5, published=3)
 

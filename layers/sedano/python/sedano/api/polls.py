@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any, Protocol
 
 from sedano.api import schedule_declaration
@@ -15,8 +16,9 @@ from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.sources.polls import Poll, Polls, Read
 from sedano.engine.task_context import current
-from sedano.errors import ConfigurationError, OptionError, SedanoError
+from sedano.errors import ConfigurationError, OptionError
 from sedano.model.history.run_rows import Host
+from sedano.model.messages.message import TimeLimits
 from sedano.model.retry import Retry
 from sedano.model.schedules.timetable import Timetable
 from sedano.model.sources.polls import POLL, Identity, Polled, SecretReader, field_identity
@@ -98,13 +100,21 @@ def _body(app: PollApp, name: str) -> Callable[[], dict[str, Any]]:
     """Return the body of the task of the poll *name*."""
 
     def poll() -> dict[str, Any]:
-        context, retry = current(), app.registry.tasks[f"{POLL}.{name}"].retry
+        context, spec, ports = current(), app.registry.tasks[f"{POLL}.{name}"], app.outlet.ports
+        own, began = context.command.time_limits, ports.clock.now()
+        limits = (spec.time_limits if own is None else own.over(spec.time_limits)) or TimeLimits()
+        first = min(limit for limit in (*limits, inf) if limit is not None)
+        failed = True  # at the hard limit the run has failed, however it ends, and is not retried
         try:
-            return polling(app).run(app.polls[name], context.id, context.deadline)._asdict()
-        except Exception as error:
-            if context.attempt >= retry.max_retries or (isinstance(error, SedanoError) and error.is_final):
-                app.outlet.ports.telemetry.count("PollsFailed")
+            done = polling(app).run(app.polls[name], context.id, min(context.deadline, began + first))
+            failed = limits.hard is not None and ports.clock.now() - began >= limits.hard
+        except Exception:
+            failed = context.attempt >= spec.retry.max_retries
             raise
+        finally:
+            if failed:
+                ports.telemetry.count("PollsFailed")
+        return done._asdict()
 
     return poll
 

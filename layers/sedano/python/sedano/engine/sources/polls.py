@@ -32,7 +32,6 @@ from sedano.model.sources.polls import (
     Identity,
     Item,
     Polled,
-    PolledPage,
     PollState,
     call_id,
     item_of,
@@ -130,18 +129,21 @@ class Polls:
             return self._put_off(poll, seen, state, busy, done), False
         if polled is None:
             return done, False
-        page = page_of(state, polled, poll.identity)
-        after = state.moved(page, self._ports.clock.now())
-        parked = 0
+        page, parked = page_of(state, polled, poll.identity), 0
+        held: Memo | None = seen
         if page.items:
-            claim = self._changed(seen, state.claimed(by, min(deadline, now + HOLD_S)))
+            claim = self._changed(seen, state.claimed(by, self._until(deadline)))
             if claim is None:
                 return done._replace(note=HELD), False
-            parked = self._let_out(poll, claim, state, page, deadline)
-            seen = claim
-        if after != state and self._changed(seen, after) is None:
+            held, parked = self._let_out(poll, claim, state.claimed(by, deadline), page.items)
+        after = state.moved(page, self._ports.clock.now(), parked)
+        if held is None or (after != state and self._changed(held, after) is None):
             return done._replace(note=BEHIND), False
         return done.with_page(len(page.items) - parked, parked), page.more
+
+    def _until(self, deadline: float) -> float:
+        """Return when a claim of now ends."""
+        return min(deadline, self._ports.clock.now() + HOLD_S)
 
     def _put_off(self, poll: Poll, seen: Memo, state: PollState, busy: SourceBusy, done: PollRound) -> PollRound:
         """Let no poll ask the source before the time that it names. A time in the past means the next poll."""
@@ -151,23 +153,30 @@ class Polls:
         self._ports.telemetry.log("warning", "poll: the source asks to wait", poll=poll.name, seconds=busy.seconds, error=str(busy))
         return done._replace(note=WAITS)
 
-    def _let_out(self, poll: Poll, claim: Memo, before: PollState, page: PolledPage, deadline: float) -> int:
-        """Publish the items of *page*; return how many were parked. If that fails, end the *claim*, so that others need not wait for its
-        end."""
-        try:
-            return self._publish(poll, page.items, deadline)
-        except Exception:
-            with suppress(SedanoError):
-                self._changed(claim, before._replace(by="", until=0.0))
-            raise
+    def _let_out(self, poll: Poll, claim: Memo, held: PollState, items: Sequence[Item]) -> tuple[Memo | None, int]:
+        """Publish *items* in groups, and write after each which of them are done: the next attempt continues there.
 
-    def _publish(self, poll: Poll, items: Sequence[Item], deadline: float) -> int:
-        parked = 0
-        for first in range(0, len(items), TOGETHER):
-            if first and self._ports.clock.now() > deadline - MARGIN_S:
-                raise Unavailable(f"poll {poll.name}: {first} of {len(items)} items are published; the next attempt publishes the rest")
-            parked += self._group(poll, items[first : first + TOGETHER])
-        return parked
+        *held*: the state with the holder of *claim* and its deadline. Return the last memo (None: another process has taken the page
+        over) and how many items were parked. If that fails, end the claim, so that others need not wait for its end.
+        """
+        deadline, parked, before, last = held.until, 0, held.released(), len(items) - TOGETHER
+        try:
+            for first in range(0, len(items), TOGETHER):
+                if first and self._ports.clock.now() > deadline - MARGIN_S:
+                    raise Unavailable(f"poll {poll.name}: {first} of {len(items)} items are published; the next attempt publishes the rest")
+                group = items[first : first + TOGETHER]
+                refused = self._group(poll, group)
+                parked, before = parked + refused, before.let_out(group, self._ports.clock.now(), refused)
+                if first < last:
+                    going = self._changed(claim, before.claimed(held.by, self._until(deadline)))
+                    if going is None:
+                        return None, parked
+                    claim = going
+        except BaseException:
+            with suppress(SedanoError):
+                self._changed(claim, before)
+            raise
+        return claim, parked
 
     def _group(self, poll: Poll, items: Sequence[Item]) -> int:
         calls, refused = list[tuple[Item, Addressed]](), list[tuple[Item, MessageRefused]]()

@@ -41,6 +41,8 @@ HOLD_S = 120.0
 """How long (s) other processes leave a page to the one that began to publish it."""
 LONGEST_WAIT_S = 86_400.0
 """The longest pause (s) for which a source can ask."""
+MOST_MARKS = 2 * MOST_ITEMS
+"""The most marks of a state: those of the last page, and of the published part of the next one."""
 _MARK_BYTES, MARK = 9, 12
 """The bytes of the digest of an item's id, and their length in base64."""
 
@@ -69,9 +71,9 @@ class SecretReader(Protocol):
 
 
 class PollState(NamedTuple):
-    """The state of a poll. *cursor*: of the next page; None: the first. *seen*: the marks of the last page's items, joined. *at*: when
-    the last items were published (epoch s), *published*: how many, ever. *by* publishes now, *until* (epoch s). *wait*: the source asked
-    for no request before (epoch s)."""
+    """The state of a poll. *cursor*: of the next page; None: the first. *seen*: the marks of the last page's items, and of those of the
+    next page that are published already, joined. *at*: when the last items were published (epoch s), *published*: how many, ever. *by*
+    publishes now, *until* (epoch s). *wait*: the source asked for no request before (epoch s)."""
 
     cursor: Any = None
     seen: str = ""
@@ -89,14 +91,24 @@ class PollState(NamedTuple):
         """Return the state in which *by* publishes *until* a time."""
         return self._replace(by=by, until=until)
 
+    def released(self) -> PollState:
+        """Return the state in which no process publishes."""
+        return self._replace(by="", until=0.0)
+
+    def let_out(self, items: Sequence[Item], at: float, parked: int) -> PollState:
+        """Return the state after *items*, a part of a page, were published *at* a time, except those that were *parked*: the page has none
+        of them the next time. The newest `MOST_MARKS` marks are kept."""
+        seen = self.seen + "".join(mark_of(item.id) for item in items)
+        return self._replace(seen=seen[-MOST_MARKS * MARK :], at=at, published=self.published + len(items) - parked)
+
     def put_off(self, until: float) -> PollState:
         """Return the state in which the source gets no request before *until*."""
         return self._replace(wait=until)
 
-    def moved(self, page: PolledPage, at: float) -> PollState:
-        """Return the state after *page*, whose items were published *at* a time."""
+    def moved(self, page: PolledPage, at: float, parked: int = 0) -> PollState:
+        """Return the state after *page*, whose items were published *at* a time, except those that were *parked*."""
         state = self._replace(cursor=page.cursor, seen=page.seen or self.seen, by="", until=0.0, wait=0.0)
-        return state._replace(at=at, published=self.published + len(page.items)) if page.items else state
+        return state._replace(at=at, published=self.published + len(page.items) - parked) if page.items else state
 
 
 class Item(NamedTuple):
