@@ -79,5 +79,6 @@ def test_each_item_is_called_once_and_a_source_that_has_not_changed_publishes_no
     name = memo_name(POLL, "orders")
     memos = DynamoMemos(_client(stage, "dynamodb"), stage.environment["SEDANO_CONTROL_TABLE"])
     state = state_of(memos.read([name])[name].text)
+    assert len(state.cursor.pop("of")) == 16
     assert state._replace(seen="", at=0.0) == PollState(cursor={"at": "2", "etag": '"v1"'}, published=3)
     assert "AccessDenied" not in stage.endpoint.log.read_text(), "nothing was denied on the way"

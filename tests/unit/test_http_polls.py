@@ -20,6 +20,7 @@ from sedano.model.sources.http_polls import (
     polled_of,
     request_of,
     retry_after,
+    validated,
 )
 from sedano.polls import HttpSource, Polled, http
 
@@ -48,10 +49,33 @@ def test_the_request_has_the_cursor_the_secret_and_the_validators() -> None:
     assert first == (
         "https://api.example.com/orders?since=0&n=3", {**OWN, "X-Shop": "7", "Authorization": "Bearer /shop/orders/token"}
     )  # fmt: skip
-    url, headers = request_of(PLAN, {"at": "a/b&c", "etag": '"e"', "modified": "M"}, lambda name: "t")
+    url, headers = request_of(PLAN, {"at": "a/b&c", "etag": '"e"', "modified": "M", "of": validated(PLAN)}, lambda name: "t")
     assert url == "https://api.example.com/orders?since=a%2Fb%26c&n=3"
     assert (headers["If-None-Match"], headers["If-Modified-Since"]) == ('"e"', "M")
     assert request_of(FEED, "strange", lambda name: "t") == ("https://api.example.com/feed", OWN)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"url": "https://api.example.com/other"}, {"items": "rows"}, {"cursor": "next"}, {"headers": {"X-Shop": "8"}},
+        {"secrets": {"Authorization": "/shop/other/token"}},
+    ],
+)  # fmt: skip
+def test_the_validators_are_not_sent_when_a_release_has_changed_the_request(changed: dict[str, Any]) -> None:
+    found = polled_of(FEED, None, answer([1], etag='"e"', last_modified="M"), NOW)
+    assert found is not None
+    sent = request_of(FEED, found.cursor, str)[1]
+    assert (sent["If-None-Match"], sent["If-Modified-Since"]) == ('"e"', "M")
+    other = FEED._replace(**changed)
+    assert not {"If-None-Match", "If-Modified-Since"} & {*request_of(other, found.cursor, str)[1]}
+    assert "If-None-Match" not in request_of(FEED, {"at": "", "etag": '"e"'}, str)[1], "the state of an older release has no digest"
+    assert validated(PLAN) == "65aa05cbdbd823c5"
+
+
+def test_the_digest_of_a_request_does_not_depend_on_the_order_of_its_headers_nor_on_which_function_reads_the_cursor() -> None:
+    one, two = {"A": "1", "B": "2"}, {"B": "2", "A": "1"}
+    assert validated(PLAN._replace(headers=one, secrets=one, cursor=max)) == validated(PLAN._replace(headers=two, secrets=two, cursor=min))
 
 
 @pytest.mark.parametrize("text", ["two\nlines", "é"])
@@ -70,7 +94,7 @@ def test_a_page_moves_the_cursor_and_drops_the_validators_of_the_other_address()
     page = {"data": {"orders": [1, 2], "next": "9"}}
     assert polled_of(PLAN, None, answer(page, etag='"e"'), NOW) == Polled([1, 2], {"at": "9"}, more=True)
     assert polled_of(PLAN, {"at": "9"}, answer(page, etag='"e"', last_modified="M"), NOW) == Polled(
-        [1, 2], {"at": "9", "etag": '"e"', "modified": "M"}, more=False
+        [1, 2], {"at": "9", "etag": '"e"', "modified": "M", "of": validated(PLAN)}, more=False
     )
     assert polled_of(PLAN, {"at": "8"}, answer({"data": {"orders": [], "next": 9}}), NOW) == Polled([], {"at": "9"}, more=False)
 
@@ -78,19 +102,20 @@ def test_a_page_moves_the_cursor_and_drops_the_validators_of_the_other_address()
 @pytest.mark.parametrize("end", [None, ""])
 def test_without_a_next_cursor_the_same_page_is_read_again(end: Any) -> None:
     found = polled_of(PLAN, {"at": "8"}, answer({"data": {"orders": [3], "next": end}}, etag="e"), NOW)
-    assert found == Polled([3], {"at": "8", "etag": "e"}, more=False)
+    assert found == Polled([3], {"at": "8", "etag": "e", "of": validated(PLAN)}, more=False)
 
 
 def test_the_cursor_may_be_a_function_of_the_answer_and_the_answer_the_list() -> None:
     plan = plan_of("https://api.example.com/{cursor}", "", max, "0", None)
     assert polled_of(plan, None, answer([4, 6, 5]), NOW) == Polled([4, 6, 5], {"at": "6"}, more=True)
-    assert polled_of(FEED, None, answer([1], etag="e"), NOW) == Polled([1], {"at": "", "etag": "e"}, more=False)
+    assert polled_of(plan, {"at": "6"}, answer([]), NOW) == Polled([], {"at": "6"}, more=False), "an empty page has no next cursor"
+    assert polled_of(FEED, None, answer([1], etag="e"), NOW) == Polled([1], {"at": "", "etag": "e", "of": validated(FEED)}, more=False)
 
 
 @pytest.mark.parametrize("etag", ["é", "x" * 1_025, "a\tb"])
 def test_a_validator_that_no_header_should_hold_is_not_kept(etag: str) -> None:
     assert polled_of(FEED, None, answer([1], etag=etag), NOW) == Polled([1], {"at": ""})
-    assert polled_of(FEED, None, answer([1], etag="x" * 1_024), NOW) == Polled([1], {"at": "", "etag": "x" * 1_024})
+    assert polled_of(FEED, None, answer([1], etag="x" * 1_024), NOW) == Polled([1], {"at": "", "etag": "x" * 1_024, "of": validated(FEED)})
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Polls of an HTTP source: the conditional request, and the page that its answer holds. Pure.
 
 The cursor of such a poll is an object: the source's own cursor (`at`), and the validators of the last answer (`etag`, `modified`), which a
-request sends back (RFC 9110 §13). The answer 304 then means that nothing has changed, and nothing is read, published or written.
+request sends back (RFC 9110 §13), unless a release has changed the request (`of` is its digest). The answer 304 then means that nothing has
+changed, and nothing is read, published or written.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -13,6 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from sedano.errors import ConfigurationError, MessageRefused, OptionError, SourceBusy, Unavailable
+from sedano.model.canonical_json import canonical_json
 from sedano.model.messages.strict_json import load
 from sedano.model.sinks.places import literal_address
 from sedano.model.sources.polls import LONGEST_WAIT_S, MOST_ITEM_BYTES, MOST_ITEM_DEPTH, Polled
@@ -34,6 +37,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _OWN_HEADERS = frozenset({"host", "accept-encoding", "connection", "if-none-match", "if-modified-since", "content-length"})
 _LONGEST_HEADER = 1_024
 """The longest validator that is kept; a longer one is ignored, and the next answer is read whole."""
+_VALIDATORS = (("etag", "If-None-Match"), ("modified", "If-Modified-Since"))
 NextCursor = Callable[[Any], Any]
 
 
@@ -92,10 +96,8 @@ def request_of(plan: HttpPlan, position: Any, secret: Callable[[str], str]) -> t
         headers[name] = text = secret(parameter)
         if not (text.isascii() and text.isprintable()):
             raise ConfigurationError(f"poll: the parameter {parameter} cannot be the header {name}: it is not one line of visible ASCII")
-    if known.get("etag"):
-        headers["If-None-Match"] = str(known["etag"])
-    if known.get("modified"):
-        headers["If-Modified-Since"] = str(known["modified"])
+    if known.get("of") == validated(plan):
+        headers |= {header: str(known[name]) for name, header in _VALIDATORS if known.get(name)}
     return plan.url.replace(CURSOR, quote(str(known.get("at", plan.start)), safe="")), headers
 
 
@@ -129,15 +131,23 @@ def polled_of(plan: HttpPlan, position: Any, answer: HttpAnswer, now: float) -> 
 def _page(plan: HttpPlan, position: Any, answer: HttpAnswer, found: Any, items: list[Any]) -> Polled:
     before = position.get("at", plan.start) if isinstance(position, dict) else plan.start
     at = before
-    if plan.cursor is not None:
+    if plan.cursor is not None and (items or not callable(plan.cursor)):
         following = plan.cursor(found) if callable(plan.cursor) else _at(found, plan.cursor, "cursor")
         if isinstance(following, bool) or not isinstance(following, str | int | float | None):
             raise ConfigurationError(f"poll: the next cursor is of type {type(following).__name__}, not a text or a number")
         at = before if following in (None, "") else str(following)
     cursor: dict[str, Any] = {"at": at}
     if at == before:  # validators belong to one address
-        cursor |= {name: text for name, header in (("etag", "etag"), ("modified", "last-modified")) if (text := _kept(answer, header))}
+        kept = {name: text for name, header in (("etag", "etag"), ("modified", "last-modified")) if (text := _kept(answer, header))}
+        cursor |= {**kept, "of": validated(plan)} if kept else {}
     return Polled(items, cursor, more=bool(items) and at != before)
+
+
+def validated(plan: HttpPlan) -> str:
+    """Return a digest of the request and the reading of its answer: validators of another one would hide what was never read."""
+    cursor = "a function" if callable(plan.cursor) else plan.cursor
+    parts = [plan.url, plan.items, cursor, sorted(plan.headers.items()), sorted(plan.secrets.items())]
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:16]
 
 
 def retry_after(text: str, now: float) -> float | None:
