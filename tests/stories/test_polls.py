@@ -10,10 +10,10 @@ from sedano import Sedano, cron, every, testing
 from sedano.api.polls import again, polling
 from sedano.engine.parked.redrive import parked, planned, redrive
 from sedano.engine.sources.polls import BEHIND, HELD, WAITS, read_state
-from sedano.errors import ConfigurationError, SourceBusy, Unavailable
+from sedano.errors import ConfigurationError, MessageRefused, SourceBusy, Unavailable
 from sedano.model import refusals, states
 from sedano.model.memos import Memo, memo_name
-from sedano.model.sources.polls import POLL, PollState, text_of
+from sedano.model.sources.polls import POLL, PollState, item_of, text_of
 from sedano.polls import Polled, call_id
 from sedano.ports import PARKED, Outgoing, command_queue
 from sedano.testing import World
@@ -264,7 +264,7 @@ def test_a_source_that_is_away_fails_the_poll_which_is_tried_again_and_counted_w
         assert state(world) == PollState()
 
 
-NO_PAGES: list[Any] = ["text", [1], Polled("text"), Polled([{1}]), Polled([], cursor=object()), Polled([0] * 5_001)]
+NO_PAGES: list[Any] = ["text", [1], Polled("text"), Polled([], cursor=object()), Polled([0] * 5_001)]
 
 
 @pytest.mark.parametrize("returned", NO_PAGES)
@@ -287,6 +287,33 @@ def test_an_item_that_the_task_cannot_take_is_parked_whole_and_the_next_ones_are
         told = [(one.attributes["reason"], one.attributes["field"], one.attributes["queue"]) for one in world.parked()]
         assert told == [(refusals.STREAM, "identity", "poll:orders")] * 2, "they are parked once, not with each poll"
         assert [one.body for one in world.parked()] == ['{"name":"no id"}', '{"id":[2]}']
+
+
+def test_an_item_without_identity_is_called_by_its_content_when_it_is_sent_again_and_is_not_counted_before() -> None:
+    shop = Shop()
+    shop.ordered = shop.app.task(name="named", ignore_result=True)(lambda item: shop.ran.append(dict(item)))
+    shop.app.poll("names", every(300), lambda cursor: Polled([{"id": 1}, {"name": "no id"}], 1), identity="id")(shop.ordered)
+    with testing.world(shop.app) as world:
+        world.elapse(301)
+        assert read_state(world.ports, "names")[1].published == 1
+        (one,) = parked(world.ports, lambda _: True)
+        assert redrive(world.ports, planned(world.ports, [one]), repoll=lambda name, text: again(shop.app, name, text)) == [None]
+        world.drain()
+        assert shop.ran == [{"id": 1}, {"name": "no id"}]
+        assert shop.app.result(call_id("names", "named", item_of({"name": "no id"}, None).id)) is not None
+
+
+def test_an_item_that_is_not_json_is_parked_and_the_poll_continues() -> None:
+    shop = Shop()
+    with testing.world(shop.app) as world:
+        world.reads("orders", lambda cursor: Polled([{"id": 1}, {"id": 2, "of": {2}}, {"id": 3}], 1))
+        world.elapse(301)
+        assert (shop.ran, state(world).cursor) == ([1, 3], 1)
+        (one,) = parked(world.ports, lambda _: True)
+        assert (one.field, one.delivery.body) == ("items", "not JSON: {'id': 2, 'of': {2}}")
+        assert one.detail == "items[1] is not JSON: Object of type set is not JSON serializable"
+        (error,) = redrive(world.ports, planned(world.ports, [one]), repoll=lambda name, text: again(shop.app, name, text))
+        assert isinstance(error, MessageRefused)
 
 
 def test_a_parked_item_is_published_when_it_is_sent_again() -> None:

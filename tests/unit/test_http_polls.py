@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sedano import Sedano, every, testing
-from sedano.errors import ConfigurationError, OptionError, SedanoError, SourceBusy, Unavailable
+from sedano.errors import ConfigurationError, MessageRefused, OptionError, SedanoError, SourceBusy, Unavailable
 from sedano.model.sources.http_polls import (
     MOST_BODY_BYTES,
     HttpAnswer,
@@ -22,6 +22,7 @@ from sedano.model.sources.http_polls import (
     retry_after,
     validated,
 )
+from sedano.model.sources.polls import PollState, field_identity, page_of, read_back, written
 from sedano.polls import HttpSource, Polled, http
 
 URL = "https://api.example.com/orders?since={cursor}&n=3"
@@ -125,7 +126,12 @@ def test_a_validator_that_no_header_should_hold_is_not_kept(etag: str) -> None:
         (PLAN, answer({"data": {"orders": {}}}), "items='data.orders' of the answer is of type dict, not a list"),
         (PLAN, answer({"data": {"orders": []}}), "the answer has no 'next', of cursor='data.next'"),
         (PLAN, answer({"data": {"orders": [], "next": True}}), "the next cursor is of type bool"),
-        (PLAN, answer({"data": {"orders": [], "next": {}}}), "the next cursor is of type dict, not a text or a number"),
+        (PLAN, answer({"data": {"orders": [], "next": {}}}), "the next cursor is of type dict, not a valid text or number"),
+        (PLAN, HttpAnswer(200, {}, b'{"data":{"orders":[],"next":1e400}}'), "the next cursor is of type float, not a valid text or number"),
+        (PLAN, HttpAnswer(200, {}, b'{"data":{"orders":[],"next":"\\ud800"}}'), "the next cursor is of type str, not a valid text"),
+        (PLAN, HttpAnswer(200, {}, b'{"data":{"orders":[],"next":1,"next":2}}'), "the answer has no 'orders', of items='data.orders'"),
+        (FEED, HttpAnswer(200, {}, b'[{"id":1}'), "the answer is not valid JSON: malformed"),
+        (FEED, HttpAnswer(200, {}, b"[" * 200_000), "the answer is not valid JSON: too-deep"),
         (FEED, HttpAnswer(200, {}, b"<html>"), "the answer is not valid JSON: malformed"),
         (FEED, HttpAnswer(200, {}, b" " * (MOST_BODY_BYTES + 1)), "the answer has more than 5242880 bytes"),
         (FEED, HttpAnswer(200, {"content-encoding": "gzip"}, b"[]"), "the answer is encoded .'gzip'."),
@@ -138,6 +144,29 @@ def test_a_validator_that_no_header_should_hold_is_not_kept(etag: str) -> None:
 def test_an_answer_that_a_person_has_to_look_at_says_what_is_wrong(plan: HttpPlan, found: HttpAnswer, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         polled_of(plan, None, found, NOW)
+
+
+@pytest.mark.parametrize(
+    ("bad", "why", "text"),
+    [
+        (rb'{"id":2,"n":"cut \ud83d"}', "not UTF-8: ", "not JSON: {'id': 2, 'n': 'cut \\ud83d'}"),
+        (b'{"id":2,"n":1e400}', "Infinity is not JSON", "not JSON: {'id': 2, 'n': inf}"),
+        (b'{"id":2,"n":NaN}', "NaN is not JSON", "not JSON: {'id': 2, 'n': nan}"),
+        (b'{"id":2,"id":3}', "is not JSON: ", "not JSON: an object with repeated keys [('id', 2), ('id', 3)]"),
+        (b'{"id":2,"n":"\xff"}', "not UTF-8: ", "not JSON: {'id': 2, 'n': '\\udcff'}"),
+        (b'{"id":2,"n":' + b"[" * 50 + b"]" * 50 + b"}", "more than 48 containers", "not JSON: {'id': 2, 'n': [[[["),
+    ],
+)
+def test_an_item_that_is_not_strict_json_is_refused_alone_with_its_index(bad: bytes, why: str, text: str) -> None:
+    polled = polled_of(FEED, None, HttpAnswer(200, {}, b'[{"id":1},' + bad + b',{"id":3}]'), NOW)
+    page = page_of(PollState(), polled, field_identity("id"))
+    assert [item.id for item in (page.items[0], page.items[2])] == ["id/1", "id/3"]
+    wrong = page.items[1]
+    assert (wrong.value, wrong.wrong.startswith("items[1] "), why in wrong.wrong) == (None, True, True), wrong.wrong
+    assert written(wrong).startswith(text)
+    written(wrong).encode()
+    with pytest.raises(MessageRefused):
+        read_back(written(wrong))
 
 
 def test_the_largest_answer_is_read() -> None:

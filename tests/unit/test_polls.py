@@ -1,6 +1,8 @@
 """The state of a poll and the page of a source: exact ids, marks and texts; and nothing that is not a page."""
 
+import hashlib
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from sedano.model.messages.lineage import derived_id
 from sedano.model.sources.polls import (
     MARK,
     MOST_CURSOR_BYTES,
+    MOST_ITEM_BYTES,
     MOST_ITEMS,
     MOST_MARKS,
     Item,
@@ -137,12 +140,34 @@ def test_a_next_page_is_read_at_once_only_where_the_cursor_moved() -> None:
         (Polled([0] * (MOST_ITEMS + 1)), "items: 5001 are more than 5000; return a shorter page, its cursor, and more=True"),
         (Polled([], "x" * MOST_CURSOR_BYTES), "cursor: "), (Polled([], float("nan")), "cursor: "),
         (Polled([], {1, 2}), "cursor: is not JSON"),
-        (Polled([], [[[[[[[[[1]]]]]]]]]), "cursor: more than 8 containers"), (Polled([object()]), "items: is not JSON"),
+        (Polled([], [[[[[[[[[1]]]]]]]]]), "cursor: more than 8 containers"),
     ],
 )  # fmt: skip
 def test_what_is_not_a_page_is_refused_with_what_to_return(polled: Any, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         page_of(PollState(), polled, None)
+
+
+class Unreadable:
+    """An item whose text cannot be read."""
+
+    def __repr__(self) -> str:
+        """Fail."""
+        raise ValueError("no text")
+
+
+def test_an_item_that_is_not_json_is_refused_alone_and_known_by_its_text() -> None:
+    items = [{"id": 1}, {"id": 2, "total": Decimal("3.5")}, object(), Unreadable(), "\ud800"]
+    page = page_of(PollState(), Polled(items), None)
+    texts = ["{'id': 2, 'total': Decimal('3.5')}", "<object object>", "a Unreadable whose text cannot be read: ValueError", "'\\ud800'"]
+    assert [item.text for item in page.items] == ["", *(f"not JSON: {text}" for text in texts)]
+    assert [written(item) for item in page.items[1:]] == [item.text for item in page.items[1:]]
+    assert page.items[1].wrong == "items[1] is not JSON: Object of type Decimal is not JSON serializable"
+    assert page.items[1].id == f"text/{hashlib.sha256(page.items[1].text.encode()).hexdigest()}"
+    again = page_of(PollState().moved(page, 1.0), Polled([*items[:2], object(), *items[3:]]), None)
+    assert again.items == (), "a repetition is known"
+    long = page_of(PollState(), Polled(["x" * (MOST_ITEM_BYTES + 1)]), None).items[0]
+    assert (len(long.text), long.wrong) == (MOST_ITEM_BYTES + len("not JSON: "), f"items[0] more than {MOST_ITEM_BYTES} bytes")
 
 
 def test_the_most_items_and_the_largest_cursor_are_allowed() -> None:
@@ -163,4 +188,4 @@ def test_over_two_pages_no_item_is_left_out_and_none_of_the_last_page_comes_agai
     ids = {item_of(value, None).id for value in first}
     assert {item.id for item in page.items} == ids
     assert {item.id for item in again.items} == {item_of(value, None).id for value in second} - ids
-    assert all(read_back(written(item.value)) == item.value for item in page.items)
+    assert all(read_back(written(item)) == item.value for item in page.items)

@@ -107,13 +107,13 @@ class Polls:
         return done
 
     def again(self, poll: Poll, text: str) -> None:
-        """Publish the call with the parked item in *text*.
+        """Publish the call with the parked item in *text*; without an identity its id is derived from its content.
 
         Raises:
             SedanoError: it still cannot be made, or not be sent.
         """
         item = item_of(read_back(text), poll.identity)
-        for error in self._publisher.publish_all([self._call(poll, item)]):
+        for error in self._publisher.publish_all([self._call(poll, item._replace(wrong=""))]):
             if error is not None:
                 raise error
 
@@ -203,7 +203,7 @@ class Polls:
             SedanoError: it cannot be made now.
         """
         if item.wrong:
-            raise MessageRefused(refusals.STREAM, "identity", item.wrong)
+            raise MessageRefused(refusals.STREAM, "items" if item.text else "identity", item.wrong)
         try:
             return self._composer.compose(self._called(poll.task, item.value, call_id(poll.name, poll.task, item.id)), ROOT)
         except MessageRefused:
@@ -217,7 +217,7 @@ class Polls:
         batch = Batch(self._ports.clock.now(), Chronicle(self._host))
         for item, why in refused:
             which = call_id(poll.name, poll.task, item.id)
-            batch.park(Delivery(f"{QUEUE}{poll.name}", which, "", written(item.value)), why.code, why.field, why.detail)
+            batch.park(Delivery(f"{QUEUE}{poll.name}", which, "", written(item)), why.code, why.field, why.detail)
         self._parking.settle(batch)
         if batch.given_back:
             raise Unavailable(f"poll {poll.name}: an item that its task cannot take could not be parked")

@@ -8,9 +8,11 @@ changed, and nothing is read, published or written.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -33,6 +35,7 @@ _UNKNOWN = frozenset({401, 403})
 _is_header = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 _is_parameter = re.compile(r"/[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+").fullmatch
 _date = re.compile(r"[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT").fullmatch
+_half = re.compile(r"[\ud800-\udfff]").search
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _OWN_HEADERS = frozenset({"host", "accept-encoding", "connection", "if-none-match", "if-modified-since", "content-length"})
 _LONGEST_HEADER = 1_024
@@ -118,14 +121,44 @@ def polled_of(plan: HttpPlan, position: Any, answer: HttpAnswer, now: float) -> 
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         raise ConfigurationError(f"poll: the answer is encoded ({encoding[:40]!r}), although the request accepts no encoding")
-    try:
-        found = load(answer.body, MOST_ITEM_BYTES, MOST_ITEM_DEPTH, "answer")
-    except MessageRefused as refused:
-        raise ConfigurationError(f"poll: the answer is not valid JSON: {refused.code}: {refused.detail}") from None
+    found = _loaded(answer.body)
     items = _at(found, plan.items, "items")
     if not isinstance(items, list):
         raise ConfigurationError(f"poll: items={plan.items!r} of the answer is of type {type(items).__name__}, not a list; name its path")
     return _page(plan, position, answer, found, items)
+
+
+class RepeatedKeys:
+    """An object of an answer that has a key more than once, which is not valid JSON."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        """Keep *pairs*, its keys and values."""
+        self.pairs = pairs
+
+    def __repr__(self) -> str:
+        """Return its keys and values."""
+        return f"an object with repeated keys {self.pairs!r}"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else RepeatedKeys(pairs)
+
+
+def _loaded(body: bytes) -> Any:
+    """Return the value of *body*. If it is not strict JSON, it is read as far as it can be, and each item is checked for itself.
+
+    Raises:
+        ConfigurationError: it is not JSON.
+    """
+    try:
+        return load(body, MOST_ITEM_BYTES, MOST_ITEM_DEPTH, "answer")
+    except MessageRefused as refused:
+        strict = refused
+    try:
+        return json.loads(body.decode("utf-8", "surrogateescape"), object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        raise ConfigurationError(f"poll: the answer is not valid JSON: {strict.code}: {strict.detail}") from None
 
 
 def _page(plan: HttpPlan, position: Any, answer: HttpAnswer, found: Any, items: list[Any]) -> Polled:
@@ -133,8 +166,8 @@ def _page(plan: HttpPlan, position: Any, answer: HttpAnswer, found: Any, items: 
     at = before
     if plan.cursor is not None and (items or not callable(plan.cursor)):
         following = plan.cursor(found) if callable(plan.cursor) else _at(found, plan.cursor, "cursor")
-        if isinstance(following, bool) or not isinstance(following, str | int | float | None):
-            raise ConfigurationError(f"poll: the next cursor is of type {type(following).__name__}, not a text or a number")
+        if isinstance(following, bool) or not isinstance(following, str | int | float | None) or not _is_text(following):
+            raise ConfigurationError(f"poll: the next cursor is of type {type(following).__name__}, not a valid text or number")
         at = before if following in (None, "") else str(following)
     cursor: dict[str, Any] = {"at": at}
     if at == before:  # validators belong to one address
@@ -180,6 +213,11 @@ def _meaning(plan: HttpPlan, answer: HttpAnswer, now: float) -> Exception:
     if status in _UNKNOWN:
         return ConfigurationError(f"{words}: does the request have the right credentials? headers={{'Authorization': 'ssm:/…'}} reads them")
     return ConfigurationError(f"{words}: is the address right?")
+
+
+def _is_text(cursor: str | float | None) -> bool:
+    """Return whether *cursor* can stand in an address: it has no half of a surrogate pair, and is finite."""
+    return isfinite(cursor) if isinstance(cursor, float) else not _half(str(cursor))
 
 
 def _kept(answer: HttpAnswer, header: str) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -46,6 +47,9 @@ MOST_MARKS = 2 * MOST_ITEMS
 _MARK_BYTES, MARK = 9, 12
 """The bytes of the digest of an item's id, and their length in base64."""
 
+NOT_JSON = "not JSON: "
+"""The beginning of the text of a parked item that is not JSON."""
+_places = re.compile(r" at 0x[0-9a-fA-F]+").sub
 Identity = Callable[[Any], object]
 """Returns the identity of an item: text or a number."""
 
@@ -112,11 +116,13 @@ class PollState(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An item of a page: its *value*, and its *id*, which a repetition has again. *wrong*: why it has no id of its own."""
+    """An item of a page: its *value*, and its *id*, which a repetition has again. *wrong*: why it is parked instead of published; *text*:
+    how it is parked if it is not JSON."""
 
     value: Any
     id: str
     wrong: str = ""
+    text: str = ""
 
 
 class PolledPage(NamedTuple):
@@ -144,8 +150,8 @@ def page_of(state: PollState, polled: object, identity: Identity | None) -> Poll
     cursor = _plain(polled.cursor, MOST_CURSOR_BYTES, MOST_CURSOR_DEPTH, "cursor")
     known = {state.seen[at : at + MARK] for at in range(0, len(state.seen), MARK)}
     items, marks = list[Item](), dict[str, None]()
-    for value in polled.items:
-        item = item_of(value, identity)
+    for index, value in enumerate(polled.items):
+        item = _item(index, value, identity)
         mark = mark_of(item.id)
         if mark not in known and mark not in marks:
             items.append(item)
@@ -171,6 +177,23 @@ def item_of(value: Any, identity: Identity | None) -> Item:
     if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
         return Item(value, own, f"the identity is {found!r:.80}, not a text or a whole number")
     return Item(value, f"id/{found}")
+
+
+def _item(index: int, value: Any, identity: Identity | None) -> Item:
+    """Return the item *value*, the one at *index* of its page; one that is not JSON is known by its text."""
+    try:
+        return item_of(value, identity)
+    except ArgumentError as refused:
+        text = f"{NOT_JSON}{_shown(value)}"
+        return Item(None, f"text/{hashlib.sha256(text.encode()).hexdigest()}", f"items[{index}] {refused.detail}"[:512], text)
+
+
+def _shown(value: Any) -> str:
+    """Return *value* as text, the same in each process and without half a surrogate pair, as far as its class allows."""
+    try:
+        return _places("", repr(value))[:MOST_ITEM_BYTES].encode("utf-8", "backslashreplace").decode()
+    except Exception as error:  # noqa: BLE001 - a class of the user
+        return f"a {type(value).__name__} whose text cannot be read: {type(error).__name__}"
 
 
 def field_identity(name: str) -> Identity:
@@ -212,9 +235,9 @@ def state_of(text: str) -> PollState:
         raise MessageRefused(refusals.SCHEMA, "memo", f"not the state of a poll: {type(wrong).__name__}") from None
 
 
-def written(item: Any) -> str:
-    """Return *item* as JSON text, the form in which it is parked."""
-    return canonical_json(item)
+def written(item: Item) -> str:
+    """Return the text in which *item* is parked: its value as JSON."""
+    return item.text or canonical_json(item.value)
 
 
 def read_back(text: str) -> Any:
