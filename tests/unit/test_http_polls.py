@@ -340,6 +340,14 @@ def test_an_answer_that_ends_early_and_a_closed_port_are_unavailable() -> None:
         http(f"http://127.0.0.1:{port}/").read(None, lambda name: "")
 
 
+def test_the_next_address_of_a_host_is_tried_if_one_does_not_answer() -> None:
+    with served(answer([1])) as api:
+        plan = plan_of(f"http://localhost:{api.server_port}/", "", None, "", None)
+        assert HttpSource(plan, lambda host, port: ["::1", "127.0.0.9", "127.0.0.1"]).read(None, str) == Polled([1], {"at": ""})
+        with pytest.raises(Unavailable, match="did not answer: "):
+            HttpSource(plan, lambda host, port: ["127.0.0.8", "127.0.0.9"]).read(None, str)
+
+
 def test_a_redirect_is_not_followed() -> None:
     elsewhere = HttpAnswer(302, {"location": "http://169.254.169.254/"}, b"")
     with served(elsewhere) as api, pytest.raises(ConfigurationError, match="redirects are not followed"):

@@ -7,8 +7,8 @@
     def ordered(order: dict[str, Any]) -> None: ...
 
 A request goes to an address that was checked (`sedano.model.sinks.deliveries.may_connect`): a name is resolved once for each request, and
-the address is used as it was found. Redirects are not followed, and no proxy of the environment is used. The certificate is that of the
-name.
+its addresses are used as they were found, the next one if one does not answer. Redirects are not followed, and no proxy of the environment
+is used. The certificate is that of the name.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from sedano.model.sources.polls import call_id as call_id
 
 CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 5.0, 30.0
 """The seconds for a connection, and for a whole answer."""
+_LEAST_S = 0.01
 _CHUNK = 65_536
 Resolve = Callable[[str, int], Sequence[str]]
 
@@ -116,18 +117,18 @@ class HttpSource:
             connection.close()
 
     def _connection(self, scheme: str, host: str, port: int) -> HTTPConnection:
-        """Return a connection, not yet open, to an address of *host* that is allowed now.
+        """Return a connection, not yet open, to the addresses of *host*, which are all allowed now.
 
         Raises:
             Unavailable: the host has no address now.
             ConfigurationError: requests may not go to all of its addresses.
         """
-        address = self._checked(host, port)
+        addresses = self._checked(host, port)
         if scheme != "https":
-            return _Connection(host, port, address)
-        return _SecureConnection(host, port, address, self._tls or ssl.create_default_context())
+            return _Connection(host, port, addresses)
+        return _SecureConnection(host, port, addresses, self._tls or ssl.create_default_context())
 
-    def _checked(self, host: str, port: int) -> str:
+    def _checked(self, host: str, port: int) -> Sequence[str]:
         literal = literal_address(host)
         try:
             found = [literal] if literal is not None else self._resolve(host, port)
@@ -140,7 +141,7 @@ class HttpSource:
                 f"poll: the host {host} has the address {refused or 'none'}, which is not public: a name must lead to public addresses; "
                 "write the address itself, or read the source with a function"
             )
-        return found[0]
+        return found
 
 
 @contextmanager
@@ -186,29 +187,43 @@ def _body(answer: HTTPResponse) -> bytes:
     return bytes(found)
 
 
-class _Connection(HTTPConnection):
-    """A connection to *address* for *host*."""
+def _opened(addresses: Sequence[str], port: int) -> socket.socket:
+    """Return a connection to the first of *addresses* that answers; each gets an equal part of the time that is left.
 
-    def __init__(self, host: str, port: int, address: str) -> None:
+    Raises:
+        OSError: none answered in `CONNECT_TIMEOUT_S`; it is the error of the last one.
+    """
+    until = time.monotonic() + CONNECT_TIMEOUT_S
+    for index, address in enumerate(addresses[:-1]):
+        with suppress(OSError):
+            return socket.create_connection((address, port), max(_LEAST_S, until - time.monotonic()) / (len(addresses) - index))
+    return socket.create_connection((addresses[-1], port), max(_LEAST_S, until - time.monotonic()))
+
+
+class _Connection(HTTPConnection):
+    """A connection to one of *addresses* for *host*."""
+
+    def __init__(self, host: str, port: int, addresses: Sequence[str]) -> None:
         super().__init__(host, port, timeout=CONNECT_TIMEOUT_S)
-        self.address = address
+        self.addresses = addresses
 
     def connect(self) -> None:
-        """Connect to the checked address."""
-        self.sock = socket.create_connection((self.address, self.port), CONNECT_TIMEOUT_S)
+        """Connect to a checked address."""
+        self.sock = _opened(self.addresses, self.port)
         self.sock.settimeout(ANSWER_TIMEOUT_S)
 
 
 class _SecureConnection(HTTPSConnection):
-    """A connection over TLS to *address*, with the certificate of *host*."""
+    """A connection over TLS to one of *addresses*, with the certificate of *host*."""
 
-    def __init__(self, host: str, port: int, address: str, tls: ssl.SSLContext) -> None:
+    def __init__(self, host: str, port: int, addresses: Sequence[str], tls: ssl.SSLContext) -> None:
         super().__init__(host, port, timeout=CONNECT_TIMEOUT_S, context=tls)
-        self.address, self.tls = address, tls
+        self.addresses, self.tls = addresses, tls
 
     def connect(self) -> None:
-        """Connect to the checked address, and check the certificate."""
-        plain = socket.create_connection((self.address, self.port), CONNECT_TIMEOUT_S)
+        """Connect to a checked address, and check the certificate."""
+        plain = _opened(self.addresses, self.port)
+        plain.settimeout(CONNECT_TIMEOUT_S)
         try:
             self.sock = self.tls.wrap_socket(plain, server_hostname=self.host)
         except BaseException:
