@@ -13,8 +13,9 @@ from sedano.model.memos import Memo, memo_name
 from sedano.model.sources.polls import POLL
 from sedano.polls import Polled
 from sedano.testing import World
-from sedano.views.polls import last_moment, polls
+from sedano.views.polls import MOMENTS, last_moments, polls
 from tests.stories.terminals import on_terminal
+from tests.stories.test_polls import Shop
 
 app = Sedano("till")
 APP = ["--app", "tests.stories.test_polls_command:app"]
@@ -105,7 +106,23 @@ def test_an_app_without_polls_has_none() -> None:
 
 
 def test_the_last_moment_of_a_timetable_is_found_however_rare_it_is() -> None:
-    assert last_moment(every(1), JANUARY + 0.5) == JANUARY
-    assert last_moment(every(hours=1), JANUARY + 1_800) == JANUARY
-    assert last_moment(cron("0 0 1 * *"), JANUARY + 30 * 86_400) == JANUARY
-    assert last_moment(cron("0 0 1 1 *"), JANUARY + 60 * 86_400) is None
+    assert last_moments(every(1), JANUARY + 0.5) == [JANUARY - number for number in range(MOMENTS)]
+    assert last_moments(every(hours=1), JANUARY + 1_800) == [JANUARY - 3_600 * number for number in range(MOMENTS)]
+    assert last_moments(cron("0 0 1 * *"), JANUARY + 30 * 86_400) == [JANUARY]
+    assert last_moments(cron("0 0 1 1 *"), JANUARY + 60 * 86_400) == []
+
+
+def test_a_poll_that_is_paused_shows_its_last_run() -> None:
+    shop = Shop()
+
+    def away(cursor: Any) -> Polled | None:
+        raise Unavailable("the source does not answer")
+
+    with testing.world(shop.app) as world:
+        world.reads("orders", away)
+        world.elapse(590)
+        (before,) = polls(shop.app).rows
+        shop.app.control.pause(task="poll.orders")
+        world.elapse(600)
+        (after,) = polls(shop.app).rows
+        assert (after.last, after.state, after.error) == (before.last, "FAILURE", "Unavailable: the source does not answer")

@@ -20,12 +20,14 @@ from sedano.views.reader import About, Reader
 from sedano.views.schedules import periodics, row
 
 SPANS_S = (600.0, 86_400.0, 32 * 86_400.0)
-"""How far back (s) the last moment of a timetable is searched, in this order."""
+"""How far back (s) the last moments of a timetable are searched, in this order."""
+MOMENTS = 5
+"""How many moments are looked at for the last run: one at which the poll was paused has none."""
 
 
 class PollRow(NamedTuple):
     """A poll: its *task*, which is called with the items; *when* its source is read, and *next* (epoch s; None: paused or over). *last*:
-    the moment of its last run (None: it had none in 32 days), the *state* of that run and its *error*, empty without one.
+    the moment of its last run (None: it had no moment in 32 days), the *state* of that run and its *error*, empty without one.
 
     *cursor*: of the next page, as JSON. *items*: how many were published, ever; *published*: when the last ones were (epoch s). *waits*:
     the source gets no request before (epoch s).
@@ -61,26 +63,31 @@ def polls(app: Sedano) -> PollsView:
     names = sorted(app.polls)
     memos = reader.ports.memos.read([memo_name(POLL, name) for name in names]) if names else {}
     found, _ = periodics(reader)
-    lasts = {name: last_moment(found[task].schedule.timetable, reader.now) for name in names if (task := f"{POLL}.{name}") in found}
+    planned = {name: found[f"{POLL}.{name}"].schedule for name in names if f"{POLL}.{name}" in found}
     runs = {
-        name: occurrence(found[f"{POLL}.{name}"].schedule, round(moment)).task_id for name, moment in lasts.items() if moment is not None
+        name: {moment: occurrence(schedule, round(moment)).task_id for moment in last_moments(schedule.timetable, reader.now)}
+        for name, schedule in planned.items()
     }  # fmt: skip
-    records = reader.ports.ledger.read([*runs.values()]) if runs else {}
+    ids = [task_id for of_poll in runs.values() for task_id in of_poll.values()]
+    records = reader.ports.ledger.read(ids) if ids else {}
     rows = []
     for name in names:
         schedule = row(found[f"{POLL}.{name}"], reader.now) if f"{POLL}.{name}" in found else None
-        seen = _Seen(memos, records.get(runs.get(name, "")), lasts.get(name))
+        moments = runs.get(name, {})
+        last = next((moment for moment in moments if moments[moment] in records), next(iter(moments), None))
+        seen = _Seen(memos, None if last is None else records.get(moments[last]), last)
         rows.append(_row(app.polls[name], (schedule.when, schedule.next) if schedule is not None else ("", None), seen))
     return PollsView(tuple(rows), reader.about())
 
 
-def last_moment(timetable: Timetable, now: float) -> float | None:
-    """Return the last moment of *timetable* until *now* (epoch s); None if it had no moment in 32 days."""
+def last_moments(timetable: Timetable, now: float) -> list[float]:
+    """Return the last moments of *timetable* until *now* (epoch s), at most `MOMENTS` and the newest first; none are older than 32 days."""
+    moments = list[float]()
     for span in SPANS_S:
-        moments = [*takewhile(lambda moment: moment <= now, timetable.following(now - span))]
-        if moments:
-            return float(moments[-1])
-    return None
+        moments = [float(moment) for moment in takewhile(lambda moment: moment <= now, timetable.following(now - span))]
+        if len(moments) >= MOMENTS:
+            break
+    return moments[: -MOMENTS - 1 : -1]
 
 
 class _Seen(NamedTuple):
