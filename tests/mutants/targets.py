@@ -334,7 +334,7 @@ TARGETS: Sequence[Target] = (
         (
             *unit("engine/router", "engine/webhook_steps", "engine/stream_steps"),
             *stories("streams", "streams_parked", "webhooks", "webhooks_attacked", "webhooks_tokens", "webhooks_github"),
-            *stories("webhooks_checked", "long_outages_aside", "polls"),
+            *stories("webhooks_checked", "long_outages_aside", "polls", "polls_time"),
         ),
     ),
     Target(

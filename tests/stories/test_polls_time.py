@@ -90,7 +90,7 @@ def test_a_claim_is_given_back_however_the_run_ends() -> None:
         assert (state(world).by, state(world).until) == ("", 0.0)
 
 
-def counted(source: Callable[[World, int], Any], **options: Any) -> tuple[int, int]:
+def counted(source: Callable[[World, int], Any], **options: Any) -> tuple[int, float]:
     """Let time pass for one poll of *source* and its retries; return how often it was read, and how many failures were counted."""
     app, asked = Sedano("shop"), list[Any]()
 

@@ -81,7 +81,7 @@ def polls(app: Sedano) -> PollsView:
 
 
 def last_moments(timetable: Timetable, now: float) -> list[float]:
-    """Return the last moments of *timetable* until *now* (epoch s), at most `MOMENTS` and the newest first; none are older than 32 days."""
+    """Return the last moments of *timetable* until *now* (epoch s), at most `MOMENTS` of 32 days, the newest first."""
     moments = list[float]()
     for span in SPANS_S:
         moments = [float(moment) for moment in takewhile(lambda moment: moment <= now, timetable.following(now - span))]

@@ -216,7 +216,7 @@ def _meaning(plan: HttpPlan, answer: HttpAnswer, now: float) -> Exception:
 
 
 def _is_text(cursor: str | float | None) -> bool:
-    """Return whether *cursor* can stand in an address: it has no half of a surrogate pair, and is finite."""
+    """Return whether an address can contain *cursor*: it has no half of a surrogate pair, and is finite."""
     return isfinite(cursor) if isinstance(cursor, float) else not _half(str(cursor))
 
 
