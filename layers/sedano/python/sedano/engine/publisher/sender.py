@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sedano.engine.drafts import Addressed
 from sedano.errors import BacklogFull, NotCalled, PublishError, SedanoError, Unavailable
-from sedano.model.connection_breaker import pause_after
 from sedano.model.queues import is_fifo
 from sedano.ports import Clock, Entropy, Outgoing, Queues, Telemetry, Timers, deadlines
 
@@ -35,6 +34,8 @@ PAUSES = (0.1, 0.4, 1.6)
 """Seconds before each retry of a send; jitter halves them at most."""
 DRAINED = 100
 """The most stored messages that are sent after one successful publication."""
+LONGEST_PAUSE_S = 30.0
+"""The longest pause (s) before stored messages are looked for again; the first is 1 s, and each further one twice as long."""
 LEAST_LEFT_S = 0.25
 """A publication with fewer seconds than this until its deadline sends no stored messages."""
 _LATE = "no lane was free, or no answer arrived, before the deadline"
@@ -299,7 +300,7 @@ class Publisher:
         with self._lock:
             self._stored = waits or self._keeps != keeps
             self._pauses = 0 if sent or not self._stored else self._pauses + 1
-            self._rests = self._clock.monotonic() + pause_after(self._pauses) if self._pauses else 0.0
+            self._rests = self._clock.monotonic() + min(LONGEST_PAUSE_S, 2.0 ** min(self._pauses - 1, 5)) if self._pauses else 0.0
 
     def _send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         answers = self._try(queue, messages)
