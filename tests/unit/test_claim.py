@@ -77,7 +77,7 @@ def test_the_message_that_claimed_answers_for_the_follow_ups_and_a_copy_does_not
 def test_after_the_follow_ups_were_sent_no_copy_sends_them_again():
     finished = [record._replace(followed=True) for record in CASES if record.state in states.TERMINAL]
     decisions = {decide(CLAIM, record, NOW, MOST) for record in finished}
-    assert decisions == {ClaimDecision(Action.ACKNOWLEDGE, "done, and what follows was sent")}
+    assert decisions == {ClaimDecision(Action.ACKNOWLEDGE, "done, and its follow-ups were sent")}
 
 
 def test_the_message_that_failed_publishes_its_retry_again_and_a_copy_does_not():

@@ -242,7 +242,7 @@ class Publisher:
             _refuse(failure, "its queue keeps order, and the next publication would be sent before it")
         if failure is not None:
             raise failure
-        if away is None and messages and self._stored and self._backlog is not None:
+        if self._stored and away is None and messages and self._backlog is not None:
             self._follow(self._backlog)
 
     def _keep(self, messages: Sequence[Addressed], error: SedanoError) -> None:

@@ -65,7 +65,7 @@ def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int
         return ClaimDecision(Action.QUARANTINE, "no record")
     if record.state in states.TERMINAL:
         if record.followed:
-            return ClaimDecision(Action.ACKNOWLEDGE, "done, and what follows was sent")
+            return ClaimDecision(Action.ACKNOWLEDGE, "done, and its follow-ups were sent")
         mine = record.message_id in ("", claim.message_id)
         return ClaimDecision(Action.FOLLOW_AGAIN, "done") if mine else ClaimDecision(Action.ACKNOWLEDGE, "copy of a finished task")
     if record.attempt > claim.attempt:
