@@ -26,7 +26,7 @@ def declared(**options):
         ({"quue": "slow"}, "quue: not an option of a task; known are name, queue, "),
         ({"countdown": 3}, "countdown: not an option of a task"),
         ({"queue": "slow"}, r"queue: 'slow' is not one of this app's queues \('default',\); add it to Sedano\(queues=…\)"),
-        ({"queue": None}, "queue: None is not one of this app's queues"),
+        ({"queue": 5}, "queue: 5 is not one of this app's queues"),
         ({"delivery": "twice"}, "delivery: 'twice' is not one of claimed, record_once, at_least_once"),
         ({"retry": 3}, r"retry: 3 is not a retry policy; give a sedano.Retry\(…\), or False for no retries"),
         ({"ignore_result": "no"}, "ignore_result: 'no' is neither True nor False"),
