@@ -15,7 +15,8 @@ from sedano.model.messages.message import Command
 from sedano.model.sources.polls import POLL, PollState, state_of
 from sedano.polls import call_id
 from tests.deploy.kept import result
-from tests.unit.test_http_polls import Api, answer, served
+from tests.unit.http_peer import Peer, served
+from tests.unit.test_http_polls import answer
 
 APP = """
 from typing import Any
@@ -39,14 +40,14 @@ PAGES = (
 
 
 @pytest.fixture(scope="module")
-def api() -> Iterator[Api]:
+def api() -> Iterator[Peer]:
     """The API of another shop: two pages, then nothing new."""
     with served(*PAGES) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def stage(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
+def stage(api: Peer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
     """The stage, where each function may do what its role allows."""
     code = tmp_path_factory.mktemp("polled")
     (code / "polled.py").write_text(APP.replace("URL", api.url))
@@ -68,13 +69,13 @@ def polled(stage: LocalStage, run: str) -> dict[str, Any]:
     return found
 
 
-def test_each_item_is_called_once_and_a_source_that_has_not_changed_publishes_nothing(stage: LocalStage, api: Api) -> None:
+def test_each_item_is_called_once_and_a_source_that_has_not_changed_publishes_nothing(stage: LocalStage, api: Peer) -> None:
     assert polled(stage, "first") == {"pages": 2, "published": 3, "parked": 0, "note": ""}
     for number in (1, 2, 3):
         assert result(stage, call_id("orders", "polled.ordered", f"id/{number}")) == str(number * 10)
     assert polled(stage, "second") == {"pages": 0, "published": 0, "parked": 0, "note": ""}
-    assert [path for path, _ in api.requests] == ["/orders?after=0", "/orders?after=2", "/orders?after=2"]
-    assert {headers["authorization"] for _, headers in api.requests} == {"Bearer abc"}
+    assert [path for path, *_ in api.requests] == ["/orders?after=0", "/orders?after=2", "/orders?after=2"]
+    assert {headers["authorization"] for _, headers, _ in api.requests} == {"Bearer abc"}
     assert api.requests[2][1]["if-none-match"] == '"v1"'
     name = memo_name(POLL, "orders")
     memos = DynamoMemos(_client(stage, "dynamodb"), stage.environment["SEDANO_CONTROL_TABLE"])

@@ -46,6 +46,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "worker_options": "the options of `Sedano(worker=)`",
     },
     "model": {
+        "addresses": "the parts of a user's URL, and the addresses to which its host may lead",
         "beats": "whether the loops of a process move, and what it answers to a probe",
         "boot": "the order of boot steps, and when a failed one is tried again",
         "brokers": "the declaration of an app's brokers",

@@ -39,8 +39,8 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "sinks",
-        ("aws.expressions.sinks", *each("model.sinks", "content deliveries places"), "memory.sinks", "engine.sinks"),
-        (*conformance("sinks"), *stories("documents"), *unit("sinks", "webhook_sinks")),
+        ("aws.expressions.sinks", "model.addresses", *each("model.sinks", "content deliveries places"), "memory.sinks", "engine.sinks"),
+        (*conformance("sinks"), *stories("documents"), *unit("addresses", "sinks", "webhook_sinks")),
     ),
     Target("hooks", ("engine.hooks",), (*stories("hooks"), *unit("engine/hook_calls"))),
     Target("memory-tasks", ("memory.ledger", "model.ledger.failures"), (*_LEDGER, *conformance("elections", "effects"), *unit("memory"))),

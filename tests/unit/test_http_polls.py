@@ -1,11 +1,7 @@
-"""A poll over HTTP: the conditional request, the meaning of each answer, and the addresses that are never asked."""
+"""A poll over HTTP: the conditional request and the meaning of each answer."""
 
 import json
-import socket
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -23,7 +19,8 @@ from sedano.model.sources.http_polls import (
     validated,
 )
 from sedano.model.sources.polls import PollState, field_identity, page_of, read_back, written
-from sedano.polls import HttpSource, Polled, http
+from sedano.polls import Polled, http
+from tests.unit.http_peer import Peer, served
 
 URL = "https://api.example.com/orders?since={cursor}&n=3"
 PLAN = plan_of(URL, "data.orders", "data.next", "0", {"Authorization": "ssm:/shop/orders/token", "X-Shop": "7"})
@@ -242,54 +239,6 @@ def test_a_place_for_the_cursor_needs_its_path() -> None:
         http(URL, cursor="")
 
 
-class Api(ThreadingHTTPServer):
-    """A server that keeps the requests, and answers with the next of *answers*, the last one again and again."""
-
-    def __init__(self, *answers: HttpAnswer) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.answers, self.requests = [*answers], list[tuple[str, dict[str, str]]]()
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers one request."""
-
-    protocol_version = "HTTP/1.1"
-    server: Api
-
-    def do_GET(self) -> None:
-        """Keep the request and answer."""
-        self.server.requests.append((self.path, {name.lower(): text for name, text in self.headers.items()}))
-        given = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
-        self.send_response(given.status)
-        for name, text in {"content-length": str(len(given.body)), **given.headers}.items():
-            self.send_header(name, text)
-        self.end_headers()
-        self.wfile.write(given.body)
-        self.close_connection = True
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in the base class
-        """Say nothing."""
-
-
-@contextmanager
-def served(*answers: HttpAnswer) -> Iterator[Api]:
-    """Serve until the block ends."""
-    server = Api(*answers)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 def test_a_whole_poll_over_the_wire_reads_pages_then_only_asks_whether_they_changed() -> None:
     pages = [
         answer({"rows": [{"id": 1}, {"id": 2}], "next": "2"}), answer({"rows": [{"id": 3}], "next": None}, etag='"v1"'), answer("", 304),
@@ -303,10 +252,10 @@ def test_a_whole_poll_over_the_wire_reads_pages_then_only_asks_whether_they_chan
         with testing.world(app, parameters={"/shop/orders/token": "Bearer abc\n"}) as world:
             world.elapse(3_600 + 900)
             assert ran == [1, 2, 3, 4]
-    assert [path for path, _ in api.requests] == ["/orders?after=", *["/orders?after=2"] * 6]
-    assert {headers["authorization"] for _, headers in api.requests} == {"Bearer abc"}
-    assert [headers.get("if-none-match") for _, headers in api.requests[:6]] == [None, None, '"v1"', '"v1"', '"v1"', '"v2"']
-    assert api.requests[0][1]["host"] == f"127.0.0.1:{api.server_port}"
+    assert [path for path, *_ in api.requests] == ["/orders?after=", *["/orders?after=2"] * 6]
+    assert {headers["authorization"] for _, headers, _ in api.requests} == {"Bearer abc"}
+    assert [headers.get("if-none-match") for _, headers, _ in api.requests[:6]] == [None, None, '"v1"', '"v1"', '"v1"', '"v2"']
+    assert api.requests[0].headers["host"] == f"127.0.0.1:{api.server_port}"
 
 
 def test_a_missing_parameter_fails_the_poll_with_the_command_that_stores_it() -> None:
@@ -319,7 +268,7 @@ def test_a_missing_parameter_fails_the_poll_with_the_command_that_stores_it() ->
         assert "--name /shop/orders/token" in told
 
 
-def fetched(api: Api, path: str = "/feed") -> Polled | None:
+def fetched(api: Peer, path: str = "/feed") -> Polled | None:
     """What the source at *path* returns."""
     return http(f"{api.url}{path}").read(None, lambda name: "")
 
@@ -340,40 +289,11 @@ def test_an_answer_that_ends_early_and_a_closed_port_are_unavailable() -> None:
         http(f"http://127.0.0.1:{port}/").read(None, lambda name: "")
 
 
-def test_the_next_address_of_a_host_is_tried_if_one_does_not_answer() -> None:
-    with served(answer([1])) as api:
-        plan = plan_of(f"http://localhost:{api.server_port}/", "", None, "", None)
-        assert HttpSource(plan, lambda host, port: ["::1", "127.0.0.9", "127.0.0.1"]).read(None, str) == Polled([1], {"at": ""})
-        with pytest.raises(Unavailable, match="did not answer: "):
-            HttpSource(plan, lambda host, port: ["127.0.0.8", "127.0.0.9"]).read(None, str)
-
-
 def test_a_redirect_is_not_followed() -> None:
     elsewhere = HttpAnswer(302, {"location": "http://169.254.169.254/"}, b"")
     with served(elsewhere) as api, pytest.raises(ConfigurationError, match="redirects are not followed"):
         fetched(api)
     assert len(api.requests) == 1
-
-
-@pytest.mark.parametrize("address", ["10.0.0.1", "127.0.0.1", "169.254.169.254", "::1", "fd00:ec2::254", "0.0.0.0"])  # noqa: S104
-def test_a_name_that_leads_to_an_address_that_is_not_public_is_not_asked(address: str) -> None:
-    source = HttpSource(plan_of("https://api.example.com/", "", None, "", None), lambda host, port: ["93.184.216.34", address])
-    with pytest.raises(ConfigurationError, match=f"the host api.example.com has the address {address}, which is not public"):
-        source.read(None, lambda name: "")
-
-
-def test_an_address_that_gives_out_credentials_is_not_asked_and_a_name_without_address_is_away() -> None:
-    with pytest.raises(ConfigurationError, match=r"has the address 169\.254\.169\.254"):
-        http("https://169.254.169.254/latest").read(None, lambda name: "")
-    nowhere = HttpSource(plan_of("https://api.example.com/", "", None, "", None), _nowhere)
-    with pytest.raises(Unavailable, match=r"the host api\.example\.com has no address now"):
-        nowhere.read(None, lambda name: "")
-    with pytest.raises(ConfigurationError, match="has the address none"):
-        HttpSource(nowhere.plan, lambda host, port: []).read(None, lambda name: "")
-
-
-def _nowhere(host: str, port: int) -> list[str]:
-    raise socket.gaierror("no such name")
 
 
 def test_a_server_that_does_not_speak_tls_is_unavailable() -> None:

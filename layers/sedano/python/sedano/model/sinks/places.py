@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from sedano.errors import ConfigurationError, TooLarge
+from sedano.model.addresses import literal_address
 
 TABLE: Final = "dynamodb"
 BUCKET: Final = "s3"
@@ -108,14 +109,6 @@ def require_fits(kind: str, text: str) -> None:
     size = len(text.encode())
     if size > MOST_BYTES.get(kind, size):
         raise TooLarge(f"the document has {size} bytes; a sink of {kind} takes at most {MOST_BYTES[kind]}: keep large values in a bucket")
-
-
-def literal_address(host: str) -> str | None:
-    """Return *host* if it is an IP address, without the brackets of IPv6; None for a name."""
-    try:
-        return str(ipaddress.ip_address(host.strip("[]")))
-    except ValueError:
-        return None
 
 
 def _is_webhook(text: str) -> bool:

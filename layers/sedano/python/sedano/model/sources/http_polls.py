@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from sedano.errors import ConfigurationError, MessageRefused, OptionError, SourceBusy, Unavailable
+from sedano.model.addresses import literal_address
 from sedano.model.canonical_json import canonical_json
 from sedano.model.messages.strict_json import load
-from sedano.model.sinks.places import literal_address
 from sedano.model.sources.polls import LONGEST_WAIT_S, MOST_ITEM_BYTES, MOST_ITEM_DEPTH, Polled
 
 MOST_BODY_BYTES = 5 * 1_048_576

@@ -1,0 +1,76 @@
+"""The URLs that users give, and the addresses to which their hosts may lead. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+
+class HttpUrl(NamedTuple):
+    """The parts of a URL: whether it is over TLS (*secure*), its *host* and *port*, its *origin* (``https://api.example.com``), and of a
+    request the *host_header* and the *target*, the path with its query."""
+
+    secure: bool
+    host: str
+    port: int
+    origin: str
+    host_header: str
+    target: str
+
+
+def http_url(text: str) -> HttpUrl:
+    """Return the parts of *text*, a URL that was checked."""
+    parts = urlsplit(text)
+    secure = parts.scheme == "https"
+    return HttpUrl(
+        secure=secure, host=parts.hostname or "", port=parts.port or (443 if secure else 80), origin=f"{parts.scheme}://{parts.netloc}",
+        host_header=parts.netloc, target=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+    )  # fmt: skip
+
+
+def literal_address(host: str) -> str | None:
+    """Return *host* if it is an IP address, without the brackets of IPv6; None for a name."""
+    try:
+        return str(ipaddress.ip_address(host.strip("[]")))
+    except ValueError:
+        return None
+
+
+def may_connect(address: str, named: bool) -> bool:
+    """Return whether a request may go to *address*, an IP address.
+
+    *named*: a name was resolved to it, and the owner of that name chose it, so it must be public. An address that the URL itself contains
+    was chosen by the person who deployed it: it may be private, or this machine, but never link-local, where a host answers with its
+    credentials (169.254.169.254), nor an address of many hosts.
+    """
+    try:
+        found: Any = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    inner = _inside(found)
+    if found in _LOCAL_TRANSLATION or (inner is not None and not may_connect(str(inner), named)):
+        return False
+    if inner is not None and found.ipv4_mapped:
+        return True
+    if found.is_link_local or found.is_multicast or found.is_unspecified or found in _METADATA:
+        return False
+    return bool(found.is_global) if named else True
+
+
+def _inside(found: Any) -> Any:
+    """Return the IPv4 address to which the IPv6 address *found* may lead; None: it contains none."""
+    if found.version == 4:
+        return None
+    if found in _COMPATIBLE and int(found) <= 1:
+        return None
+    embedded = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
+    return found.ipv4_mapped or found.sixtofour or (embedded if found in _TRANSLATED or found in _COMPATIBLE else None)
+
+
+_LOCAL_TRANSLATION = ipaddress.ip_network("64:ff9b:1::/48")
+"""The addresses that a network translates to IPv4 addresses by rules of its own (RFC 8215)."""
+_TRANSLATED, _COMPATIBLE = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96")
+"""The addresses whose last four bytes are an IPv4 address: translated (RFC 6052), and compatible (RFC 4291)."""
+_METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "fd00:ec2::23", "169.254.170.2", "169.254.170.23")))
+"""The addresses at which AWS gives out credentials."""
