@@ -26,7 +26,7 @@ NOT_CODE_AT_TOP = ("build", "dist", "venv")
 #: The parts of the library for developers' machines, or for processes on hosts, that no function runs.
 FOR_DESKS = (
     "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/sqlite",
-    "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin.py", "sedano/memory/stream_records.py",
+    "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin", "sedano/memory/stream_records.py",
     "sedano/model/settings.py", "sedano/api/dev_server.py", "sedano/aws/glue.py", "sedano/engine/deployments.py",
     "sedano/engine/worker/standing_loop.py", "sedano/memory/archive.py", "sedano/telemetry/journal.py",
     "sedano/model/telemetry/journal_entries.py",

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Sequence
 
 from tests.house.tree import LIBRARY, Function, Source
 
@@ -10,6 +11,8 @@ TABLES = {"layers/sedano/python/sedano/cli/verb_table.py": "seven lines for each
 """Files that are one table, which grows with what it lists; with the reason for its form."""
 FUNCTION_LINES = 30
 PUBLIC_METHODS = 15
+TOP_MODULES = 10
+ENTRANCES = frozenset({"__init__.py", "__main__.py"})
 README_LINES = 25
 HANDLER_LINES = 25
 VAGUE = frozenset({"util", "utils", "helper", "helpers", "common", "base", "core", "misc", "shared", "stuff", "lib"})
@@ -144,6 +147,13 @@ def every_folder_says_what_it_is(paths: list[str]) -> list[str]:
     """Each top folder has a README."""
     folders = {path.split("/")[0] for path in paths if "/" in path and not path.startswith(".")}
     return [f"{folder}/ has no README.md" for folder in sorted(folders) if f"{folder}/README.md" not in paths]
+
+
+def top_level_is_small(paths: Sequence[str]) -> list[str]:
+    """The library has at most ten modules at its top level, the names that users import; everything else is in a folder."""
+    modules = [path.removeprefix(LIBRARY) for path in paths if path.startswith(LIBRARY) and path.endswith(".py")]
+    top = sorted(name for name in modules if "/" not in name and name not in ENTRANCES)
+    return [f"{LIBRARY}: {len(top)} modules, {', '.join(top)}; at most {TOP_MODULES}"] if len(top) > TOP_MODULES else []
 
 
 def handler_decides_nothing(source: Source) -> list[str]:

@@ -169,3 +169,10 @@ def test_a_folder_without_a_readme_is_named() -> None:
     assert shape.every_folder_says_what_it_is(["infra/app.py", ".ci/run", "docs/README.md"]) == [
         "infra/ has no README.md"
     ]
+
+
+def test_an_eleventh_module_at_the_top_level_is_named_and_folders_are_not_counted() -> None:
+    ten = [f"{LIBRARY}{name}.py" for name in "abcdefghij"]
+    assert shape.top_level_is_small([*ten, f"{LIBRARY}__init__.py", f"{LIBRARY}__main__.py", f"{LIBRARY}model/__init__.py", "k.py"]) == []
+    named = ", ".join(f"{name}.py" for name in "abcdefghijk")
+    assert shape.top_level_is_small([*ten, f"{LIBRARY}k.py"]) == [f"{LIBRARY}: 11 modules, {named}; at most 10"]

@@ -64,6 +64,10 @@ def test_every_permission_to_import_late_or_by_name_is_used() -> None:
     assert set(imports.LATE) <= {source.path for source in tree.python() if imports.below_the_top(source)}
 
 
+def test_the_library_has_at_most_ten_modules_at_its_top_level() -> None:
+    assert shape.top_level_is_small(tree.paths()) == []
+
+
 def test_classes_are_small_and_every_permission_to_be_large_is_used() -> None:
     shipped = [source for source in tree.python() if not source.path.startswith("tests/")]
     assert_obeyed(shipped, shape.classes_are_small)
