@@ -127,6 +127,15 @@ def test_a_program_publishes_into_the_second_region(regions: TwoRegions) -> None
     assert regions.failing == 1
 
 
+@pytest.mark.parametrize(("away", "warnings"), [(sqs(region=AWAY), 1), (sqs("default", region=AWAY), 0)])
+def test_a_program_that_sends_an_event_home_is_warned_unless_it_names_the_queues(
+    regions: TwoRegions, away: SqsBroker, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    queues = regions.ports((sqs(), away)).queues
+    assert [*queues.send("events", [Outgoing("{}")]), *queues.send("events", [Outgoing("{}")])] == [None, None]
+    assert len([text for text in caplog.messages if "name the queues that another broker takes" in text]) == warnings
+
+
 def test_the_environment_replaces_the_brokers_of_the_app(regions: TwoRegions) -> None:
     regions.settings["SEDANO_BROKERS"] = "home"
     queues: Any = regions.ports(ORDER).queues

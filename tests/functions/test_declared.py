@@ -16,7 +16,7 @@ from sedano.cli import main
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model.messages import codec
 from sedano.model.messages.message import Command
-from tests.functions import brought
+from tests.functions import afar, brought
 from tests.functions.conftest import ROOT, Functions, environment, handler_of
 from tests.plugins.resources import Resources
 
@@ -182,3 +182,14 @@ def test_a_world_in_memory_works_as_the_app_declares() -> None:
         assert world.worker.settings == WorkerSettings(heartbeat=0.0, lanes=0)
     with testing.world(app, settings=WorkerSettings(window=3)) as world:
         assert world.worker.settings == WorkerSettings(window=3)
+
+
+@pytest.mark.parametrize(("setting", "lines"), [({}, 1), ({"SEDANO_BROKERS": "home"}, 0)])
+def test_a_function_says_once_that_it_does_not_use_the_other_brokers_of_its_app(
+    settings: Mapping[str, str], caplog: pytest.LogCaptureFixture, setting: Mapping[str, str], lines: int
+) -> None:
+    with environment({**settings, "SEDANO_APP": "tests.functions.afar:app", **setting}):
+        handler_of("router")
+    afar.app.attach(None)
+    found = [record for record in caplog.records if "own Region alone" in record.getMessage()]
+    assert [(record.levelname, record.fields) for record in found] == [("INFO", {"unused": "eu-west-1"})] * lines  # type: ignore[attr-defined]

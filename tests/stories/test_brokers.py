@@ -14,7 +14,7 @@ from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import ConfigurationError, NotAllowed, PublishError, SedanoError, TooLarge, Unavailable, UnknownQueue
 from sedano.host import one_file
 from sedano.model.history.run_rows import Host
-from sedano.ports import EVENTS, Delivery, Outgoing, Ports, Queues, command_queue, deadlines
+from sedano.ports import EVENTS, RECORDS, Delivery, Outgoing, Ports, Queues, command_queue, deadlines
 from sedano.ports.brokers import Broker, Brokers, sources
 from tests.stories.lanes_in_threads import SECONDS, VISIBILITY_S, Process
 from tests.unit.engine.test_publisher import Kept
@@ -238,6 +238,34 @@ def test_a_queue_that_keeps_order_and_the_stages_own_queues_have_the_home_alone(
     assert (len(shop.home.calls), shop.away.calls) == (6, [])
     assert shop.brokers.sources(ORDERS) == [ORDERS]
     assert shop.brokers.sources(QUEUE) == [QUEUE, f"{QUEUE}@{AWAY}"]
+
+
+def test_a_broker_without_names_warns_once_of_each_queue_that_only_the_home_takes() -> None:
+    shop = Shop()
+    for _ in range(2):
+        shop.brokers.send(ORDERS, [Outgoing("{}", serial_key="k")])
+        shop.brokers.send(EVENTS, [Outgoing("{}")])
+        shop.brokers.send(QUEUE, [Outgoing("{}")])
+        shop.brokers.send(RECORDS, [Outgoing("{}")])
+    lines = [line for line in shop.telemetry.lines if line.level == "warning"]
+    assert [line.fields for line in lines] == [{"queue": ORDERS, "brokers": AWAY}, {"queue": EVENTS, "brokers": AWAY}]
+    assert lines[0].message == (
+        "brokers: a queue that keeps order is sent to the stage's own Region alone; name the queues that another broker takes: "
+        "sqs('mail', …)"
+    )
+    assert lines[1].message.startswith("brokers: a queue of events is sent to the stage's own Region alone")
+
+
+@pytest.mark.parametrize(("keys", "chosen", "warnings"), [((QUEUE, MAIL), True, 0), ((QUEUE, MAIL), False, 1)])
+def test_a_broker_whose_queues_the_app_names_is_not_expected_to_take_events(
+    keys: tuple[str, ...], chosen: bool, warnings: int
+) -> None:
+    shop = Shop()
+    brokers = Brokers([Broker("home", shop.home), Broker(AWAY, shop.away, frozenset(keys), chosen)], shop.clock, shop.telemetry)
+    brokers.send(EVENTS, [Outgoing("{}")])
+    assert len(shop.telemetry.messages("warning")) == warnings
+    Brokers([Broker("home", shop.home)], shop.clock, shop.telemetry).send(EVENTS, [Outgoing("{}")])
+    assert len(shop.telemetry.messages("warning")) == warnings
 
 
 def test_a_broker_takes_the_queues_that_it_names() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from sedano import Sedano, sqs
 from sedano.errors import ConfigurationError, OptionError
-from sedano.model.brokers import HOME, SqsBroker, checked, of_setting, sibling
+from sedano.model.brokers import HOME, SqsBroker, checked, of_setting, sibling, unused_brokers
 
 AWAY = sqs(region="eu-west-1")
 
@@ -48,15 +48,29 @@ def test_an_app_keeps_its_brokers_in_order() -> None:
         ("home", r"brokers: 'home' is not a list; write brokers=\[sqs\(\), sqs\(region='eu-west-1'\)\]"),
         ({"home"}, r"brokers: {'home'} is not a list"),
         (["eu-west-1"], r"brokers: 'eu-west-1' is not a broker; write sqs\(\), or sqs\(region='eu-west-1'\)"),
-        ([sqs("mail")], r"brokers: 'mail' is not one of this app's queues \('default',\); add it to Sedano\(queues=…\)"),
+        ([sqs("mail")], r"brokers: 'mail' is not one of this app's queues \('default', 'orders.fifo'\); add it to Sedano\(queues=…\)"),
         ([AWAY], r"brokers: the stage's own Region is missing; add sqs\(\) at its place in the order"),
         ([sqs(), AWAY, sqs("default", region="eu-west-1")], "brokers: home, eu-west-1, eu-west-1 has one twice; name all queues"),
         ([sqs(), sqs("default")], "brokers: home, home has one twice"),
+        (
+            [sqs(), sqs("default", "orders.fifo", region="eu-west-1")],
+            r"brokers: 'orders.fifo' keeps order, .*; take it out of sqs\(…, region='eu-west-1'\): its messages go to the stage's own",
+        ),
     ],
 )  # fmt: skip
 def test_brokers_that_cannot_be_used_are_refused_with_what_to_write(brokers: Any, words: str) -> None:
     with pytest.raises(OptionError, match=words):
-        Sedano("shop", brokers=brokers)
+        Sedano("shop", queues=("default", "orders.fifo"), brokers=brokers)
+
+
+def test_a_queue_that_keeps_order_may_be_named_at_home() -> None:
+    named = [sqs("default", "orders.fifo"), AWAY]
+    assert list(Sedano("shop", queues=("default", "orders.fifo"), brokers=named).brokers) == named
+
+
+def test_a_function_does_not_use_the_other_regions_unless_the_environment_decides() -> None:
+    assert unused_brokers([AWAY, sqs(), sqs(region="us-east-1")], "") == "eu-west-1, us-east-1"
+    assert unused_brokers([AWAY, sqs()], "home") == unused_brokers([sqs()], "") == unused_brokers([], "") == ""
 
 
 def test_the_environment_names_brokers_and_the_app_their_queues() -> None:

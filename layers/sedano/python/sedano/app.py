@@ -76,7 +76,8 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
             default SEDANO_CALL_TIMEOUT, else 5.
         worker: the settings of its workers, wherever they are deployed.
         brokers: where its programs and `sedano worker` send messages, in order of preference, as in
-            ``[sqs(), sqs(region="eu-west-1")]``; by default the stage's own queues. SEDANO_BROKERS overrides it.
+            ``[sqs(), sqs(region="eu-west-1")]``; by default the stage's own queues. Lambda functions, events and queues that keep order use
+            the stage's own Region alone. SEDANO_BROKERS overrides it.
         routes: the queues of tasks that name none, by patterns of their names, as in ``{"mail.*": "mail"}``; the first match holds.
         backlog: where its programs store messages that no broker accepts: ``"disk"``, ``"dynamodb:TABLE"``, ``"memory"`` or ``"off"``; the
             default is the disk, where it outlives the process. SEDANO_BACKLOG overrides it.

@@ -60,7 +60,7 @@ def _broker(session: Session, own: SqsQueues, broker: SqsBroker, client: Callabl
         commands = {key: sibling(url, region) for key, url in commands.items()}
     options = {} if region is None else {"region_name": region}
     receiver = _receiver(session, options)
-    return Broker(broker.name, own.through(client(**options), commands, receiver), frozenset(commands))
+    return Broker(broker.name, own.through(client(**options), commands, receiver), frozenset(commands), chosen=bool(names))
 
 
 def _receiver(session: Session, options: dict[str, Any]) -> Callable[[], Any]:

@@ -250,7 +250,17 @@ def _deployed(service: str, session: Session | None = None) -> tuple[Sedano, Dep
     app: Sedano = load(settings.app)
     ports = _connected(app.connect, service, session)
     app.attach(ports)
+    if app.brokers:
+        _note_brokers(app, settings, ports)
     return app, settings, ports
+
+
+def _note_brokers(app: Sedano, settings: DeploymentSettings, ports: Ports) -> None:
+    """Log the brokers of *app* that a function does not use, unless the environment decides."""
+    from sedano.model.brokers import unused_brokers
+
+    if unused := unused_brokers(app.brokers, settings.brokers):
+        ports.telemetry.log("info", "brokers: a function sends to the queues of the stage's own Region alone", unused=unused)
 
 
 def _connected(reference: str, service: str, session: Session | None) -> Ports:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from sedano.errors import ConfigurationError, OptionError
+from sedano.model.queues import is_fifo
 
 HOME = "home"
 """The name of the broker in the stage's own Region."""
@@ -57,7 +58,8 @@ def checked(brokers: Sequence[object], queues: Sequence[str]) -> tuple[SqsBroker
     """Return the *brokers* of an app with these *queues*.
 
     Raises:
-        OptionError: one of them is not a broker, is given twice, or names an unknown queue, or the stage's own Region is missing.
+        OptionError: one of them is not a broker, is given twice, names an unknown queue, or one that keeps order in another Region, or the
+            stage's own Region is missing.
     """
     if isinstance(brokers, str) or not isinstance(brokers, Sequence):
         raise OptionError(f"brokers: {brokers!r} is not a list; write brokers=[sqs(), sqs(region='eu-west-1')]")
@@ -68,6 +70,12 @@ def checked(brokers: Sequence[object], queues: Sequence[str]) -> tuple[SqsBroker
         unknown = next((name for name in one.queues if name not in queues), None)
         if unknown is not None:
             raise OptionError(f"brokers: {unknown!r} is not one of this app's queues {tuple(queues)}; add it to Sedano(queues=…)")
+        ordered = next((name for name in one.queues if is_fifo(name)), None)
+        if ordered is not None and one.region is not None:
+            raise OptionError(
+                f"brokers: {ordered!r} keeps order, which exists only within one queue; take it out of sqs(…, region={one.region!r}): its "
+                "messages go to the stage's own Region"
+            )
         found.append(one)
     names = [one.name for one in found]
     if len({*names}) < len(names):
@@ -89,6 +97,12 @@ def of_setting(text: str, known: Sequence[SqsBroker] = ()) -> tuple[SqsBroker, .
         return checked(found, [name for one in found for name in one.queues])
     except OptionError as wrong:
         raise ConfigurationError(f"{SETTING}: {wrong}; the variable has the form {EXAMPLE}") from None
+
+
+def unused_brokers(brokers: Sequence[SqsBroker], setting: str) -> str:
+    """Return the names of those *brokers* that no function sends to, which are all but the home; empty if the *setting* of the environment
+    decides."""
+    return "" if setting else ", ".join(one.name for one in brokers if one.name != HOME)
 
 
 def sibling(url: str, region: str) -> str:

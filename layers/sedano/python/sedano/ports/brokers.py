@@ -29,7 +29,7 @@ from sedano.errors import ConfigurationError, NotCalled, SedanoError, Throttled,
 from sedano.model.brokers import HOME
 from sedano.model.connection_breaker import Connection, admitted, answered, unanswered
 from sedano.model.queues import COMMANDS, is_fifo
-from sedano.ports import Clock, Delivery, Outgoing, Queues, Telemetry, command_queue, deadlines
+from sedano.ports import EVENTS, Clock, Delivery, Outgoing, Queues, Telemetry, command_queue, deadlines
 
 SHARE_S = 5.0
 """The most seconds of a send to a broker that is not the last one."""
@@ -40,11 +40,13 @@ _AT, _FROM = "@", " "
 
 
 class Broker(NamedTuple):
-    """The *queues* of one broker, and its *name* in logs; *keys*: the keys of the queues that it takes (None: all)."""
+    """The *queues* of one broker, and its *name* in logs; *keys*: the keys of the queues that it takes (None: all); *chosen*: whether the
+    app names them, so it expects no others."""
 
     name: str
     queues: Queues
     keys: frozenset[str] | None = None
+    chosen: bool = True
 
     def takes(self, key: str) -> bool:
         """Return whether it takes messages of the queue *key*."""
@@ -57,7 +59,8 @@ class Brokers:
     Args:
         brokers: the brokers, the preferred one first; the one called `HOME` is in the stage's own Region.
         clock: measures the pauses of the circuits.
-        telemetry: counts messages that went to another broker than the preferred one (`MessagesFailedOver`), and logs each change.
+        telemetry: counts messages that went to another broker than the preferred one (`MessagesFailedOver`), and logs each change, and each
+            queue that only the home takes although a broker without names of queues takes all.
         home: the queues for what only the home takes; by default those of the broker `HOME`.
         seconds: the most for one `send` over several brokers, also where the caller has no deadline; None: no limit of its own.
 
@@ -76,6 +79,7 @@ class Brokers:
         self._home = home or self._by_name[HOME].queues
         self._circuits = {name: Connection() for name in self._by_name}
         self._reported: set[str] = set()
+        self._warned: set[str] = set()
         self._lock = threading.Lock()
         self.bounds = self._home.bounds
 
@@ -83,6 +87,7 @@ class Brokers:
         """Send all, each to the first broker that accepts it; answer None for each that was accepted."""
         order = self._order(queue)
         if not order:
+            self._warn(queue)
             return self._home.send(queue, messages)
         if not messages:
             return order[0].queues.send(queue, messages)
@@ -213,6 +218,15 @@ class Brokers:
         accepted = sum(answer is None for answer in some)
         if place and accepted:
             self._telemetry.count("MessagesFailedOver", accepted)
+
+    def _warn(self, queue: str) -> None:
+        """Log, once for each queue, that a broker without names of queues does not take the messages of *queue*."""
+        others = [one.name for one in self._by_name.values() if one.name != HOME and (one.keys is None or not one.chosen)]
+        kind = "queue that keeps order" if is_fifo(queue) else "queue of events" if queue == EVENTS else ""
+        if others and kind and queue not in self._warned:
+            self._warned.add(queue)
+            words = f"brokers: a {kind} is sent to the stage's own Region alone; name the queues that another broker takes: sqs('mail', …)"
+            self._telemetry.log("warning", words, queue=queue, brokers=", ".join(others))
 
     def _report(self, broker: Broker, queue: str, error: SedanoError) -> None:
         """Log, once for each broker, that it cannot be used."""
