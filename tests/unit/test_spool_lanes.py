@@ -1,6 +1,7 @@
-"""The lanes that send a publisher's spool: what waits on disk goes as soon as its queue accepts it, whoever stored it."""
+"""The lanes that send a publisher's spool: a message on disk is sent as soon as its queue accepts it, also if another program stored it."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,12 +60,18 @@ class Accepting:
 
 
 class Torn(Spool):
-    """A spool whose next operations fail with the errors that the test gives."""
+    """A spool whose next operations fail with the errors that the test gives; it notes when it is read."""
 
     errors: list[Exception] = []  # noqa: RUF012 - one list for each test
 
+    def __init__(self, folder: Path) -> None:
+        """Note nothing yet."""
+        super().__init__(folder)
+        self.reads = list[float]()
+
     def take(self, most: int, now: float, without: Sequence[str] = ()) -> list[Any]:
         """Fail, or take."""
+        self.reads.append(time.monotonic())
         if self.errors:
             raise self.errors.pop()
         return super().take(most, now, without)
@@ -80,12 +87,13 @@ class Host:
         self.spool.errors = []
         self.lanes: SpoolLanes | None = None
 
-    def start(self, lanes: int = 1) -> SpoolLanes:
+    def start(self, lanes: int = 1, **options: float) -> SpoolLanes:
         """Start the lanes."""
         queues: Any = self.queues
         publisher = Publisher(queues, self.ports.timers, self.clock, self.ports.entropy, self.ports.telemetry)
         self.lanes = SpoolLanes(
-            spool=self.spool, publisher=publisher, clock=self.clock, telemetry=self.ports.telemetry, lanes=lanes, seconds=5.0
+            spool=self.spool, publisher=publisher, clock=self.clock, telemetry=self.ports.telemetry, lanes=lanes, seconds=5.0,
+            **options,
         )  # fmt: skip
         return self.lanes
 
@@ -194,3 +202,10 @@ def test_a_full_page_calls_the_next_lane(host: Host) -> None:
     host.queues.gate.set()
     until(lambda: lanes.sent == 2 * PAGE)
     assert sorted(host.queues.sent, key=int) == [str(number) for number in range(2 * PAGE)]
+
+
+def test_one_lane_of_all_reads_an_idle_spool_once_in_a_while(host: Host) -> None:
+    pause, began = 0.05, time.monotonic()
+    host.start(lanes=4, look_s=pause)
+    until(lambda: len(host.spool.reads) >= 8)
+    assert host.spool.reads[7] - began >= 7 * pause

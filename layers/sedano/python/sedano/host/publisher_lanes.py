@@ -25,6 +25,8 @@ from sedano.ports.deadlines import within
 
 PAGE = 100
 """The stored messages that a lane takes at a time."""
+LOOK_S = 1.0
+"""The seconds after which a lane looks for messages that another process has stored or taken."""
 BATCH = 10
 """The stored messages that a lane sends before it deletes them: at most so many of a lane are sent twice after a kill."""
 
@@ -141,17 +143,20 @@ class _Held(NamedTuple):
 class SpoolLanes:
     """Sends the messages of a spool, from now on until `stop`.
 
-    Other programs may use the spool too, so a lane reads it at least once in `LOOK_S`. A queue that accepts nothing of a batch is left out
-    for a while, and the other queues are not.
+    Other programs may use the spool too, so one of the lanes reads it once in `LOOK_S`; a full page calls the next lane. A queue that
+    accepts nothing of a batch is left out for a while, and the other queues are not.
     """
 
-    def __init__(self, spool: Spool, publisher: Publisher, clock: Clock, telemetry: Telemetry, lanes: int, seconds: float) -> None:
-        """Send by *publisher*, by at most *lanes* threads, each batch within *seconds*."""
+    def __init__(
+        self, spool: Spool, publisher: Publisher, clock: Clock, telemetry: Telemetry, lanes: int, seconds: float, look_s: float = LOOK_S
+    ) -> None:
+        """Send by *publisher*, by at most *lanes* threads, each batch within *seconds*; read an idle spool every *look_s* (s)."""
         self._spool, self._publisher, self._clock, self._telemetry = spool, publisher, clock, telemetry
-        self._seconds = seconds
+        self._seconds, self._look_s = seconds, look_s
         self._changed = threading.Condition()
         self._stopping = False
-        self._called = [True] * lanes
+        self._called = [lane == 0 for lane in range(lanes)]
+        self._looked = clock.monotonic()
         self._held: dict[str, _Held] = {}
         self._changes = 0
         self.stored = spool.waiting()
@@ -206,13 +211,19 @@ class SpoolLanes:
                 self._changed.notify_all()
 
     def _may_look(self, lane: int, pause: float | None) -> bool:
-        """Wait until *lane* is called, or for `LOOK_S`; after a failure of the spool, for *pause* seconds. Return whether to go on."""
+        """Wait until *lane* is called, or no lane has looked for `look_s`; after a failure of the spool, for *pause* seconds. Return
+        whether to go on.
+        """
         with self._changed:
             if pause is not None:
                 self._changed.wait_for(lambda: self._stopping, pause)
-            else:
-                self._changed.wait_for(lambda: self._stopping or self._called[lane], LOOK_S)
+            while pause is None and not self._stopping and not self._called[lane]:
+                left = self._looked + self._look_s - self._clock.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
             self._called[lane] = False
+            self._looked = self._clock.monotonic()
             return not self._stopping
 
     def _page(self, lane: int) -> int:
@@ -287,7 +298,3 @@ class SpoolLanes:
         with self._changed:
             if self._changes == before:
                 self.stored = waiting
-
-
-LOOK_S = 1.0
-"""How long a lane waits at most before it looks for messages that another process has stored or taken, in seconds."""
