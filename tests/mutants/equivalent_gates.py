@@ -50,10 +50,10 @@ GATES: Mapping[Key, str] = {
     (
         "sedano.engine.history.run_events",
         "tell",
-        "said = None if ran.run.error is None else _said(judged.verdict.state, ran.run.error)",
+        "said = None if ran.run.error is None else _failed(judged.verdict.state, ran.run.error, job, batch)",
         (
-            "`None if ran.run.error is None else _said(judged.verdict.state, ran.run.error)` → "
-            "`_said(judged.verdict.state, ran.run.error)`"
+            "`None if ran.run.error is None else _failed(ju … ged.verdict.state, ran.run.error, job, batch)` → "
+            "`_failed(judged.verdict.state, ran.run.error, job, batch)`"
         ),
     ): "a short cut for every task that succeeds: without an error, none is said",
 }

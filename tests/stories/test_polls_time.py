@@ -10,7 +10,7 @@ from sedano import Sedano, every, testing
 from sedano.api.polls import polling
 from sedano.engine.sources.polls import BEHIND, PollRound
 from sedano.engine.worker.time_limits import HardLimit
-from sedano.errors import Unavailable
+from sedano.errors import Ignore, Reject, Unavailable
 from sedano.model.sources.polls import HOLD_S, MARK
 from sedano.polls import Polled
 from sedano.ports import Outgoing
@@ -119,6 +119,21 @@ def ended(world: World, _: int) -> None:
 @pytest.mark.parametrize("source", [late, ended])
 def test_a_run_at_its_hard_limit_is_not_retried_and_counts_as_failed(source: Any) -> None:
     assert counted(source, time_limit=20) == (1, 1)
+
+
+def rejected(world: World, _: int) -> None:
+    """Fail for good."""
+    raise Reject("the contract with the source has ended")
+
+
+def ignored(world: World, _: int) -> None:
+    """End without a failure."""
+    raise Ignore
+
+
+@pytest.mark.parametrize(("source", "failures"), [(rejected, 1), (ignored, 0)])
+def test_a_run_counts_as_failed_if_its_failure_is_recorded(source: Any, failures: int) -> None:
+    assert counted(source) == (1, failures)
 
 
 def test_no_group_begins_in_the_last_seconds_before_the_time_limit_of_the_poll() -> None:

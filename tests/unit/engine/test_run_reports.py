@@ -62,6 +62,16 @@ def test_only_what_ended_as_revoked_is_counted_by_the_reason_why_it_did_not_run(
         assert found.counts == {(metric, "only"): 1}
 
 
+def test_a_failure_counts_once_more_for_a_task_with_a_metric_of_its_own_and_a_retry_does_not() -> None:
+    error = ErrorRecord("ValueError", "no")
+    for state, own in ((states.FAILURE, 1), (states.POISON, 1), (states.RETRY, 0), (states.REVOKED, 0), (states.EXPIRED, 0)):
+        for metric, expected in (("PollsFailed", own), ("", 0)):
+            found = batch(world())
+            tell(judged(job("a", failure_metric=metric), state, error=error), found, LAMPORT)
+            assert found.counts.get((metric, "only"), 0) == expected, state
+            assert len(found.counts) == expected + (state != states.POISON)
+
+
 def test_a_row_says_everything_of_the_message_and_has_stamps_only_for_a_task_that_has_some() -> None:
     one = job("a")
     plain = ("a", "only", QUEUE, "a", None, 0, "host", MICRO, 1, 0, 7, 2 * MICRO, 20, 3 * MICRO, 30, "task-succeeded", None)

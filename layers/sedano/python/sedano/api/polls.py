@@ -85,6 +85,7 @@ def declare(
         app.registry.need("parameters", f"the poll {name}")
     app.polls[name] = Poll(name, reader, task.name, field_identity(identity) if isinstance(identity, str) else identity, secrets)
     own = app.task(**{"retry": RETRY, **options, "name": f"{POLL}.{name}"})(_body(app, name))
+    app.registry.tasks[own.name] = own.spec = own.spec._replace(failure_metric="PollsFailed")
     schedule_declaration.declare(app, own, timetable, own.name, ((), None), (0, None, True, None, None), {})
 
 
@@ -100,21 +101,11 @@ def _body(app: PollApp, name: str) -> Callable[[], dict[str, Any]]:
     """Return the body of the task of the poll *name*."""
 
     def poll() -> dict[str, Any]:
-        context, spec, ports = current(), app.registry.tasks[f"{POLL}.{name}"], app.outlet.ports
-        own, began = context.command.time_limits, ports.clock.now()
-        limits = (spec.time_limits if own is None else own.over(spec.time_limits)) or TimeLimits()
+        context, ports = current(), app.outlet.ports
+        declared, own = app.registry.tasks[f"{POLL}.{name}"].time_limits, context.command.time_limits
+        limits = (declared if own is None else own.over(declared)) or TimeLimits()
         first = min(limit for limit in (*limits, inf) if limit is not None)
-        failed = True  # at the hard limit the run has failed, however it ends, and is not retried
-        try:
-            done = polling(app).run(app.polls[name], context.id, min(context.deadline, began + first))
-            failed = limits.hard is not None and ports.clock.now() - began >= limits.hard
-        except Exception:
-            failed = context.attempt >= spec.retry.max_retries
-            raise
-        finally:
-            if failed:
-                ports.telemetry.count("PollsFailed")
-        return done._asdict()
+        return polling(app).run(app.polls[name], context.id, min(context.deadline, ports.clock.now() + first))._asdict()
 
     return poll
 

@@ -52,11 +52,18 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()
     if metric:
         batch.count(metric, job.task.name)
-    said = None if ran.run.error is None else _said(judged.verdict.state, ran.run.error)
+    said = None if ran.run.error is None else _failed(judged.verdict.state, ran.run.error, job, batch)
     batch.chronicle.rows.append(_row(job, began, (int(ran.ended * MICRO), clock, end), said))
     _tell_calls(job, end, clock, ran.ended, batch)
     if job.command.traceparent is not None and stillborn is None:
         _tell_span(ran, batch, clock)
+
+
+def _failed(state: states.TaskState, error: ErrorRecord, job: Job, batch: Batch) -> ErrorRecord | None:
+    """Count the failure of a task that has a metric of its own for them, and return what the event says of *error*."""
+    if job.task.failure_metric and state in states.FAILED:
+        batch.count(job.task.failure_metric, job.task.name)
+    return _said(state, error)
 
 
 def _tell_span(ran: Ran, batch: Batch, clock: int) -> None:
