@@ -127,10 +127,10 @@ def test_each_call_of_a_map_has_the_limits_anew_and_one_that_was_over_its_hard_o
     first = body.limited._watch
 
     def calls() -> Run:
-        assert body.context.again is not None
+        assert body.context.limits is body.limited
         for _ in range(3):
             body.clock.advance(119.0)
-            body.context.again()
+            body.context.limits.again()
         assert body.limited._watch is not first
         assert first._over
         assert not body.limited._watch._over
@@ -138,7 +138,7 @@ def test_each_call_of_a_map_has_the_limits_anew_and_one_that_was_over_its_hard_o
         body.context.check()
         body.clock.advance(61.0)
         with pytest.raises(HardLimit):
-            body.context.again()
+            body.context.limits.again()
         return Run("done")
 
     assert type_of(body.run(calls)) == FAILED

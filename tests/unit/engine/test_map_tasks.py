@@ -71,13 +71,28 @@ def test_what_cannot_be_mapped_is_refused_before_the_first_call(name: str, task:
         mapped(registry(), name, task, [[1, 2], [1, 2, 3]], True)
 
 
+class Restarted:
+    """Limits that note each restart."""
+
+    def __init__(self, begun: list[int]) -> None:
+        """Note restarts in *begun*."""
+        self.begun = begun
+
+    def check(self) -> None:
+        """Raise nothing."""
+
+    def again(self) -> None:
+        """Note it."""
+        self.begun.append(1)
+
+
 def test_the_limits_begin_anew_before_each_call_but_the_first() -> None:
     begun: list[int] = []
     limits = TimeLimits(1.0, 2.0)
     with running() as context:
         with pytest.raises(OptionError, match="add has time limits, and its map names none"):
             mapped(registry(time_limits=limits), MAP, "add", [1])
-        context.again = lambda: begun.append(1)
+        context.limits = Restarted(begun)
         assert mapped(registry(time_limits=limits), MAP, "add", [1, 2, 3]) == [2, 3, 4]
     assert len(begun) == 2
 

@@ -36,6 +36,16 @@ class BodyChecks(Protocol):
         """Show the *custom* state of the task (`sedano.model.ledger.custom_states`)."""
 
 
+class BodyLimits(Protocol):
+    """The time limits of a body, while it runs."""
+
+    def check(self) -> None:
+        """Raise a limit that has passed."""
+
+    def again(self) -> None:
+        """Restart the limits, for the next call of a map."""
+
+
 class Replaced(Exception):
     """The running task is replaced by the canvas that *draft* begins. A body must not catch this."""
 
@@ -53,13 +63,13 @@ class TaskContext:
 
     *added*: the members that it adds to its chord. *before*: attempts of the task that it replaces. *token*: the fencing token of a
     singleton, or of a permit, which increases with each run; 0 for other tasks. *permit*: the number of the permit, from 0. *over*: the
-    body has ended; leases taken for it are void from then on. *again*: restarts its time limits, for a map's next call. *cancel*: cancels
-    an async body that runs. *revoked*: the body was ended because its task is revoked. *tables*: the tables to which its effects may write
+    body has ended; leases taken for it are void from then on. *limits*: its time limits, if it has some. *cancel*: cancels an async body
+    that runs. *revoked*: the body was ended because its task is revoked. *tables*: the tables to which its effects may write
     (`effects`); *recorded*: its success leaves a record. *snapshot*: see `config`; None in an app without a configuration.
     """
 
     __slots__ = (
-        "_effects", "_span", "added", "again", "before", "cancel", "checkpoint", "clock", "command", "deadline", "fence", "outbox", "over",
+        "_effects", "_span", "added", "before", "cancel", "checkpoint", "clock", "command", "deadline", "fence", "limits", "outbox", "over",
         "permit", "published", "recorded", "revoked", "sections", "snapshot", "tables", "token", "vote",
     )  # fmt: skip
 
@@ -78,7 +88,7 @@ class TaskContext:
         self._span: Span | None = None
         self._effects: TableWrites | None = None
         self.tables, self.recorded = NO_TABLES, True
-        self.again: Callable[[], None] | None = None
+        self.limits: BodyLimits | None = None
         self.cancel: Callable[[], object] | None = None
         self.revoked = False
         self.snapshot: Any = None
@@ -88,6 +98,8 @@ class TaskContext:
 
         It reads the ledger at most once a second. A body that does not catch the exception ends as REVOKED.
         """
+        if self.limits is not None:
+            self.limits.check()
         if self.checkpoint is not None:
             self.checkpoint()
 

@@ -35,13 +35,13 @@ def built_in(registry: Registry, name: str) -> TaskSpec | None:
 def _mapping(registry: Registry) -> Callable[..., list[Any]]:
     def apply_to_each(task: str, items: list[Any], star: bool = False) -> list[Any]:
         spec, context, values = _spec(registry, task), CURRENT.get(), list[Any]()
-        again = context.again if context is not None else None
-        if spec.time_limits is not None and again is None:
+        limits = context.limits if context is not None else None
+        if spec.time_limits is not None and limits is None:
             raise OptionError(f"{task} has time limits, and its map names none: publish it by {task}.map(…), or give it timelimits")
         with _tried(spec):
             for args, kwargs in _fitted(spec, items, star):
-                if again is not None and values:
-                    again()
+                if limits is not None and values:
+                    limits.again()
                 values.append(spec.function(*args, **kwargs))
         return values
 

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from sedano.engine.task_context import TaskContext, unclaimed
+from sedano.engine.task_context import TaskContext
 from sedano.errors import SoftTimeLimitExceeded
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord
@@ -207,8 +207,8 @@ class Limited:
         """Begin to measure; the checkpoints of *context* check the limits too."""
         self.limits, self._clock, self._context, self._late = limits, clock, context, late
         self._began = clock.monotonic()
-        self._watch, self._asks = Watch(limits, self._overdue), context.checkpoint
-        context.checkpoint, context.again = self, self.again
+        self._watch = Watch(limits, self._overdue)
+        context.limits = self
 
     def run(self, body: Callable[[], Run]) -> Run:
         """Return the run of *body*, on this thread, within its limits."""
@@ -262,17 +262,9 @@ class Limited:
         self._context.added.clear()
         return _failure(self.limits)
 
-    def __call__(self) -> None:
-        """Raise a limit that has passed; then ask what the body's checkpoints ask without limits."""
+    def check(self) -> None:
+        """Raise a limit that has passed."""
         self._watch.check(self._clock.monotonic() - self._began)
-        if self._asks is not None:
-            self._asks()
-
-    def show(self, custom: str) -> None:
-        """Show a custom state, as without limits."""
-        if self._asks is None:
-            raise unclaimed()
-        self._asks.show(custom)
 
     def _overdue(self) -> None:
         self._late(_failure(self.limits))
