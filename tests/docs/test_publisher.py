@@ -6,8 +6,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -16,21 +14,12 @@ import pytest
 from sedano.cli.verbs.publisher import command
 from sedano.model import publisher_frames as frames
 from tests.docs.pages import page
-from tests.stories.test_publisher_process import SECONDS, ManyPrograms
+from tests.stories.many_programs import SECONDS, ManyPrograms, many
 from tests.waiting import until
 
+__all__ = ["many"]
 PAGE = page("publisher.md")
 COMMANDS = [line.removeprefix("$ sedano publisher ") for line in re.findall(r"^\$ sedano publisher .*", PAGE.text, re.MULTILINE)]
-
-
-@pytest.fixture
-def many() -> Iterator[ManyPrograms]:
-    """A host on which nothing runs afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = ManyPrograms(Path(folder))
-        yield made
-        if made.process is not None and made.process.poll() is None:
-            made.end()
 
 
 def test_the_program_of_the_page_publishes_by_the_command_of_the_page(many: ManyPrograms) -> None:
