@@ -55,6 +55,15 @@ class Own:
         self.sent.append(f"held {seconds}")
 
 
+class Behind(SocketQueues):
+    """The queues of a program behind a publisher, and their log."""
+
+    def __init__(self, path: Path, own: Own, deployment: str, patience: float) -> None:
+        """Use *own* while the publisher at *path* is away."""
+        self.logged = MemoryTelemetry()
+        super().__init__(str(path), lambda: own, own.bounds, deployment, SystemClock(), self.logged, patience)
+
+
 class Scripted:
     """A publisher that answers the publications of each reading as its script says; None closes the connection."""
 
@@ -113,14 +122,11 @@ def world(tmp_path: Path, own: Own) -> Iterator[Any]:
     """A function that starts a scripted publisher and returns it with the queues of a program behind it."""
     made: list[Scripted] = []
 
-    def start(answer: Answer | None, deployment: str = "here", patience: float = 5.0, **options: Any) -> tuple[Any, SocketQueues]:
+    def start(answer: Answer | None, deployment: str = "here", patience: float = 5.0, **options: Any) -> tuple[Any, Behind]:
         path = tmp_path / "p.sock"
         if answer is not None:
             made.append(Scripted(path, answer, **options))
-        telemetry = MemoryTelemetry()
-        queues = SocketQueues(str(path), lambda: own, own.bounds, deployment, SystemClock(), telemetry, patience)
-        queues.telemetry = telemetry  # type: ignore[attr-defined]
-        return made[-1] if made else None, queues
+        return made[-1] if made else None, Behind(path, own, deployment, patience)
 
     yield start
     for one in made:
@@ -155,7 +161,7 @@ def test_a_publisher_that_is_away_is_not_waited_for_again_and_the_program_sends(
     assert queues.send(QUEUE, messages("a")) == [None]
     assert queues.send(QUEUE, messages("b")) == [None]
     assert own.sent == ["a", "b"]
-    assert queues.telemetry.messages("warning") == ["the publisher process is away: the program sends itself"]
+    assert queues.logged.messages("warning") == ["the publisher process is away: the program sends itself"]
 
 
 def test_the_program_sends_what_was_not_confirmed_when_the_publisher_ends(world: Any, own: Own) -> None:
@@ -194,11 +200,11 @@ def test_a_publisher_that_had_little_time_is_asked_again_and_one_that_had_enough
         assert queues.send(QUEUE, messages("a")) == [None]
     assert queues.send(QUEUE, messages("b")) == [None]
     assert own.sent == ["a"]
-    assert queues.telemetry.messages("warning") == []
+    assert queues.logged.messages("warning") == []
     assert queues.send(QUEUE, messages("c")) == [None]
     assert queues.send(QUEUE, messages("d")) == [None]
     assert own.sent == ["a", "c", "d"]
-    assert len(queues.telemetry.messages("warning")) == 1
+    assert len(queues.logged.messages("warning")) == 1
 
 
 def test_refusals_are_read_while_the_rest_is_written(world: Any, own: Own) -> None:
@@ -208,7 +214,7 @@ def test_refusals_are_read_while_the_rest_is_written(world: Any, own: Own) -> No
     bodies = [f"{number:01000}" for number in range(2_000)]
     assert queues.send(QUEUE, messages(*bodies)) == [None] * 2_000
     assert own.sent == bodies
-    assert queues.telemetry.messages("warning") == [], time.monotonic() - began
+    assert queues.logged.messages("warning") == [], time.monotonic() - began
     assert queues._state == Connection()
 
 
