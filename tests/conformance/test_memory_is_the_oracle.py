@@ -77,7 +77,7 @@ def _steal(claim: Claim, change: dict[str, Any]) -> tuple[str, Step]:
 
 
 def _extended(task_id: str, expires: float, change: dict[str, Any]) -> tuple[str, Step]:
-    """Extend as the holder would, whoever that is, or with a *change*."""
+    """Extend with the nonce and the fence of the record, so as its holder does, or with a *change* of them."""
 
     def step(ledger: Ledger, seen: TaskRecord | None) -> Any:
         own = (seen or TaskRecord(task_id, states.PENDING))._replace(**change)
@@ -87,7 +87,7 @@ def _extended(task_id: str, expires: float, change: dict[str, Any]) -> tuple[str
 
 
 def _shown(task_id: str, custom: str, change: dict[str, Any]) -> tuple[str, Step]:
-    """Show a custom state as the holder would, whoever that is, or with a *change*."""
+    """Show a custom state with the fence of the record, so as its holder does, or with a *change* of it."""
 
     def step(ledger: Ledger, seen: TaskRecord | None) -> Any:
         return ledger.show(task_id, (seen or TaskRecord(task_id, states.PENDING))._replace(**change).fence, custom)
@@ -96,7 +96,7 @@ def _shown(task_id: str, custom: str, change: dict[str, Any]) -> tuple[str, Step
 
 
 def _held(outcome: Outcome) -> tuple[str, Step]:
-    """Record as the holder would, whoever that is: most invented outcomes are refused, these are not."""
+    """Record with the nonce, the fence and the attempt of the record: the ledger accepts these, and refuses most generated outcomes."""
 
     def step(ledger: Ledger, seen: TaskRecord | None) -> Any:
         own = seen or TaskRecord(outcome.task_id, states.PENDING)

@@ -251,7 +251,7 @@ FLOWS: Mapping[Key, str] = {
         "model.cluster.scale",
         "divided",
         "each, more = divmod(number, len(names)) if names else (0, 0)",
-        "without names there is nobody who gets it",
+        "without names, no subscriber gets it",
         "`0` → `1`",
         "`0` → `-1`",
         "`0` → `1` (2)",

@@ -111,7 +111,7 @@ def made(kind: str, broken: AbstractSet[str] = frozenset(), version: str = "1") 
 
 
 def mild(weather: Weather) -> Weather:
-    """Return *weather* in which nobody dies."""
+    """Return *weather* in which no process dies."""
     kinds = tuple(kind for kind in weather.kinds if kind not in DEADLY)
     return Weather(weather.chance if kinds else 0.0, kinds or weather.kinds)
 

@@ -34,7 +34,7 @@ class SilenceIsDeath(stories.Delegating):
 
 
 class SeesNoClaims(stories.Delegating):
-    """A ledger in which nobody holds anything when it is read."""
+    """A ledger whose records have no holder when they are read."""
 
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         """Read nothing."""

@@ -72,7 +72,7 @@ class TakesOverWhatIsMarked(Claiming):
 
 
 class TakesForEnded(Claiming):
-    """Acknowledges a revoked task and tells nobody who waits for it."""
+    """Acknowledges a revoked task, and does not answer the callers that wait for it."""
 
     def _revoked(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         self.following.window.add(job.command.id)

@@ -65,7 +65,7 @@ def test_a_failing_schedule_is_told_with_the_few_faults_that_it_takes() -> None:
 
 @pytest.mark.parametrize("seed", [695, 942])
 def test_a_task_whose_message_came_too_often_ends_nevertheless(seed: int) -> None:
-    """Found here: such a message was set aside while the task's last claim stood, so nobody who waited for it ever learned of it."""
+    """Found here: such a message was set aside while the task's last claim stood, so the callers that waited for it were not answered."""
     assert ClaimWorld(seed).run().branches["message parked"]
 
 

@@ -79,7 +79,7 @@ def test_the_same_call_at_another_worker_sends_nothing_again(stage: Stage, shop:
 
 
 class FollowsNothing(Delegating):
-    """A ledger in which nobody notes that follow-ups were sent."""
+    """A ledger that does not record that follow-ups were sent."""
 
     def follow(self, task_id: str, message_id: str) -> None:
         """Do not answer."""

@@ -1,4 +1,4 @@
-"""Stories of singletons: one run at a time, and nobody who waits polls, is lost, or stays behind."""
+"""Stories of singletons: one run at a time; a call that waits does not poll, is not lost, and runs."""
 
 from collections.abc import Callable
 from dataclasses import replace
