@@ -1,8 +1,12 @@
 """A poll over HTTP: the conditional request and the meaning of each answer."""
 
 import json
+import socket
+import threading
+import time
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, Self
 
 import pytest
 
@@ -19,6 +23,7 @@ from sedano.model.sources.http_polls import (
     validated,
 )
 from sedano.model.sources.polls import PollState, field_identity, page_of, read_back, written
+from sedano.outbound.http_polls import HttpSource
 from sedano.polls import Polled, http
 from tests.unit.http_peer import Peer, served
 
@@ -299,3 +304,53 @@ def test_a_redirect_is_not_followed() -> None:
 def test_a_server_that_does_not_speak_tls_is_unavailable() -> None:
     with served(answer([])) as api, pytest.raises(SedanoError, match="did not answer: SSLError"):
         http(f"https://127.0.0.1:{api.server_port}/").read(None, lambda name: "")
+
+
+class Slow(threading.Thread):
+    """A server for one request that writes *first* at once, and then one byte of *rest* whenever *pause* (s) has passed."""
+
+    def __init__(self, first: bytes, rest: bytes, pause: float) -> None:
+        """Listen."""
+        super().__init__(daemon=True)
+        self.first, self.rest, self.pause, self.over = first, rest, pause, threading.Event()
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.start()
+
+    def run(self) -> None:
+        """Answer until the client has gone."""
+        channel, _ = self.server.accept()
+        with channel, suppress(OSError):
+            channel.recv(65_536)
+            channel.sendall(self.first)
+            for byte in self.rest:
+                if self.over.wait(self.pause):
+                    return
+                channel.sendall(bytes([byte]))
+            self.over.wait()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End it."""
+        self.over.set()
+        self.join()
+        self.server.close()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "rest"),
+    [(b"", b""), (b"", HEAD + b" " * 100_000), (b"HTTP/1.1 200 OK\r\n", b"X" * 100_000), (HEAD, b""), (HEAD, b" " * 100_000)],
+    ids=["nothing", "all of it slowly", "a header without end", "no body", "the body slowly"],
+)
+def test_a_source_that_is_slower_than_its_time_is_unavailable_however_it_writes(first: bytes, rest: bytes) -> None:
+    with Slow(first, rest, 0.02) as slow:
+        plan = plan_of(f"http://127.0.0.1:{slow.server.getsockname()[1]}/", "", None, "", None)
+        source, began = HttpSource(plan, answer_timeout_s=0.2), time.monotonic()
+        with pytest.raises(Unavailable, match=r"did not answer: TimeoutError: the answer is not complete after 0\.2 s"):
+            source.read(None, lambda name: "")
+        assert 0.2 <= time.monotonic() - began < 20
