@@ -19,7 +19,7 @@ from tests.conformance.worlds import session_of
 from tests.plugins.resources import Resources
 from tests.stories.terminals import items
 
-NAMES = ("AWS_DEFAULT_REGION", "SEDANO_BACKLOG", "SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "SHELF")
+NAMES = ("AWS_DEFAULT_REGION", "SEDANO_BACKLOG", "SEDANO_PUBLISHER", "SEDANO_SPOOL", "SEDANO_QUEUES", "SEDANO_STAGE", "SHELF")
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +82,26 @@ def test_what_waits_for_this_stage_is_sent_and_what_waits_for_another_is_not(sta
     sent = (stage / "sent").read_text().splitlines()
     assert [line for line in sent if '"stage-changed"' not in line] == ['{"mine": 1}', '{"mine": 2}']
     assert len(sent) == 3, "the change itself is an event of the history"
+
+
+def test_the_spool_of_a_program_behind_a_publisher_is_sent_after_the_variable_was_removed(
+    stage: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.environ["SEDANO_PUBLISHER"] = publisher = f"unix:{stage / 'publisher.sock'}"
+    keep("shelf", '{"behind": 1}')
+    del os.environ["SEDANO_PUBLISHER"]
+    keep("shelf", '{"own": 1}')
+    assert main(["spool", "list", "--json"]) == 0
+    assert [one["waiting"] for one in items(capsys.readouterr().out) if one["stage"] == "dev"] == [1, 1], "both are shown"
+    asked = ["spool", "send", "--yes", "--app", "tests.stories.programs.shelf:app"]
+    assert main(asked) == 0
+    assert capsys.readouterr().out == "1 sent, 0 left\n"
+    sys.modules.pop("tests.stories.programs.shelf")
+    os.environ["SEDANO_PUBLISHER"] = publisher  # no process listens there
+    assert main(asked) == 0
+    assert capsys.readouterr().out == "1 sent, 0 left\n"
+    bodies = (stage / "sent").read_text().splitlines()
+    assert [line for line in bodies if '"stage-changed"' not in line] == ['{"own": 1}', '{"behind": 1}']
 
 
 def test_an_empty_spool_and_a_host_without_one_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
