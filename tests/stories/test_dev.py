@@ -73,6 +73,24 @@ def test_a_program_beside_it_finds_it_without_any_settings(dev: DevProject) -> N
     assert dev.said(r"noisy\[\w{6}\] SUCCESS in \d+ ms: \"tea")
 
 
+DIRECT = """
+from sedano.errors import RemoteError
+from shop_tasks import app, fails, noisy, version
+
+print(app.invoke(noisy, "leaf"), app.invoke(version.s().set(task_id="called-7"), timeout=100), app.result("called-7").state)
+try:
+    app.invoke(fails)
+except RemoteError as error:
+    print(error)
+"""
+
+
+def test_a_direct_call_of_a_program_runs_in_its_worker(dev: DevProject) -> None:
+    done = subprocess.run([sys.executable, "-c", DIRECT], cwd=dev.folder, env=dev.environment, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "leaf 1 SUCCESS\nValueError: out of tea\n"), done.stderr
+    assert dev.said(r"noisy\[\w{6}\] printed leaf$")
+
+
 def test_a_failure_shows_its_traceback_and_a_retry_one_line(dev: DevProject) -> None:
     app = dev.beside()
     with pytest.raises(RemoteError, match="out of tea"):
