@@ -271,7 +271,7 @@ def _functions(session: Session, settings: DeploymentSettings) -> CalledFunction
 def _direct_calls(session: Session, settings: DeploymentSettings) -> DirectCalls:
     from sedano.aws.direct_calls import LambdaDirectCalls, UrlDirectCalls
 
-    if settings.worker.startswith("https://"):
+    if settings.worker.startswith(("https://", "http://127.0.0.1:")):  # the second one: of a local endpoint
         return UrlDirectCalls(session.identity, settings.worker)
     return LambdaDirectCalls(lambda seconds: session.single("lambda", seconds), settings.worker)
 

@@ -20,7 +20,8 @@ from sedano.local.failure import LocalStageError
 _BOOTSTRAP_VERSION = ("/cdk-bootstrap/hnb659fds/version", "31")
 _DONE = "CREATE_COMPLETE"
 SECONDS_TO_CREATE = 180.0
-WEBHOOK_URL = "SEDANO_WEBHOOK_URL"
+FUNCTION_URLS = ("SEDANO_WEBHOOK_URL", "SEDANO_WORKER_URL")
+"""The settings with the URLs of functions."""
 TEMPLATES = "sedano-local-templates"
 
 
@@ -44,8 +45,7 @@ def deploy(session: boto3.Session, endpoint_url: str, directory: Path) -> LocalD
         for asset in stack.assets:
             target.publish(asset)
         settings.update(assembly.settings(target.create(stack)))
-    if WEBHOOK_URL in settings:
-        settings[WEBHOOK_URL] = reachable(settings[WEBHOOK_URL], endpoint_url)
+    settings.update({name: reachable(settings[name], endpoint_url) for name in FUNCTION_URLS if name in settings})
     return LocalDeployment(tuple(stack.name for stack in stacks), MappingProxyType(settings))
 
 
