@@ -32,7 +32,10 @@ PRIVATE = [
     "240.0.0.1", "64:ff9b::a00:7", "2002:a00:7::1", "::a00:7", "64:ff9b::7f00:1",
 ]  # fmt: skip
 NEVER = ["0.0.0.0", "::", "224.0.0.1", "ff02::1", "", "2130706433", "0x7f000001", "127.1", "example.org", "1.2.3.4.5"]  # noqa: S104
-PUBLIC = ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+PUBLIC = [
+    "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1",
+    "2606:4700::a00:7",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("address", PUBLIC)
@@ -66,6 +69,7 @@ def test_the_parts_of_a_url() -> None:
     assert http_url("http://[::1]:8080") == HttpUrl(
         secure=False, host="::1", port=8080, origin="http://[::1]:8080", host_header="[::1]:8080", target="/"
     )
+    assert http_url("").host == ""
     assert (http_url("http://127.0.0.1?a").target, http_url("http://127.0.0.1?a").port) == ("/?a", 80)
 
 

@@ -49,11 +49,9 @@ def may_connect(address: str, named: bool) -> bool:
     except ValueError:
         return False
     inner = _inside(found)
-    if found in _LOCAL_TRANSLATION or (inner is not None and not may_connect(str(inner), named)):
-        return False
-    if inner is not None and found.ipv4_mapped:
-        return True
-    if found.is_link_local or found.is_multicast or found.is_unspecified or found in _METADATA:
+    if inner is not None:
+        return may_connect(str(inner), named)
+    if found in _LOCAL_TRANSLATION or found.is_link_local or found.is_multicast or found.is_unspecified or found in _METADATA:
         return False
     return bool(found.is_global) if named else True
 
@@ -62,8 +60,6 @@ def _inside(found: Any) -> Any:
     """Return the IPv4 address to which the IPv6 address *found* may lead; None: it contains none."""
     if found.version == 4:
         return None
-    if found in _COMPATIBLE and int(found) <= 1:
-        return None
     embedded = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
     return found.ipv4_mapped or found.sixtofour or (embedded if found in _TRANSLATED or found in _COMPATIBLE else None)
 
@@ -71,6 +67,7 @@ def _inside(found: Any) -> Any:
 _LOCAL_TRANSLATION = ipaddress.ip_network("64:ff9b:1::/48")
 """The addresses that a network translates to IPv4 addresses by rules of its own (RFC 8215)."""
 _TRANSLATED, _COMPATIBLE = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96")
-"""The addresses whose last four bytes are an IPv4 address: translated (RFC 6052), and compatible (RFC 4291)."""
+"""The addresses whose last four bytes are an IPv4 address: translated (RFC 6052), and compatible (RFC 4291). `::1` and `::` are judged as
+0.0.0.1, which is not public, and 0.0.0.0, which is never allowed."""
 _METADATA = frozenset(map(ipaddress.ip_address, ("fd00:ec2::254", "fd00:ec2::23", "169.254.170.2", "169.254.170.23")))
 """The addresses at which AWS gives out credentials."""
