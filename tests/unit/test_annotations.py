@@ -1,6 +1,7 @@
 """What an annotation accepts, restores and refuses, with all the words; and the ranges of options."""
 
 import math
+import sys
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -320,10 +321,14 @@ def test_arguments_that_fit_are_given_on_as_they_are() -> None:
     assert Parameters(named).fit((1,), {"two": 2}) == ([1], {"two": 2})
 
 
+KEYWORD_ONLY = "keyword-only " if sys.version_info >= (3, 13) else ""
+"""`inspect` says so since Python 3.13."""
+
+
 @pytest.mark.parametrize(
     ("function", "args", "kwargs", "words"),
     [
-        (named, (1,), {}, "missing a required argument: 'two'; named takes (one, *, two)"),
+        (named, (1,), {}, f"missing a required {KEYWORD_ONLY}argument: 'two'; named takes (one, *, two)"),
         (mixed, (1, 2, 3), {"four": 4}, "got an unexpected keyword argument 'four'; mixed takes (one, two, three)"),
         (mixed, (1,), {"two": 2}, "missing a required argument: 'three'; mixed takes (one, two, three)"),
         (Called(), (1,), {"other": 2}, "missing a required argument: 'two'; Called takes (one, two, **more)"),

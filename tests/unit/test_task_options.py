@@ -1,5 +1,6 @@
 """Every option of `@app.task(…)` is typed, described, on a page of docs, and changes the task; a new one is missing nowhere."""
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def test_an_option_changes_the_task(option: str) -> None:
 @pytest.mark.parametrize("option", OPTIONS)
 def test_an_option_is_typed_and_described(option: str) -> None:
     assert option in APART or option in TaskOptions.__annotations__, f"{option}: give it a type in api/task_options.py"
-    described = re.search(rf"^    {option}: ", str(TaskOptions.__doc__), re.MULTILINE)
+    described = re.search(rf"^{option}: ", inspect.cleandoc(str(TaskOptions.__doc__)), re.MULTILINE)
     assert option in APART or described, f"{option}: describe it in the docstring of TaskOptions"
 
 

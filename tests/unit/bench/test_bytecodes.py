@@ -7,7 +7,10 @@ import pytest
 from benchmarks import bytecodes
 from sedano.model.messages.message import Command, Lineage
 
+ONE_VERSION = pytest.mark.skipif(sys.version_info[:2] != bytecodes.PYTHON, reason="bytecodes are counted on one version of Python")
 
+
+@ONE_VERSION
 def test_the_counter_counts_what_a_call_executes_and_leaves_the_tracer_as_it_was() -> None:
     before = sys.gettrace()
 
@@ -20,7 +23,7 @@ def test_the_counter_counts_what_a_call_executes_and_leaves_the_tracer_as_it_was
     assert sys.gettrace() is before
 
 
-@pytest.mark.skipif(sys.version_info[:2] != bytecodes.PYTHON, reason="the limits are counted on one version of Python")
+@ONE_VERSION
 def test_a_publication_and_a_task_execute_no_more_bytecodes_than_their_limits() -> None:
     found = bytecodes.measured()
     assert {name: count for name, count in found.items() if count > bytecodes.TARGETS[name]} == {}
