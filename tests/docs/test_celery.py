@@ -4,8 +4,11 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import chdir
 from fnmatch import fnmatchcase
+from pathlib import Path
 
+import pytest
 from celery import signals
 from celery.app.defaults import NAMESPACES, flatten
 from celery.app.task import Task
@@ -13,7 +16,11 @@ from celery.app.task import Task
 from infra.config import StageConfig
 from sedano import Sedano, testing
 from sedano.api.task_options import TaskOptions
+from sedano.cli import main
+from sedano.cli.exits import Exit
 from sedano.errors.celery_names import OPTIONS
+from sedano.migration.answers import VERDICTS
+from sedano.migration.findings import UNREADABLE
 from tests.docs.pages import page
 
 PAGE = page("celery.md")
@@ -73,6 +80,20 @@ def test_settings_of_the_stage_that_the_page_names_exist() -> None:
     named = {name for _, answer in rows("Settings") if "of the stage" in answer for name in re.findall(r"`(\w+)=`", answer)}
     assert named >= {"concurrency", "queue_concurrency", "batch", "memory", "retention"}
     assert named <= StageConfig.__dataclass_fields__.keys()
+
+
+def test_the_check_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ((path, code),) = re.findall(r"```text\n# (\S+)\n(.*?)```", PAGE.text, re.DOTALL)
+    ((words, printed),) = re.findall(r"```console\n\$ sedano (.*?)\n(.*?)```", PAGE.text, re.DOTALL)
+    (tmp_path / path).parent.mkdir()
+    (tmp_path / path).write_text(code)
+    with chdir(tmp_path):
+        assert main(words.split()) == Exit.PROBLEMS
+    assert capsys.readouterr().out == printed
+
+
+def test_the_verdicts_of_the_check_are_those_of_the_page() -> None:
+    assert re.findall(r"^\| `(\w+)` \| .* \| `(?:DONE|PROBLEMS)`.* \|$", PAGE.text, re.MULTILINE) == [*VERDICTS, UNREADABLE]
 
 
 def test_its_code_runs_as_it_says() -> None:

@@ -1,8 +1,8 @@
 """Rules about who may know whom: the floors of DESIGN §2, from the ground.
 
     errors < model (pure) < ports < telemetry outbound < memory, aws, sqlite, engine (these do not know one another) < result < canvas
-    < task < event < api < app < workflow < streams webhooks polls checks guards spark django fastapi flask < host < views changes
-    < testing history < pytest_plugin < web < deploy dev < local < cli < __main__
+    < task < event < api < app < workflow < streams webhooks polls checks guards spark django fastapi flask < host
+    < views changes migration < testing history < pytest_plugin < web < deploy dev < local < cli < __main__
 
 A module imports only floors below its own, and rooms of one floor do not know one another. glue_jobs may know the model and history,
 functions the host alone, infra nothing of the library, except for the command of a clone. An import inside a function counts like any
@@ -33,7 +33,7 @@ FLOORS: tuple[frozenset[str], ...] = tuple(
         "workflow",
         "streams webhooks polls checks guards spark django fastapi flask",
         "host",
-        "views changes",
+        "views changes migration",
         "testing history",
         "pytest_plugin",
         "web",

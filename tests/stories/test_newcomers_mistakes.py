@@ -117,7 +117,7 @@ def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop
     ("mistake", "words"),
     [
         (lambda s: s.price.delay_on_commit, "'Task' object has no attribute 'delay_on_commit'; write sedano.django.delay_on_commit(task"),
-        (lambda s: s.price.update_state, "a task cannot set its own state; publish progress as a domain event"),
+        (lambda s: s.price.update_state, "write current().update_state(state, meta)"),
         (lambda s: s.price.rate_limit, "'Task' object has no attribute 'rate_limit'; write rate=…"),
         (lambda s: s.price.time_limit, "it is an option: @app.task(time_limit=…)"),
         (lambda s: s.app.tasks, "'Sedano' object has no attribute 'tasks'; write app.control.inspect().registered()"),

@@ -213,6 +213,14 @@ def logs() -> Command:
 
 
 @verb
+def migrate() -> Command:
+    """Show what changes in a code base that uses Celery."""
+    from sedano.cli.verbs.migrate import command
+
+    return command
+
+
+@verb
 def new() -> Command:
     """Make a project: an app, its tests, its settings and a file for CI."""
     from sedano.cli.verbs.new import command

@@ -1,0 +1,201 @@
+"""The options of a declaration, of a publication and of a retry: the answer to each, with the value of the source in it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from sedano.errors import celery_names
+from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, Verdict, find
+from sedano.migration.findings import Needs, Remark
+from sedano.migration.imports import RETRY
+from sedano.migration.options import OPTIONS
+from sedano.model.retry import MAX_EXECUTIONS
+
+OF_OPTIONS = "options-of-a-task-and-of-a-call"
+"""The anchor of the table of options."""
+LONGEST_CODE = 60
+"""The longest expression, in characters, that a remedy repeats."""
+LONGEST_RUN_S = 15 * 60
+MOST_RETRIES = MAX_EXECUTIONS - 1
+_POLICY = {
+    "default_retry_delay": "interval_start={}, backoff=1, jitter=False",
+    "retry_backoff_max": "interval_max={}",
+    "retry_jitter": "jitter={}",
+}
+_ARGUMENTS = frozenset({"args", "kwargs"})
+_ALWAYS_ON = frozenset({
+    "acks_late", "acks_on_failure_or_timeout", "reject_on_worker_lost", "track_started", "send_events", "trail", "typing",
+})  # fmt: skip
+_UNSAFE = ("pickle", "yaml", "msgpack")
+_LONG = (
+    "a function runs for 15 minutes at most, and a longer limit fails the task (docs/time_limits.md): split the work into a chain or a "
+    "group, or let `sedano worker` serve its queue (docs/worker.md)"
+)
+_ONLY_OF_A_CALL = frozenset({"countdown", "eta", "task_id", "link", "link_error"})
+
+
+OF_CELERY = frozenset({
+    "countdown", "eta", "expires", "priority", "queue", "routing_key", "exchange", "link", "link_error", "serializer", "compression",
+    "headers", "task_id", "ignore_result", "soft_time_limit", "retry_policy", "shadow",
+})  # fmt: skip
+"""Options of Celery's `apply_async` that that of `multiprocessing` does not have."""
+
+
+class Option(NamedTuple):
+    """One option in the source: its *name*, its *value*, and the *node* that gives its place."""
+
+    name: str
+    value: ast.expr
+    node: ast.expr | ast.keyword
+
+
+class Judgement(NamedTuple):
+    """The *verdict* on an option or a name, and the *remedy*."""
+
+    verdict: Verdict
+    remedy: str
+
+
+def options_of(keywords: list[ast.keyword], mappings: Mapping[str, ast.Dict]) -> Iterator[Option | ast.keyword]:
+    """Yield the options that *keywords* give; a mapping (``**OPTIONS``) that the module writes out is followed, another one is yielded."""
+    for one in keywords:
+        if one.arg is not None:
+            yield Option(one.arg, one.value, one)
+        elif (found := list(_entries(one.value, mappings, 3))) and all(isinstance(entry, Option) for entry in found):
+            yield from (entry for entry in found if entry is not None)
+        else:
+            yield one
+
+
+def _entries(value: ast.expr, mappings: Mapping[str, ast.Dict], depth: int) -> Iterator[Option | None]:
+    """Yield the entries of a mapping; None for a part that the module does not write out."""
+    found = mappings.get(value.id) if isinstance(value, ast.Name) else value
+    if not isinstance(found, ast.Dict) or not depth:
+        yield None
+        return
+    for key, entry in zip(found.keys, found.values, strict=True):
+        if key is None:
+            yield from _entries(entry, mappings, depth - 1)
+        elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield Option(key.value, entry, key)
+        else:
+            yield None
+
+
+def is_true(value: ast.expr) -> bool:
+    """Return whether *value* is the constant True."""
+    return isinstance(value, ast.Constant) and value.value is True
+
+
+def judged(
+    found: str, options: Iterable[Option | ast.keyword], rule: Callable[[Option], Judgement], needs: Needs | None
+) -> Iterator[Remark]:  # fmt: skip
+    """Yield the answer of *rule* to each of *options*, which *found* takes."""
+    for one in options:
+        if isinstance(one, ast.keyword):
+            text = "the keys of this mapping are not constants in this file; compare them with the table of options"
+            yield Remark(one.value, CHANGE, f"{found} **{code(one.value)}", text, OF_OPTIONS, needs=needs)
+        else:
+            verdict, remedy = rule(one)
+            yield Remark(one.node, verdict, f"{found} {one.name}={code(one.value)}", remedy, OF_OPTIONS, needs=needs)
+
+
+def retry_arguments(node: ast.Call) -> Iterator[Option | ast.keyword]:
+    """Yield the arguments of the call of `self.retry`, *node*, by name."""
+    names = ("args", "kwargs", "exc", "throw", "eta", "countdown", "max_retries")
+    yield from (Option(name, one, one) for name, one in zip(names, node.args, strict=False))
+    yield from options_of(node.keywords, {})
+
+
+def of_task(option: Option) -> Judgement:
+    """Return the answer to an *option* of a declaration."""
+    special = _by_value(option)
+    if special is not None:
+        return special
+    if option.name == "once":
+        return Judgement(CHANGE, _once(option.value))
+    if option.name == "base" and code(option.value).rpartition(".")[2] in ("QueueOnce", "Singleton"):
+        return Judgement(CHANGE, "write singleton=… instead of the class (docs/leases.md)")
+    if option.name in _ONLY_OF_A_CALL:
+        return Judgement(CHANGE, f"give {option.name} to each call")
+    return _listed(option)
+
+
+def of_call(option: Option) -> Judgement:
+    """Return the answer to an *option* of a publication or a signature."""
+    if option.name in _ARGUMENTS or option.name == "immutable":
+        return Judgement(SAME, "")
+    if option.name == "retry":
+        return Judgement(REMOVE, celery_names.OPTIONS["retry"])
+    return _by_value(option) or _listed(option)
+
+
+def of_retry(option: Option) -> Judgement:
+    """Return the answer to an *option* of `self.retry`."""
+    found = find(option.name, RETRY) or RETRY[-1]
+    return Judgement(found.verdict, found.plain)
+
+
+def _listed(option: Option) -> Judgement:
+    found = find(option.name, OPTIONS)
+    if found is not None:
+        return Judgement(found.verdict, "" if found.verdict == SAME else found.plain)
+    known = celery_names.OPTIONS.get(option.name)
+    return Judgement(CHANGE, known or "sedano has no option of this name and raises OptionError for it; remove it")
+
+
+def _by_value(option: Option) -> Judgement | None:
+    """Return the answer that depends on the value of *option*; None where the table's holds for all values."""
+    value = option.value
+    constant = value.value if isinstance(value, ast.Constant) else ...
+    if option.name in _ALWAYS_ON and constant is False:
+        return Judgement(LOST, "it is always on.")
+    if option.name == "serializer" and isinstance(constant, str) and constant in _UNSAFE:
+        return Judgement(LOST, f"a message is JSON, not {constant}; annotations restore other types (docs/arguments.md)")
+    if option.name == "max_retries":
+        return _retries(constant, value)
+    if option.name == "retry_backoff":
+        return _backoff(constant, value)
+    if option.name in _POLICY:
+        return Judgement(CHANGE, f"write retry=Retry({_POLICY[option.name].format(code(value))})")
+    if option.name == "rate_limit" and isinstance(constant, str):
+        return Judgement(CHANGE, f'write rate="{constant}"; it limits all workers together, per="worker" each one')
+    if option.name in ("time_limit", "soft_time_limit") and isinstance(constant, int | float) and constant > LONGEST_RUN_S:
+        return Judgement(CHANGE, _LONG)
+    return None
+
+
+def _once(value: ast.expr) -> str:
+    """Return the `singleton=` that has the meaning of an option `once={…}` of celery_once."""
+    given = {} if not isinstance(value, ast.Dict) else {
+        key.value: entry for key, entry in zip(value.keys, value.values, strict=True) if isinstance(key, ast.Constant)
+    }  # fmt: skip
+    keys = given.get("keys")
+    names = [code(one) for one in keys.elts] if isinstance(keys, ast.List | ast.Tuple) else None
+    written = "a function of the arguments" if names is None or len(names) > 1 else names[0] if names else "True"
+    busy = ', on_busy="drop"' if "graceful" in given and is_true(given["graceful"]) else ""
+    return f"write singleton={written}{busy}: one run at a time; a duplicate that is published while the first waits is not refused"
+
+
+def _retries(constant: object, value: ast.expr) -> Judgement:
+    if constant is None or (isinstance(constant, int) and constant > MOST_RETRIES):
+        return Judgement(LOST, f"a task is retried {MOST_RETRIES} times at most; write retry=Retry(max_retries={MOST_RETRIES})")
+    if constant == 0:
+        return Judgement(CHANGE, "write retry=False")
+    return Judgement(CHANGE, f"write retry=Retry(max_retries={code(value)})")
+
+
+def _backoff(constant: object, value: ast.expr) -> Judgement:
+    if constant is False:
+        return Judgement(CHANGE, "write retry=Retry(backoff=1)")
+    if constant is True:
+        return Judgement(CHANGE, "write retry=Retry(interval_start=1, backoff=2, interval_max=600)")
+    return Judgement(CHANGE, f"write retry=Retry(interval_start={code(value)}, backoff=2, interval_max=600)")
+
+
+def code(value: ast.expr) -> str:
+    """Return *value* as source; a long one as an ellipsis."""
+    text = ast.unparse(value)
+    return text if len(text) <= LONGEST_CODE and "\n" not in text else "…"
