@@ -26,7 +26,7 @@ def test_everything_an_outcome_says_is_read_back(world: World) -> None:
         state=states.FAILURE,
         result=None,
         result_ref=BlobRef(DIGEST, 123_456),
-        error=ErrorRecord("shop.Sold out", 'said "no" \ud800 \x00 ✓', "Traceback…\n  line 1"),
+        error=ErrorRecord("shop.Sold out", 'said "no" \ud800 \x00 ✓', "Traceback…\n  line 1", raised="shop:Sold", arguments='["no"]'),
         outbox=(Posted("commands:default", '{"a":"\\u00e9"}'), Posted("events", "{}", 900, "tenant-7")),
         outbox_ref=BlobRef(DIGEST, 0),
         not_before=NOW + 1.25,

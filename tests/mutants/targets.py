@@ -176,8 +176,8 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target(
-        "record-rules", (*each("model.ledger", "custom_states outcome_text records tracebacks"), "model.states"),
-        (*unit("aws_items", "custom_states", "tracebacks", "states", "claim", "outcome", "outcome_text", "reads"),
+        "record-rules", (*each("model.ledger", "custom_states outcome_text raised_errors records tracebacks"), "model.states"),
+        (*unit("aws_items", "custom_states", "raised_errors", "tracebacks", "states", "claim", "outcome", "outcome_text", "reads"),
          *_LEDGER, *conformance("state_writes")),
     ),
     Target(

@@ -29,6 +29,13 @@ def bound(self: Task[[int], str], x: int) -> str:
     return self.name * x
 
 
+def created() -> None:
+    """Create an app wrongly."""
+    # mypy says: List item 0 has incompatible type "str"; expected "type[Exception]"
+    # pyright says: Argument of type "list[str]" cannot be assigned to parameter "raises"
+    Sedano("wrong", raises=["OrderRefused"])
+
+
 def published() -> None:
     """Publish wrongly."""
     # mypy says: Argument 1 to "delay" of "Task" has incompatible type "str"; expected "int"

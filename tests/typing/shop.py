@@ -28,7 +28,7 @@ async def early_bound(self: Task[[int], Decimal], number: int) -> Decimal:
     return Decimal(number + self.request.attempt)
 
 
-app = Sedano("typed", queues=("default", "slow"))
+app = Sedano("typed", queues=("default", "slow"), raises=[KeyError])
 app.include(shared)
 
 

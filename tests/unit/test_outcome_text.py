@@ -26,6 +26,10 @@ POST = Posted("commands/q", "{}")
         ({"error": ErrorRecord("E", "m", "", "c")}, '{"err":["E","m","","c",""]}', Tail(error=ErrorRecord("E", "m", "", "c"))),
         ({"error": ErrorRecord("E", "m", "", "", "n")}, '{"err":["E","m","","","n"]}', Tail(error=ErrorRecord("E", "m", notes="n"))),
         (
+            {"error": ErrorRecord("E", "m", raised="shop:E", arguments="[1]")},
+            '{"err":["E","m",""],"exc":["shop:E","[1]"]}', Tail(error=ErrorRecord("E", "m", raised="shop:E", arguments="[1]")),
+        ),
+        (
             {"outbox": (POST, Posted("q", "b", 5, "acme", "k"))},
             '{"out":[["commands/q","{}",0,null],["q","b",5,"acme","k"]]}',
             Tail(outbox=(POST, Posted("q", "b", 5, "acme", "k"))),

@@ -59,7 +59,7 @@ R = TypeVar("R")
 Named = TypeVar("Named", bound=DomainEvent)
 AWS = "sedano.aws.deployment:connect"
 """The function that binds an app to AWS, by name: `import sedano` does not import boto3."""
-OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker", "brokers", "routes", "backlog")
+OPTIONS = ("queues", "retry", "connect", "call_timeout", "worker", "brokers", "routes", "backlog", "raises")
 
 
 class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Booting, Configured, Hooked, Hinting):
@@ -81,12 +81,14 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         routes: the queues of tasks that name none, by patterns of their names, as in ``{"mail.*": "mail"}``; the first match holds.
         backlog: where its programs store messages that no broker accepts: ``"disk"``, ``"dynamodb:TABLE"``, ``"memory"`` or ``"off"``; the
             default is the disk, where it outlives the process. SEDANO_BACKLOG overrides it.
+        raises: classes of exceptions that `get` of a result raises again, if a body raised exactly such a class with arguments that JSON
+            can hold (1 000 bytes); the `RemoteError` is their ``__cause__``. All other exceptions are raised as `RemoteError`.
     """
 
     def __init__(
         self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS,
         call_timeout: float | None = None, worker: WorkerSettings | None = None, brokers: Sequence[SqsBroker] = (),
-        routes: Mapping[str, str] | None = None, backlog: str | None = None, **unknown: Never,
+        routes: Mapping[str, str] | None = None, backlog: str | None = None, raises: Sequence[type[Exception]] = (), **unknown: Never,
     ) -> None:  # fmt: skip
         """Declare an app; nothing is imported, read or connected before the first use.
 
@@ -107,6 +109,10 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         self.backlog = backlog
         if brokers or routes is not None or backlog is not None:
             self._place(brokers, routes, backlog)
+        if raises:
+            from sedano.model.ledger import raised_errors
+
+            self.registry.raises = raised_errors.checked(raises)
         self._outlet: Outlet | None = None
         self._lock = threading.Lock()
         self._unknown: set[str] = set()

@@ -118,6 +118,7 @@ def _errors(status: TaskResultStatus, found: AsyncResult[Any]) -> list[TaskError
     if status != TaskResultStatus.FAILED:
         return []
     error = found.result
+    error = error.__cause__ if isinstance(error.__cause__, RemoteError) else error
     return [TaskError(exception_class_path=class_path(error), traceback=getattr(error, "traceback", "") or str(error))]
 
 

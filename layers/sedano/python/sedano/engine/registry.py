@@ -37,6 +37,7 @@ class Registry:
     connected to. *boxes*: ends the programs of each box, by the task's name, when the app is unbound. *configuration*: that of the
     application. *hooks*: functions of the user beside each task, by their occasion. *spending*: the limits of a day's spending in
     nanodollars, by tenant; an empty tenant is the whole app. *routes*: queues by the patterns of the names of tasks that name none.
+    *raises*: the classes of exceptions that are raised again where a result is read, by their names.
 
     Filled while the user's module is imported, then only read.
     """
@@ -63,6 +64,7 @@ class Registry:
     hooks: dict[str, list[Callable[..., Any]]] = field(default_factory=dict)
     spending: dict[str, int] = field(default_factory=dict)
     routes: Mapping[str, str] = field(default_factory=dict)
+    raises: Mapping[str, type[Exception]] = field(default_factory=dict)
 
     def queue_of(self, name: str) -> str:
         """Return the queue of the task *name*, which names none: that of the first route that matches, else the default one."""

@@ -56,7 +56,7 @@ class Coming(Iterator[T]):
 def in_order(some: Any, timeout: float | None, propagate: bool, callback: Callback | None = None) -> Waits[list[Any]]:
     """Wait for all tasks of the set *some* and return their values in order; see `ResultSet.get`."""
     if next(leaves(some.members()), None) is None:
-        error = error_of((yield from some.launch.reader.waits(timeout))) if some.launch is not None else None
+        error = error_of((yield from some.launch.reader.waits(timeout)), some.outlet) if some.launch is not None else None
         if error is not None and propagate:
             raise error
         return _nested(some.members(), iter(()))

@@ -61,7 +61,7 @@ class RecordReader:
         """Return the value that the terminal *record* holds; raise (or return) its error."""
         of = self._of
         reused = bool(of.keyed) and record.task_id == of.id and is_of_another(of.keyed, record)
-        error = KeyReused(of.id) if reused else error_of(record)
+        error = KeyReused(of.id) if reused else error_of(record, of.outlet)
         if error is None:
             value = value_of(of.outlet, record)
             return _each(of.parent.members(), value) if record.name == COLLECT and is_set(of.parent) else value

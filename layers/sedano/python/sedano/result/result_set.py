@@ -175,7 +175,7 @@ class ResultSet(Generic[V_co]):
         for some in in_hundreds(list(leaves(self.members()))):
             found = read(self.outlet, [one.id for one in some])
             for one in some:
-                if has_ended(found.get(one.id)) and (error := error_of(found[one.id])) is not None:
+                if has_ended(found.get(one.id)) and (error := error_of(found[one.id], self.outlet)) is not None:
                     raise error
 
     maybe_reraise = maybe_throw

@@ -15,7 +15,8 @@ from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.registry import Registry
 from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
 from sedano.model import states
-from sedano.model.ledger.records import TaskRecord
+from sedano.model.ledger.raised_errors import Raised, restored
+from sedano.model.ledger.records import ErrorRecord, TaskRecord
 from sedano.ports import AWS_LOOKS, Clock, Ports
 
 R = TypeVar("R")
@@ -228,8 +229,9 @@ def has_ended(record: TaskRecord | None) -> bool:
     return record is not None and record.state in states.TERMINAL
 
 
-def error_of(record: TaskRecord) -> Exception | None:
-    """Return the error of the ended task of *record*; None if it succeeded.
+def error_of(record: TaskRecord, outlet: ResultOutlet) -> Exception | None:
+    """Return the error of the ended task of *record*, an exception of the app's own (`Sedano(raises=)`) if it names the class; None if the
+    task succeeded.
 
     Raises:
         NoResult: its result was forgotten.
@@ -241,12 +243,23 @@ def error_of(record: TaskRecord) -> Exception | None:
         raised = RemoteError(error.type_name, error.message, error.traceback, error.cause or record.task_id)
         if error.notes:
             raised.add_note(error.notes)
-        return raised
+        return raised if not error.raised else _own(raised, error, outlet.registry.raises)
     if error is not None:
         return UNRUN[error.type_name](error.message)
     if record.state == states.REVOKED:
         return TaskRevoked(f"task {record.task_id} was revoked before it ran")
     return None
+
+
+def _own(remote: RemoteError, error: ErrorRecord, classes: Raised) -> Exception:
+    """Return the exception that *error* records, caused by *remote*; *remote* itself if the app does not name its class."""
+    found = restored(error, classes)
+    if found is None:
+        return remote
+    found.__cause__ = remote
+    if error.notes:
+        found.add_note(error.notes)
+    return found
 
 
 def value_of(outlet: ResultOutlet, record: TaskRecord) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Held, Ran
@@ -34,6 +34,7 @@ from sedano.ports import Ports, Telemetry
 
 TRACEBACK_CHARACTERS = 4_000
 MESSAGE_CHARACTERS = 2_000
+NO_CLASSES: Mapping[str, type[Exception]] = {}
 
 
 class Endings(NamedTuple):
@@ -41,6 +42,7 @@ class Endings(NamedTuple):
 
     ports: Ports
     lamport: LamportClock
+    raises: Mapping[str, type[Exception]] = NO_CLASSES
 
     def ended(self, held: Held, run: Run, context: TaskContext | None, started: float | None = None) -> Ran:
         """Return *run* with its result encoded; a result that cannot be written as JSON is a failure of the task."""
@@ -51,6 +53,8 @@ class Endings(NamedTuple):
                 result = "null" if run.value is None else _encoded(run.value)
             except Exception as wrong:  # noqa: BLE001 - a value of the user's, whose methods may raise anything
                 run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
+        if run.thrown is not None:
+            run = self._without_thrown(run, keeps=held.job.task.keep_arguments)
         began = started if started is not None else now
         if context is None:
             return Ran(held=held, run=run, result=result, drafts=(), started=began, started_clock=self.lamport.forward(), ended=now)
@@ -70,6 +74,15 @@ class Endings(NamedTuple):
             held=held, run=run, result=result, drafts=(*context.outbox, *more), started=began, started_clock=context.clock, ended=now,
             added=len(added), effects=effects,
         )  # fmt: skip
+
+    def _without_thrown(self, run: Run, *, keeps: bool) -> Run:
+        """Return *run* without its exception; the record of its error has the class if the app names it and the task *keeps* arguments."""
+        error = run.error
+        if error is not None and self.raises and keeps:
+            from sedano.model.ledger.raised_errors import recorded
+
+            error = recorded(error, run.thrown, self.raises)
+        return run._replace(error=error, thrown=None)
 
     def surprised(self, held: Held, error: Exception) -> Ran:
         """Return the run of *held* as a failed attempt, because the library's code around its body raised *error*."""
@@ -118,7 +131,8 @@ def failed(error: BaseException) -> Run:
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
-    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy, ignored=isinstance(error, Ignore))
+    ignored = isinstance(error, Ignore)
+    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy, ignored=ignored, thrown=error)
 
 
 def _replaced(by: Replaced) -> Run:

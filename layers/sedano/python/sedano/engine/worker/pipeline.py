@@ -153,7 +153,7 @@ class Worker:
     def _executing(self, registry: Registry, conducting: Conducting, run_loop: RunLoop | None) -> Execution:
         """Return the object that runs bodies, by the settings and the gates of this worker."""
         admission, settings, clock = self._admission, self.settings, self.ports.clock
-        endings = Endings(self.ports, self.lamport)
+        endings = Endings(self.ports, self.lamport, registry.raises)
         preparation = Preparation(self.ports, conducting, endings, settings.guard)
         return Execution(
             ports=self.ports, lamport=self.lamport, preparation=preparation, endings=endings, run_loop=run_loop,

@@ -20,7 +20,7 @@ class Run(NamedTuple):
 
     *poisonous*: a retry cannot help. *section* and *policy*: the `retry()` section in which it failed, and the policy of that section.
     *revoked*: it ended on request. *ignored*: it raised `Ignore`, or the task that it waited for did; this does not count as a failure.
-    *replaced*: a replacement produces its result, as its next attempt.
+    *replaced*: a replacement produces its result, as its next attempt. *thrown*: the exception that the body raised.
     """
 
     value: Any = None
@@ -31,6 +31,7 @@ class Run(NamedTuple):
     revoked: bool = False
     replaced: bool = False
     ignored: bool = False
+    thrown: BaseException | None = None
 
 
 class Verdict(NamedTuple):

@@ -43,9 +43,7 @@ def write(outcome: Outcome) -> str:
     if outcome.result_ref is not None:
         parts["ref"] = [outcome.result_ref.digest, outcome.result_ref.size]
     if outcome.error is not None:
-        error = outcome.error
-        more = [error.cause, error.notes] if error.cause or error.notes else []
-        parts["err"] = [error.type_name, error.message, error.traceback, *more]
+        parts |= _error_parts(outcome.error)
     if outcome.outbox:
         parts["out"] = [post.parts for post in outcome.outbox]
     if outcome.outbox_ref is not None:
@@ -66,7 +64,7 @@ def read(text: str) -> Tail:
     parts = _load(text)
     return Tail(
         result_ref=BlobRef(*parts["ref"]) if "ref" in parts else None,
-        error=ErrorRecord(*parts["err"]) if "err" in parts else None,
+        error=_error(parts) if "err" in parts else None,
         outbox=tuple(Posted(*post) for post in parts.get("out", ())),
         outbox_ref=BlobRef(*parts["outref"]) if "outref" in parts else None,
         not_before=parts.get("nb", 0) / 1000,
@@ -74,6 +72,18 @@ def read(text: str) -> Tail:
         added=parts.get("add", 0),
         call=Posted(*parts["call"]) if "call" in parts else None,
     )
+
+
+def _error_parts(error: ErrorRecord) -> dict[str, Any]:
+    """Return the parts of *error*; its exception is a part of its own, because an older reader takes at most five values of an error."""
+    more = [error.cause, error.notes] if error.cause or error.notes else []
+    parts: dict[str, Any] = {"err": [error.type_name, error.message, error.traceback, *more]}
+    return parts | {"exc": [error.raised, error.arguments]} if error.raised else parts
+
+
+def _error(parts: dict[str, Any]) -> ErrorRecord:
+    raised, arguments = parts.get("exc", ("", ""))
+    return ErrorRecord(*parts["err"])._replace(raised=raised, arguments=arguments)
 
 
 def too_large(outcome: Outcome, tail: str) -> TooLarge | None:

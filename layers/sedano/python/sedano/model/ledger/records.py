@@ -33,6 +33,8 @@ class ErrorRecord(NamedTuple):
     """The exception of a task, as data.
 
     *cause*: the id of the task that failed first, if this is the error of another task; *notes*: all causes, if there are several.
+    *raised* and *arguments*: the class and the arguments of the exception, if the app names the class
+    (`sedano.model.ledger.raised_errors`).
     """
 
     type_name: str
@@ -40,6 +42,8 @@ class ErrorRecord(NamedTuple):
     traceback: str = ""
     cause: str = ""
     notes: str = ""
+    raised: str = ""
+    arguments: str = ""
 
 
 class Posted(NamedTuple):
