@@ -57,7 +57,13 @@ def test_a_failed_attempt_is_ready_again_and_the_context_counts_attempts(project
     assert result.attempts == 2
 
 
-@pytest.mark.parametrize(("kind", "path"), [("own", "tests.frameworks.django_shop.tasks.Unpaid"), ("built in", "builtins.ValueError")])
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ("own", "tests.frameworks.django_shop.tasks.Unpaid"), ("built in", "builtins.ValueError"),
+        ("named", "builtins.LookupError"),  # the app raises this class again
+    ],
+)  # fmt: skip
 def test_a_task_that_fails_has_its_error_with_the_class(project: ModuleType, stage: World, kind: str, path: str) -> None:
     project.failures.clear()
     result = project.fail.enqueue(kind)
@@ -66,6 +72,7 @@ def test_a_task_that_fails_has_its_error_with_the_class(project: ModuleType, sta
     [error] = result.errors
     assert (result.status, result.is_finished, error.exception_class_path) == (TaskResultStatus.FAILED, True, path)
     assert issubclass(error.exception_class, Exception)
+    assert "Traceback" in error.traceback
     assert kind in error.traceback
     assert project.failures == [kind]
     with pytest.raises(ValueError, match="Task failed"):

@@ -2,4 +2,4 @@
 
 from sedano import Retry, Sedano
 
-app = Sedano("shop", queues=("default", "slow"), retry=Retry(max_retries=2, interval_start=0.1))
+app = Sedano("shop", queues=("default", "slow"), retry=Retry(max_retries=2, interval_start=0.1), raises=[LookupError])

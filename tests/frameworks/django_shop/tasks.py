@@ -53,7 +53,7 @@ def attempt(context: TaskContext, to: str) -> list[Any]:
 def fail(kind: str) -> None:
     """Fail."""
     failures.append(kind)
-    raise Unpaid(kind) if kind == "own" else ValueError(kind)
+    raise {"own": Unpaid, "named": LookupError}.get(kind, ValueError)(kind)
 
 
 @django_task

@@ -203,6 +203,7 @@ USES: dict[str, tuple[str, list[str]]] = {
         """
         from celery import Task, shared_task
         class Base(Task):
+            max_retries = 5; name = "base"
             def on_failure(self, *given):
                 self.retry()
             def apply_async(self, *given): ...
@@ -213,11 +214,12 @@ USES: dict[str, tuple[str, list[str]]] = {
             "1 change: from celery import Task",
             "1 change: from celery import shared_task",
             "2 change: class Base",
-            "3 change: Base.on_failure",
-            "4 change: self.retry(…)",
-            "5 lost: Base.apply_async",
-            "6 same: @shared_task",
-            "6 change: @shared_task base=Base",
+            "3 change: Base.max_retries=5",
+            "4 change: Base.on_failure",
+            "5 change: self.retry(…)",
+            "6 lost: Base.apply_async",
+            "7 same: @shared_task",
+            "7 change: @shared_task base=Base",
         ],
     ),
     "settings of Django": (

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from sedano.errors import celery_names
 from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, NameAnswer, Verdict, find
-from sedano.migration.calls import Judgement
+from sedano.migration.calls import OF_OPTIONS, Judgement, Option, code, of_task
 from sedano.migration.findings import Remark
 from sedano.migration.imports import REQUEST
 from sedano.migration.scopes import Kind, Meaning
@@ -65,7 +65,8 @@ _BY_CALL = frozenset({
 })  # fmt: skip
 """Names that are reported where they are called, or whose own attributes are reported."""
 _TASK_OPTIONS = frozenset({
-    "max_retries", "default_retry_delay", "rate_limit", "ignore_result", "time_limit", "soft_time_limit", "acks_late",
+    "max_retries", "default_retry_delay", "rate_limit", "ignore_result", "time_limit", "soft_time_limit", "acks_late", "autoretry_for",
+    "retry_backoff", "retry_backoff_max", "retry_jitter", "serializer", "throws", "track_started",
 })  # fmt: skip
 HOOKS = {
     "on_failure": "app.on_failure", "on_retry": "app.on_retry", "on_success": "app.after_run", "after_return": "app.after_run",
@@ -130,7 +131,11 @@ def of_class(node: ast.ClassDef) -> Iterator[Remark]:
     text = "a task is a function: write @app.task above it, keep shared state in its module, and write hooks of the app (docs/hooks.md)"
     yield Remark(node, CHANGE, f"class {node.name}", text, "methods-and-attributes")
     for one in node.body:
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and one.targets[0].id in _TASK_OPTIONS:
+            option = Option(one.targets[0].id, one.value, one.targets[0])
+            verdict, remedy = of_task(option)
+            yield Remark(one, verdict, f"{node.name}.{option.name}={code(one.value)}", remedy, OF_OPTIONS)
+        elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
             if one.name in HOOKS:
                 yield Remark(one, CHANGE, f"{node.name}.{one.name}", f"write a hook: {HOOKS[one.name]}(…) (docs/hooks.md)", "signals")
             elif one.name == "run":
