@@ -69,8 +69,9 @@ def test_an_exception_comes_back_with_its_class_and_its_arguments(arguments: lis
 @pytest.mark.parametrize(
     "argument",
     [
-        (1, 2), b"x", {1}, float("nan"), float("inf"), object(), {1: 2}, [(1,)], {"a": (1,)}, Refused("x"), "\ud800" * 200,
-        "x" * MOST_ARGUMENTS, type("Text", (str,), {})("x"), type("Number", (int,), {})(1), [True, type("Deep", (str,), {})("x")],
+        (1, 2), b"x", {1}, float("nan"), float("inf"), object(), {1: 2}, {"a": 1, None: 2}, [(1,)], {"a": (1,)}, Refused("x"),
+        "\ud800" * 200, "x" * MOST_ARGUMENTS, type("Text", (str,), {})("x"),
+        type("Number", (int,), {})(1), [True, type("Deep", (str,), {})("x")],
     ],
     ids=lambda argument: type(argument).__name__,
 )  # fmt: skip
@@ -79,12 +80,16 @@ def test_arguments_that_json_changes_or_that_are_too_long_are_not_written(argume
 
 
 def test_the_longest_arguments_are_written() -> None:
-    assert len(recorded(ERROR, Refused("x" * (MOST_ARGUMENTS - 4)), CLASSES).arguments) == MOST_ARGUMENTS
-    assert recorded(ERROR, Refused("x" * (MOST_ARGUMENTS - 3)), CLASSES) is ERROR
+    assert len(recorded(ERROR, Refused("x" * 996), CLASSES).arguments) == MOST_ARGUMENTS == 1_000
+    assert recorded(ERROR, Refused("x" * 997), CLASSES) is ERROR
 
 
-@pytest.mark.parametrize("thrown", [None, Other("x"), ValueError("x"), Evil("x"), SystemExit(1)])
-def test_other_classes_and_exceptions_that_cannot_be_read_are_not_written(thrown: BaseException | None) -> None:
+def test_the_classes_of_an_app_are_found_by_module_and_name() -> None:
+    assert checked([KeyError, Refused]) == {"builtins:KeyError": KeyError, f"{__name__}:Refused": Refused}
+
+
+@pytest.mark.parametrize("thrown", [Other("x"), ValueError("x"), Evil("x"), SystemExit(1)])
+def test_other_classes_and_exceptions_that_cannot_be_read_are_not_written(thrown: BaseException) -> None:
     assert recorded(ERROR, thrown, CLASSES) is ERROR
 
 
@@ -111,7 +116,7 @@ def test_a_named_class_of_python_is_made() -> None:
     assert (type(again), again and again.args) == (KeyError, ("x",))
 
 
-@pytest.mark.parametrize("wrong", ["ValueError", ValueError("x"), int, SystemExit, None])
+@pytest.mark.parametrize("wrong", ["ValueError", ValueError("x"), int, object, BaseException, SystemExit, None])
 def test_only_classes_of_exceptions_can_be_named(wrong: Any) -> None:
     with pytest.raises(OptionError, match="is not a class of exceptions; write raises="):
         checked([wrong])

@@ -54,7 +54,7 @@ class Endings(NamedTuple):
             except Exception as wrong:  # noqa: BLE001 - a value of the user's, whose methods may raise anything
                 run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
         if run.thrown is not None:
-            run = self._without_thrown(run, keeps=held.job.task.keep_arguments)
+            run = self._without_thrown(run, run.thrown, keeps=held.job.task.keep_arguments)
         began = started if started is not None else now
         if context is None:
             return Ran(held=held, run=run, result=result, drafts=(), started=began, started_clock=self.lamport.forward(), ended=now)
@@ -75,13 +75,13 @@ class Endings(NamedTuple):
             added=len(added), effects=effects,
         )  # fmt: skip
 
-    def _without_thrown(self, run: Run, *, keeps: bool) -> Run:
-        """Return *run* without its exception; the record of its error has the class if the app names it and the task *keeps* arguments."""
+    def _without_thrown(self, run: Run, thrown: BaseException, *, keeps: bool) -> Run:
+        """Return *run* without the exception *thrown*; its error has the class if the app names it and the task *keeps* arguments."""
         error = run.error
         if error is not None and self.raises and keeps:
             from sedano.model.ledger.raised_errors import recorded
 
-            error = recorded(error, run.thrown, self.raises)
+            error = recorded(error, thrown, self.raises)
         return run._replace(error=error, thrown=None)
 
     def surprised(self, held: Held, error: Exception) -> Ran:

@@ -20,6 +20,7 @@ Raised = Mapping[str, type[Exception]]
 """The classes that an app names, by `name_of`."""
 MOST_ARGUMENTS = 1_000
 """The most bytes of the arguments of one exception."""
+_PLAIN = (str, int, float, bool, type(None))
 
 
 def name_of(raised: type[BaseException]) -> str:
@@ -39,9 +40,9 @@ def checked(classes: Sequence[Any]) -> Raised:
     return {name_of(one): one for one in classes}
 
 
-def recorded(error: ErrorRecord, thrown: BaseException | None, classes: Raised) -> ErrorRecord:
+def recorded(error: ErrorRecord, thrown: BaseException, classes: Raised) -> ErrorRecord:
     """Return *error* with the class and the arguments of *thrown*, if *classes* has it and JSON can hold them; else *error* itself."""
-    if thrown is None or classes.get(name_of(type(thrown))) is not type(thrown):
+    if classes.get(name_of(type(thrown))) is not type(thrown):
         return error
     arguments = _written(thrown)
     return error if arguments is None else error._replace(raised=name_of(type(thrown)), arguments=arguments)
@@ -49,33 +50,31 @@ def recorded(error: ErrorRecord, thrown: BaseException | None, classes: Raised) 
 
 def restored(error: ErrorRecord, classes: Raised) -> Exception | None:
     """Return the exception that *error* records; None if *classes* does not have its class, or the class does not take the arguments."""
-    found = classes.get(error.raised)
-    if found is None:
-        return None
     try:
+        found = classes[error.raised]
         made = found(*json.loads(error.arguments))
-    except Exception:  # noqa: BLE001 - a constructor of the user's may raise anything; the reader gets a RemoteError
+    except Exception:  # noqa: BLE001 - an unknown class, or a constructor of the user's: the reader gets a RemoteError
         return None
     return made if type(made) is found else None
 
 
 def _written(thrown: BaseException) -> str | None:
-    """Return the arguments of *thrown* as JSON in ASCII; None if they are read back differently, or are too long."""
+    """Return the arguments of *thrown* as JSON in ASCII; None if JSON does not hold them as they are, or they are too long."""
     try:
         given = list(thrown.args)
+        if not _is_plain(given):
+            return None
         text = json.dumps(given, allow_nan=False, separators=(",", ":"))
-        is_kept = len(text) <= MOST_ARGUMENTS and _alike(json.loads(text), given)
     except Exception:  # noqa: BLE001 - values of the user's, whose methods may raise anything
         return None
-    return text if is_kept else None
+    return text if len(text) <= MOST_ARGUMENTS else None
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Return whether two JSON values have the same types and contents; 1, 1.0 and True are three values."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_alike, one, other))
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(map(_alike, one.values(), other.values()))
-    return bool(one == other)
+def _is_plain(value: Any) -> bool:
+    """Return whether JSON gives *value* back with its type: a tuple, a key that is not text, or a subclass of `str` would change."""
+    kind = type(value)
+    if kind is list:
+        return all(map(_is_plain, value))
+    if kind is dict:
+        return all(type(key) is str for key in value) and all(map(_is_plain, value.values()))
+    return kind in _PLAIN
