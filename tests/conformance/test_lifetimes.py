@@ -119,6 +119,13 @@ LIVES = {
         lambda world, day: world.limits.take("k", permit(day, 1), "m", at(day) // 1000),
         lambda world, day: world.limits.take("k", permit(day, 2), "m", at(day) // 1000),
     )),
+    "a permit above the first ten": Life(CONTROL, keys.permits("k", 1), (
+        lambda world, day: world.limits.take("k", permit(day, 1)._replace(number=10), "m", at(day) // 1000),
+    )),
+    "the line of a limit": Life(CONTROL, keys.permit_line("k"), (
+        lambda world, day: world.limits.line_up("k", "m", at(day) // 1000),
+        lambda world, day: world.limits.line_up("k", "n", at(day) // 1000),
+    )),
     "the latest call": Life(CONTROL, keys.latest("k"), (
         lambda world, day: world.limits.note("k", Latest(1, "a"), NOW + day * DAY),
         lambda world, day: world.limits.note("k", Latest(2, "b"), NOW + day * DAY),

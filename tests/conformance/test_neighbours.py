@@ -130,6 +130,17 @@ TWINS = {
          lambda world, key: world.limits.call(key, permit(1), "first", "who", MS + 5_000),
          lambda world, key: world.limits.take(key, permit(2), "who", MS)),
     ),
+    "a line of messages": Twins(
+        (lambda world, key: world.limits.line_up(key, "first", MS),),
+        lambda world, key: world.limits.boards(key, 0)._replace(name=""),
+        (lambda world, key: world.limits.line_up(key, "second", MS), lambda world, key: world.limits.leave_line(key, "first")),
+    ),
+    "a board above the first": Twins(
+        (lambda world, key: world.limits.take(key, permit(1)._replace(number=10), "m", MS),),
+        lambda world, key: world.limits.boards(key, 2)._replace(name=""),
+        (lambda world, key: world.limits.give_back(key, permit(1)._replace(number=10)),
+         lambda world, key: world.limits.keep(key, permit(1)._replace(number=10), "who", MS + 5_000)),
+    ),
     "a latest call": Twins(
         (lambda world, key: world.limits.note(key, Latest(1, "a"), NOW),), lambda world, key: world.limits.latest(key),
         (lambda world, key: world.limits.note(key, Latest(2, "b"), NOW),),

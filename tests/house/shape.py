@@ -18,6 +18,7 @@ HANDLER_LINES = 25
 VAGUE = frozenset({"util", "utils", "helper", "helpers", "common", "base", "core", "misc", "shared", "stuff", "lib"})
 NAMED_ANYWAY = {"infra/stacks/core.py": "Core is the name of the deployed stack"}
 LEDGERS = "the claims, ends, revocations, reads and joins of one table; each write is one conditional transition"
+LIMITS = "the rates, permits, latest calls and baskets of one table; each write is one conditional transition"
 CELERYS = "Celery's names and those beside them, one handle in the user's hand; what reads and waits stands in result/"
 MANY_METHODS = {
     f"{LIBRARY}{path}": reason
@@ -26,6 +27,10 @@ MANY_METHODS = {
         "aws/ledger.py DynamoLedger": LEDGERS,
         "sqlite/ledger.py SqliteLedger": LEDGERS,
         "memory/ledger.py MemoryLedger": "the seventeen of the port, two that elections in memory need of it, and the table's TTL",
+        "ports/limits.py Limits": LIMITS,
+        "aws/limits.py DynamoLimits": LIMITS,
+        "sqlite/limits.py SqliteLimits": LIMITS,
+        "memory/limits.py MemoryLimits": LIMITS,
         "result/async_result.py AsyncResult": CELERYS,
         "result/result_set.py ResultSet": CELERYS,
     }.items()

@@ -20,7 +20,7 @@ _LEASES = conformance("leases")
 TARGETS: Sequence[Target] = (
     Target("tasks", ("aws.expressions.tasks",), (*_LEDGER, *conformance("elections", "lifetimes"))),
     Target("leases", ("aws.expressions.leases",), (*_LEASES, *conformance("lifetimes"))),
-    Target("limits", ("aws.expressions.limits",), conformance("limits", "lifetimes"), holds=True),
+    Target("limits", ("aws.expressions.limits",), conformance("limits", "permit_boards", "lifetimes"), holds=True),
     Target("elections", ("aws.expressions.elections",), conformance("elections", "lifetimes")),
     Target("fencing", ("aws.expressions.fencing", "aws.fencing.items"), (*_LEASES, *unit("guards"), "docs/test_fencing.py")),
     Target(
@@ -45,7 +45,7 @@ TARGETS: Sequence[Target] = (
     Target("hooks", ("engine.hooks",), (*stories("hooks"), *unit("engine/hook_calls"))),
     Target("memory-tasks", ("memory.ledger", "model.ledger.failures"), (*_LEDGER, *conformance("elections", "effects"), *unit("memory"))),
     Target("memory-leases", ("memory.leases",), (*_LEASES, *unit("memory"))),
-    Target("memory-limits", ("memory.limits",), conformance("limits")),
+    Target("memory-limits", ("memory.limits",), conformance("limits", "permit_boards")),
     Target(
         "memory-other",
         each("memory", "backlog blobs elections events control flow_runs members memos rollups schedules"),
@@ -66,7 +66,7 @@ TARGETS: Sequence[Target] = (
     Target("election", ("model.elections",), (*unit("election"), *stories("elections", "preferences"))),
     Target(
         "rates", (*each("model.limits", "concurrency rate task_limits"), "model.collection"),
-        (*unit("permits", "rates", "limit_options", "limit_rules"), *conformance("limits"),
+        (*unit("permits", "permits_of_older_versions", "rates", "limit_options", "limit_rules"), *conformance("limits"),
          *stories("limits", "concurrency", "collected_calls")),
     ),
     Target(
@@ -263,9 +263,10 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "limit-steps",
-        (*each("engine.limits", "concurrency limit_gate rate"), "engine.collection", "engine.lineage_marks"),
+        (*each("engine.limits", "concurrency limit_gate rate waiting_line"), "engine.collection", "engine.lineage_marks"),
         (
-            *unit("engine/permitting", "engine/limiting", "engine/pacing", "engine/collecting", "engine/lineage_marks"),
+            *unit("engine/permitting", "engine/permit_boards", "engine/limiting", "engine/pacing", "engine/collecting"),
+            *unit("engine/lineage_marks"),
             *stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
         ),
     ),

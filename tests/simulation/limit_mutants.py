@@ -17,7 +17,7 @@ from sedano.model.limits.rate import Paces
 from sedano.model.limits.task_limits import Slot
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.claims import Planted
-from tests.simulation.limits import LimitWorld, PermitWorld, Watched
+from tests.simulation.limits import BoardWorld, LimitWorld, PermitWorld, Watched
 from tests.simulation.weaken import changed, without
 
 FOR_EVER = 10**17
@@ -121,7 +121,7 @@ class TakesForLong(Permitting):
 def _permitting(kind: type[Permitting]) -> Planted:
     def mutate(worker: Worker) -> None:
         inner: Any = worker._admission.gate("limits")
-        inner.permitting = kind(inner.ports, inner.permitting.owner)
+        inner.permitting = kind(inner.ports, inner.permitting.owner, inner.permitting.board_size)
 
     return Planted(worker=mutate)
 
@@ -162,13 +162,18 @@ _PERMITS: Mapping[str, Planted] = {
     "takes permits for too short": _permitting(TakesForShort),
     "takes permits for too long": _permitting(TakesForLong),
 }
+_BOARDS: Mapping[str, Planted] = {
+    **{name: fault for name, fault in _PERMITS.items() if "CALL_NEXT" not in name},
+    "KEEP with anybody's": _rewritten(without(writes.KEEP)),
+}
 
 
 def stages() -> dict[str, Stage]:
     """Return the worlds of limits with each of the faults, by name."""
     found: dict[str, Stage] = {f"limits: {name}": partial(_line, fault) for name, fault in _LINES.items()}
     found |= {f"limits: {name}": partial(_pacing, kind) for name, kind in _PACINGS.items()}
-    return found | {f"permits: {name}": partial(_permit, fault) for name, fault in _PERMITS.items()}
+    found |= {f"permits: {name}": partial(_permit, fault) for name, fault in _PERMITS.items()}
+    return found | {f"boards: {name}": partial(_board, fault) for name, fault in _BOARDS.items()}
 
 
 def _line(fault: Planted, seed: int, allowed: AbstractSet[int] | None) -> Schedule:
@@ -181,3 +186,7 @@ def _pacing(kind: type[Watched], seed: int, allowed: AbstractSet[int] | None) ->
 
 def _permit(fault: Planted, seed: int, allowed: AbstractSet[int] | None) -> Schedule:
     return PermitWorld(seed, fault, allowed)
+
+
+def _board(fault: Planted, seed: int, allowed: AbstractSet[int] | None) -> Schedule:
+    return BoardWorld(seed, fault, allowed)

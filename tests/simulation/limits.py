@@ -20,9 +20,11 @@ import greenlet
 from sedano import current
 from sedano.aws.limits import DynamoLimits
 from sedano.engine.batch import Batch, Job
+from sedano.engine.limits.concurrency import Permitting
 from sedano.engine.limits.rate import Pacing, RateRequest
 from sedano.engine.publisher.requeue import Requeued
 from sedano.engine.worker.pipeline import Worker
+from sedano.model.limits.concurrency import BOARD_SIZE
 from sedano.model.limits.task_limits import SLOT, Slot, slot_of
 from sedano.ports import Ports
 from tests.simulation import chores
@@ -113,6 +115,7 @@ class LimitWorld(ClaimWorld):
     """One schedule: a backlog of tasks of one rate. In every fifth the event source is off for a while, soon after slots were given."""
 
     tasks: tuple[Any, ...] = (paced, windowed)
+    board_size = BOARD_SIZE
 
     def __init__(self, seed: int, planted: Planted = NOTHING, allowed: AbstractSet[int] | None = None, pacing: type[Watched] = Watched):
         """Set the stage of *seed*; *pacing* is what decides."""
@@ -135,7 +138,7 @@ class LimitWorld(ClaimWorld):
     def ports(self, process: Process) -> Ports:
         """Return the ports of *process*, with simulated limits."""
         client = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
-        limits: Any = DynamoLimits(client, CONTROL)
+        limits: Any = DynamoLimits(client, CONTROL, self.board_size)
         return replace(super().ports(process), limits=limits)
 
     def at_rest(self) -> None:
@@ -149,6 +152,7 @@ class LimitWorld(ClaimWorld):
             limiting: Any = worker._admission.gate("limits")
             limiting.pacing = self.pacing(limiting.ports)
             limiting.pacing.starts = self.starts
+            limiting.permitting = Permitting(limiting.ports, limiting.permitting.owner, self.board_size)
             planted.worker(worker)
 
         self.planted = replace(planted, worker=watched)
@@ -182,6 +186,12 @@ class PermitWorld(LimitWorld):
         for _ in self.plan.kinds:
             shared.delay("ab"[int(1.2 * self.world.dice.random())])
             self.world.sleep(4 * self.world.dice.random() ** 2)
+
+
+class BoardWorld(PermitWorld):
+    """One schedule of permits that are on a board each, so that their limit has several boards and a line of messages."""
+
+    board_size = 1
 
 
 def _plan(seed: int, kinds: Sequence[str], counts: Sequence[int], faults: Sequence[Fault]) -> Plan:

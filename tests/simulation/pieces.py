@@ -25,7 +25,7 @@ from tests.simulation.exhaustive.sizes import LARGE
 from tests.simulation.extensions import ExtensionWorld
 from tests.simulation.flows import FlowWorld
 from tests.simulation.leases import LeaseWorld
-from tests.simulation.limits import LimitWorld, PermitWorld
+from tests.simulation.limits import BoardWorld, LimitWorld, PermitWorld
 from tests.simulation.members import MemberWorld
 from tests.simulation.mutants import EQUIVALENT, every
 from tests.simulation.outages import Broken, OutageWorld
@@ -41,7 +41,7 @@ from tests.unit.cron_oracle import disagreements
 WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "claims": ClaimWorld, "leases": LeaseWorld, "elections": ElectionWorld, "revocations": RevocationWorld, "partitions": PartitionWorld,
     "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld, "flows": FlowWorld,
-    "canvases": CanvasWorld, "limits": LimitWorld, "permits": PermitWorld, "schedules": ScheduleWorld,
+    "canvases": CanvasWorld, "limits": LimitWorld, "permits": PermitWorld, "boards": BoardWorld, "schedules": ScheduleWorld,
     "controllers": ControllerWorld, "circuits": CircuitWorld, "collected": CollectWorld,
     "paused-elections": PausedElectionWorld, "extensions": ExtensionWorld, "effects": EffectWorld,
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FLOW = ("schedules", "limits", "permits", "controllers", "circuits", "collected")
+FLOW = ("schedules", "limits", "permits", "boards", "controllers", "circuits", "collected")
 """The worlds of time and flow."""
 
 

@@ -3,12 +3,13 @@
 import pytest
 
 from tests.simulation.campaign import Schedule, Stage, Tally, campaign, story
-from tests.simulation.limits import LimitWorld, PermitWorld
+from tests.simulation.limits import BoardWorld, LimitWorld, PermitWorld
 
 SCHEDULES = 600
 MUST_FIRE = {
     LimitWorld: ("TasksHeld", "started in its slot", "started in a later slot", "rate limit not answered", "steal"),
     PermitWorld: ("PermitsBusy", "permits taken", "after the dead or a zombie", "permit not answered"),
+    BoardWorld: ("PermitsBusy", "permits taken", "after the dead or a zombie", "permit not answered"),
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from sedano import Range, Sedano, current, testing
 from sedano.model.limits.concurrency import Permit
+from sedano.views import locks
 
 app = Sedano("permits")
 starts: list[tuple[float, Any]] = []
@@ -119,3 +120,43 @@ def test_a_range_asks_its_strategy_and_stays_within(world: testing.World) -> Non
     assert limiting.permitting.limit_of("elastic", spec.limits.concurrency) == 2, "it is asked every ten seconds"
     world.clock.advance(11)
     assert limiting.permitting.limit_of("elastic", spec.limits.concurrency) == 1
+
+
+@app.task(name="carve", concurrency=12)
+def carve(n: int) -> int:
+    """Carve, twelve at a time: two boards."""
+    _started(current().permit)
+    return current().permit
+
+
+def test_a_limit_above_ten_has_all_its_permits_and_one_that_is_given_back_on_any_board_wakes_a_message(world: testing.World) -> None:
+    held = hold(world, "carve/", 12)
+    began = world.clock.now()
+    result = carve.delay(1)
+    world.step()
+    assert starts == []
+    world.ports.limits.give_back("carve/", held[11])
+    limiting: Any = world.worker._admission.gate("limits")
+    limiting.permitting._line.wake("carve/", held[11])
+    world.step()
+    assert (result.get(), world.clock.now() - began < 5.0) == (11, True)
+
+
+@pytest.mark.parametrize("limit", [12, 3])
+def test_all_holders_of_a_limit_above_ten_are_shown_also_when_it_was_lowered(world: testing.World, limit: int) -> None:
+    hold(world, "carve/", 12)
+    app.control.concurrency("carve", limit)
+    carve.delay(1)
+    world.step()
+    shown = [one for one in locks.held(app).permits if one.task == "carve"]
+    assert [(one.number, one.owner, one.most, one.waiting) for one in shown] == [(n, f"other {n}", limit, 1) for n in range(12)]
+    app.control.restore_limits("carve")
+
+
+def test_a_limit_that_is_raised_above_ten_has_more_permits_at_once(world: testing.World) -> None:
+    hold(world, "draw/", 2)
+    app.control.concurrency("draw", 11)
+    draw.delay(1)
+    world.drain()
+    assert starts[0][1][0] >= 2
+    app.control.restore_limits("draw")

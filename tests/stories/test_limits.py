@@ -194,7 +194,8 @@ def test_a_task_without_limits_reads_and_writes_nothing_for_them(world: testing.
 
     calls: list[str] = []
     limits: Any = world.ports.limits
-    for name in ("begin", "join", "turn", "line", "take", "board", "note", "latest", "put", "shut"):
+    permits = ("take", "board", "boards", "line_up", "leave_line", "keep")
+    for name in ("begin", "join", "turn", "line", *permits, "note", "latest", "put", "shut"):
         setattr(limits, name, lambda *_, name=name: calls.append(name))
     unlimited.delay()
     world.drain()

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model.limits.concurrency import (
+    BOARD_SIZE,
     GUARD_MS,
     MOST_PERMITS,
     MOST_WAITING,
@@ -12,9 +13,11 @@ from sedano.model.limits.concurrency import (
     Board,
     Full,
     Permit,
+    boards_of,
     chosen,
     ended,
     granted,
+    merged,
     running,
 )
 
@@ -86,3 +89,24 @@ def test_the_permit_that_is_chosen(permits: list[Permit], who: str, unit: float,
 def test_the_token_of_a_permit_is_the_time_or_one_more_than_the_last_one(before: int | None, token: int) -> None:
     permits = {} if before is None else {3: _held(3, NOW)._replace(token=before)}
     assert granted(Board("b", permits), 3, NOW, NOW + 60, "nonce", "owner") == Permit(3, token, "nonce", "owner", NOW + 60)
+
+
+@pytest.mark.parametrize(("limit", "boards"), [(0, 0), (1, 1), (10, 1), (11, 2), (20, 2), (300, 30), (1_000, 100)])
+def test_a_limit_has_a_board_for_each_started_ten(limit: int, boards: int) -> None:
+    assert boards_of(limit) == boards
+    assert BOARD_SIZE == 10
+
+
+def test_a_limit_has_as_many_boards_as_their_size_asks_for() -> None:
+    assert boards_of(5, 2) == 3
+
+
+@given(PERMITS, PERMITS)
+def test_of_two_entries_of_a_permit_the_later_holder_counts(known: dict[int, Permit], read: dict[int, Permit]) -> None:
+    found = merged(Board("b", known, ("m",)), Board("c", read, ("n",)))
+    assert (found.name, found.waiting, set(found.permits)) == ("b", ("m",), {*known, *read})
+    for number, permit in found.permits.items():
+        if number in known and number in read:
+            assert permit == (read if read[number].token >= known[number].token else known)[number]
+        else:
+            assert permit == {**known, **read}[number]

@@ -65,7 +65,7 @@ def test_a_batch_without_limits_is_passed_on_as_it_is() -> None:
 
 def test_of_a_mixed_batch_only_what_has_limits_is_limited() -> None:
     found, now = admitted(job("a", "plain"), job("b", limits=ONE_AT_A_TIME), job("c", "later", limits=TaskLimits(concurrency=0)))
-    assert (sorted(names(found)), [name for name, _ in now.permits], list(waits(now))) == (["a", "b"], ["only/"], ["c"])
+    assert (sorted(names(found)), [name for name, *_ in now.permits], list(waits(now))) == (["a", "b"], ["only/"], ["c"])
 
 
 def test_a_job_that_shall_end_unrun_needs_no_limit() -> None:
@@ -87,7 +87,7 @@ def test_a_message_that_keeps_its_order_has_no_rate_but_the_other_limits() -> No
     assert sorted(names(found)) == ["a", "b", "c"]
     assert names(admitted(job("a", limits=SLOWLY), job("b", limits=SLOWLY))[0]) == ["a"], "others have"
     one = ordered[0]._replace(task=ordered[0].task._replace(limits=SLOWLY._replace(concurrency=1)))
-    assert [name for name, _ in admitted(one)[1].permits] == ["only/"]
+    assert [name for name, *_ in admitted(one)[1].permits] == ["only/"]
 
 
 def test_a_change_holds_until_it_is_taken_back() -> None:
@@ -185,4 +185,4 @@ def test_a_key_that_raises_ends_the_task_and_says_what_it_raised(limits: TaskLim
 def test_each_key_has_its_own_permits() -> None:
     limits = TaskLimits(concurrency=1, concurrency_key=first)
     found, now = admitted(*(job(str(n), limits=limits, args=(key,)) for n, key in enumerate("xyx")), lanes=2)
-    assert (sorted(names(found)), sorted(name for name, _ in now.permits)) == (["0", "1"], ["only/x", "only/y"])
+    assert (sorted(names(found)), sorted(name for name, *_ in now.permits)) == (["0", "1"], ["only/x", "only/y"])

@@ -11,11 +11,12 @@ from sedano.aws.client import keys
 from sedano.aws.client.table import Item, Table
 from sedano.aws.expressions import Write
 from sedano.aws.expressions import limits as writes
+from sedano.errors import SedanoError
 from sedano.model import collection as holding
 from sedano.model.collection import MOST_BASKET_BYTES, Basket, Latest
 from sedano.model.ledger.records import RECORD_LIFETIME_S
 from sedano.model.limits import rate as rates
-from sedano.model.limits.concurrency import GUARD_MS, Board, BoardChanged, Permit
+from sedano.model.limits.concurrency import BOARD_SIZE, GUARD_MS, Board, BoardChanged, Permit, merged, outdated
 from sedano.model.limits.rate import Line, LineChanged, Paces
 
 LIFETIME_S = 8 * 86_400
@@ -23,6 +24,7 @@ LIFETIME_S = 8 * 86_400
 _TURNS = rates.MOST_PACES
 _NUMBERED: Mapping[str, Write] = {
     "take": writes.TAKE_PERMIT, "give back": writes.GIVE_BACK, "wait": writes.AWAIT_PERMIT, "call": writes.CALL_NEXT,
+    "keep": writes.KEEP,
 }  # fmt: skip
 
 
@@ -32,11 +34,12 @@ class DynamoLimits:
     Args:
         client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string), its TTL attribute `ttl`.
+        board_size: the permits of an item; all adapters over one table have the same.
     """
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: Any, table: str, board_size: int = BOARD_SIZE) -> None:
         """Use *table*; no call is made yet."""
-        self._table = Table(client, table)
+        self._table, self._size = Table(client, table), board_size
 
     def begin(self, name: str, line: Line, limits: Paces) -> LineChanged:
         """Write *line* if none exists, or if all turns of the existing one are over."""
@@ -65,7 +68,10 @@ class DynamoLimits:
             ":nc": {"S": permit.nonce}, ":tok": _number(permit.token), ":own": {"S": permit.owner}, ":exp": _number(permit.expires),
             ":lapsed": _number(now - GUARD_MS), ":who": {"S": who}, ":ttl": _ttl(permit.expires / 1000),
         }  # fmt: skip
-        return self._change("take", name, permit, values)
+        answer = self._change("take", name, permit, values)
+        if permit.number < self._size:
+            self._forget_old(name, answer.board, now)
+        return answer
 
     def give_back(self, name: str, permit: Permit) -> BoardChanged:
         """Give back *permit* where it is still its holder's."""
@@ -82,8 +88,32 @@ class DynamoLimits:
         return self._change("call", name, permit, values).done
 
     def board(self, name: str) -> Board:
-        """Return the permits of *name*, strongly consistent."""
+        """Return the first board of *name*, strongly consistent."""
         return _board(name, self._table.read_one(keys.permits(name)))
+
+    def boards(self, name: str, count: int) -> Board:
+        """Return the permits of the first *count* boards of *name*, and the messages in its line, strongly consistent."""
+        line, wanted = keys.permit_line(name), [keys.permits(name, number) for number in range(count)]
+        items = self._table.read([*wanted, line])
+        waiting = items[line]["queued"]["SS"] if "queued" in items.get(line, {}) else ()
+        found = Board(name, waiting=tuple(sorted(waiting)))
+        for key in wanted:
+            found = merged(found, _board(name, items.get(key)))
+        return found
+
+    def line_up(self, name: str, message: str, now: int) -> bool:
+        """Put *message* in the line of *name*, unless ten are there."""
+        done, _ = self._table.update(writes.LINE_UP, keys.permit_line(name), {**_one(message), ":ttl": _ttl(now / 1000)})
+        return done
+
+    def leave_line(self, name: str, message: str) -> bool:
+        """Take *message* out of the line of *name*; return whether it was there."""
+        done, _ = self._table.update(writes.LEAVE_LINE, keys.permit_line(name), _one(message))
+        return done
+
+    def keep(self, name: str, permit: Permit, who: str, until: int) -> bool:
+        """Keep *permit*, which was given back, for *who* until *until*."""
+        return self._change("keep", name, permit, {**_mine(permit), ":who": {"S": who}, ":exp": _number(until)}).done
 
     def note(self, name: str, call: Latest, now: float) -> Latest:
         """Note *call* unless a later one is noted, and return the latest."""
@@ -120,11 +150,22 @@ class DynamoLimits:
         return LineChanged(done or (found is not None and found.nonce == line.nonce), found)
 
     def _change(self, what: str, name: str, permit: Permit, values: Mapping[str, Any]) -> BoardChanged:
-        done, item = self._table.update(_numbered(what, permit.number), keys.permits(name), values, returns="ALL_NEW")
+        key = keys.permits(name, permit.number // self._size)
+        done, item = self._table.update(_numbered(what, permit.number), key, values, returns="ALL_NEW")
         board = _board(name, item)
         found = board.permits.get(permit.number)
         mine = what == "take" and found is not None and (found.nonce, found.token) == (permit.nonce, permit.token)
         return BoardChanged(done or mine, board)
+
+    def _forget_old(self, name: str, board: Board, now: int) -> None:
+        """Remove ten permits above the first ten that a version before boards left in the first item, if there are some that are over."""
+        ten = outdated(board, now)
+        if ten is None:
+            return
+        try:
+            self._table.update(_tenth(ten), keys.permits(name), {":lapsed": _number(now - GUARD_MS)})
+        except SedanoError:
+            return  # the permit is taken; the next one that is taken of this board tries again
 
 
 @lru_cache(maxsize=4_096)
@@ -133,6 +174,17 @@ def _numbered(what: str, number: int) -> Write:
     write = _NUMBERED[what]
     names = {name: f"{attribute[0]}{number}" if attribute.endswith("0") else attribute for name, attribute in write.names.items()}
     return dataclasses.replace(write, names=names)
+
+
+@lru_cache(maxsize=100)
+def _tenth(ten: int) -> Write:
+    """Return the write that removes the permits from 10 * *ten* on."""
+    names = {name: f"{attribute[0]}{BOARD_SIZE * ten + int(attribute[1:])}" for name, attribute in writes.FORGET_OLD.names.items()}
+    return dataclasses.replace(writes.FORGET_OLD, names=names)
+
+
+def _one(message: str) -> dict[str, Any]:
+    return {":one": {"S": message}, ":message": {"SS": [message]}}
 
 
 def _number(value: int) -> Mapping[str, str]:

@@ -140,7 +140,7 @@ class Batch:
     parkings: list[Parking] = field(default_factory=list)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     terms: list[Term] = field(default_factory=list)
-    permits: list[tuple[str, Permit]] = field(default_factory=list)
+    permits: list[tuple[str, Permit, bool]] = field(default_factory=list)
     limits: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = False
     decided: set[str] = field(default_factory=set)

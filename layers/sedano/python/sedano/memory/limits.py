@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sedano.model import collection as holding
 from sedano.model.collection import MOST_BASKET_BYTES, Basket, Latest
 from sedano.model.limits import rate as rates
-from sedano.model.limits.concurrency import MOST_WAITING, Board, BoardChanged, Permit, ended
+from sedano.model.limits.concurrency import BOARD_SIZE, MOST_WAITING, Board, BoardChanged, Permit, ended
 from sedano.model.limits.rate import Line, LineChanged, Paces
 
 
@@ -18,7 +18,8 @@ class MemoryLimits:
     def __init__(self) -> None:
         """Start empty."""
         self._lines: dict[str, Line] = {}
-        self._boards: dict[str, Board] = {}
+        self._boards: dict[tuple[str, int], Board] = {}
+        self._waiting: dict[str, set[str]] = {}
         self._latest: dict[str, Latest] = {}
         self._entries: dict[str, list[str]] = {}
         self._shut: set[str] = set()
@@ -54,7 +55,7 @@ class MemoryLimits:
     def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
         """Take *permit* where it is over by *now* (epoch ms), or kept for *who*."""
         with self._lock:
-            board = self._board(name)
+            board = self._board(name, permit.number)
             found = board.permits.get(permit.number)
             if found is None or ((ended(found, now) or (found.kept != "" and found.kept == who)) and found.token < permit.token):
                 return self._pin(board, permit)
@@ -63,7 +64,7 @@ class MemoryLimits:
     def give_back(self, name: str, permit: Permit) -> BoardChanged:
         """Give back *permit* where it is still its holder's."""
         with self._lock:
-            board = self._board(name)
+            board = self._board(name, permit.number)
             found = board.permits.get(permit.number)
             if found is None or (found.nonce, found.token) != (permit.nonce, permit.token):
                 return BoardChanged(False, board)
@@ -72,17 +73,16 @@ class MemoryLimits:
     def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
         """Leave *message* to be woken, where *seen* is still held at *now* and there is room."""
         with self._lock:
-            board = self._board(name)
+            board = self._board(name, seen.number)
             found = board.permits.get(seen.number)
             if found is None or found.token != seen.token or found.expires <= now or len(board.waiting) >= MOST_WAITING:
                 return BoardChanged(False, board)
-            new = self._boards[name] = board._replace(waiting=(*board.waiting, message))
-            return BoardChanged(True, new)
+            return self._set(board._replace(waiting=(*board.waiting, message)), seen.number)
 
     def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
         """Remove the message *first*, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
         with self._lock:
-            board = self._board(name)
+            board = self._board(name, permit.number)
             found = board.permits.get(permit.number)
             if found is None or (found.nonce, found.token) != (permit.nonce, permit.token) or board.waiting[:1] != (first,):
                 return False
@@ -90,9 +90,42 @@ class MemoryLimits:
             return True
 
     def board(self, name: str) -> Board:
-        """Return the permits of *name*."""
+        """Return the first board of *name*."""
         with self._lock:
-            return self._board(name)
+            return self._board(name, 0)
+
+    def boards(self, name: str, count: int) -> Board:
+        """Return the permits of the first *count* boards of *name*, and the messages in its line."""
+        with self._lock:
+            found = [self._board(name, number * BOARD_SIZE).permits for number in range(count)]
+            permits = {number: permit for some in found for number, permit in some.items()}
+            return Board(name, permits, tuple(sorted(self._waiting.get(name, ()))))
+
+    def line_up(self, name: str, message: str, now: int) -> bool:
+        """Put *message* in the line of *name*, unless ten are there."""
+        with self._lock:
+            line = self._waiting.setdefault(name, set())
+            if message not in line and len(line) >= MOST_WAITING:
+                return False
+            line.add(message)
+            return True
+
+    def leave_line(self, name: str, message: str) -> bool:
+        """Take *message* out of the line of *name*; return whether it was there."""
+        with self._lock:
+            line = self._waiting.get(name, set())
+            found = message in line
+            line.discard(message)
+            return found
+
+    def keep(self, name: str, permit: Permit, who: str, until: int) -> bool:
+        """Keep *permit*, which was given back, for *who* until *until*."""
+        with self._lock:
+            board = self._board(name, permit.number)
+            found = board.permits.get(permit.number)
+            if found is None or (found.nonce, found.token) != (permit.nonce, permit.token):
+                return False
+            return self._pin(board, found._replace(expires=until, kept=who)).done
 
     def note(self, name: str, call: Latest, now: float) -> Latest:
         """Note *call* unless a later one is noted, and return the latest."""
@@ -130,9 +163,13 @@ class MemoryLimits:
         self._lines[name] = line
         return LineChanged(True, line)
 
-    def _board(self, name: str) -> Board:
-        return self._boards.get(name) or Board(name)
+    def _board(self, name: str, number: int) -> Board:
+        """Return the board of *name* that has the permit *number*."""
+        return self._boards.get((name, number // BOARD_SIZE)) or Board(name)
 
     def _pin(self, board: Board, permit: Permit) -> BoardChanged:
-        new = self._boards[board.name] = board._replace(permits={**board.permits, permit.number: permit})
-        return BoardChanged(True, new)
+        return self._set(board._replace(permits={**board.permits, permit.number: permit}), permit.number)
+
+    def _set(self, board: Board, number: int) -> BoardChanged:
+        self._boards[board.name, number // BOARD_SIZE] = board
+        return BoardChanged(True, board)

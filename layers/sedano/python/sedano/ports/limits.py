@@ -42,7 +42,22 @@ class Limits(Protocol):
         """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
 
     def board(self, name: str) -> Board:
-        """Return the permits of *name*, strongly consistent."""
+        """Return the first board of *name*, strongly consistent."""
+
+    def boards(self, name: str, count: int) -> Board:
+        """Return the permits of the first *count* boards of *name*, and the messages in its line, in the order of their texts.
+
+        Strongly consistent: it has all writes that were answered before it was called.
+        """
+
+    def line_up(self, name: str, message: str, now: int) -> bool:
+        """Put *message* in the line of *name*, unless ten are there; return whether it is in the line."""
+
+    def leave_line(self, name: str, message: str) -> bool:
+        """Take *message* out of the line of *name*; return whether it was there, which is true for one of several callers."""
+
+    def keep(self, name: str, permit: Permit, who: str, until: int) -> bool:
+        """Keep *permit*, which was given back, for *who* until *until*; return whether no other had taken it."""
 
     def note(self, name: str, call: Latest, now: float) -> Latest:
         """Note *call* unless a later one is noted, and return the latest."""

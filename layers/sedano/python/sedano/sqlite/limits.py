@@ -1,7 +1,7 @@
 """Limits in the tables `line`, `permit`, `latest` and `basket`: the writes of `sedano.aws.expressions.limits`, with the same conjuncts.
 
-The attributes of a board that have a permit's number are a row of `permit`; its list `queued` is the rows of `waiting`. The entries of a
-basket are rows, in order.
+The attributes of a board that have a permit's number are a row of `permit`; its list `queued`, and the line of a name, are the rows of
+`waiting`. The entries of a basket are rows, in order.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sedano.model import collection as holding
 from sedano.model.collection import MOST_BASKET_BYTES, Basket, Latest
 from sedano.model.ledger.records import RECORD_LIFETIME_S
 from sedano.model.limits import rate as rates
-from sedano.model.limits.concurrency import GUARD_MS, Board, BoardChanged, Permit
+from sedano.model.limits.concurrency import BOARD_SIZE, GUARD_MS, Board, BoardChanged, Permit
 from sedano.model.limits.rate import Line, LineChanged, Paces
 from sedano.sqlite.store import Store
-from sedano.sqlite.wait_lists import WAITING, called, waits
+from sedano.sqlite.wait_lists import WAITING, called, left, lined_up, waits
 
 LIFETIME_S = 8 * 86_400
 """How long an ended permit is kept: a permit's token must outlive every request that was sent under it."""
-PLACE = "board:"
+PLACE, LINE = "board:", "line:"
 BEGIN = """
 INSERT INTO line (base, taken, t0, t1, t2, nonce, ttl, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET base = excluded.base, taken = excluded.taken, t0 = excluded.t0, t1 = excluded.t1, t2 = excluded.t2,
@@ -42,9 +42,10 @@ GIVE_BACK = "UPDATE permit SET expires = 0 WHERE board = ? AND number = ? AND no
 AWAIT_PERMIT = "SELECT 1 FROM permit WHERE board = ? AND number = ? AND token = ? AND expires > ?"
 _MINE = "SELECT 1 FROM permit WHERE board = ? AND number = ? AND nonce = ? AND token = ?"
 CALL_NEXT = "UPDATE permit SET expires = ?, kept = ? WHERE board = ? AND number = ?"
+KEEP = "UPDATE permit SET expires = ?, kept = ? WHERE board = ? AND number = ? AND nonce = ? AND token = ?"
 _BOARD = f"""
 SELECT (SELECT json_group_array(json_array(number, token, nonce, owner, expires, kept))
-    FROM (SELECT * FROM permit WHERE board = ? ORDER BY number)), {WAITING}"""  # noqa: S608 - our own words
+    FROM (SELECT * FROM permit WHERE board = ? AND number >= ? AND number < ? ORDER BY number)), {WAITING}"""  # noqa: S608 - our own words
 LATEST = """
 INSERT INTO latest VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET clock = excluded.clock, task = excluded.task, ttl = excluded.ttl WHERE clock < excluded.clock"""
@@ -91,7 +92,7 @@ class SqliteLimits:
         values = (name, permit.number, permit.token, permit.nonce, permit.owner, permit.expires, _ttl(permit.expires / 1000))
         with self._store.changing() as database:
             done = database.execute(TAKE_PERMIT, (*values, now - GUARD_MS, who)).rowcount
-            board = _board(database, name)
+            board = _board(database, name, permit.number)
         found = board.permits.get(permit.number)
         return BoardChanged(bool(done) or (found is not None and (found.nonce, found.token) == (permit.nonce, permit.token)), board)
 
@@ -99,14 +100,14 @@ class SqliteLimits:
         """Give back *permit* where it is still its holder's."""
         with self._store.changing() as database:
             done = database.execute(GIVE_BACK, (name, permit.number, permit.nonce, permit.token)).rowcount
-            return BoardChanged(bool(done), _board(database, name))
+            return BoardChanged(bool(done), _board(database, name, permit.number))
 
     def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
         """Leave *message* to be woken, where *seen* is still held at *now* and there is room."""
         with self._store.changing() as database:
             held = database.execute(AWAIT_PERMIT, (name, seen.number, seen.token, now)).fetchall()
             done = bool(held) and waits(database, PLACE + name, message)
-            return BoardChanged(done, _board(database, name))
+            return BoardChanged(done, _board(database, name, seen.number))
 
     def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
         """Remove the message *first*, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
@@ -118,8 +119,28 @@ class SqliteLimits:
             return done
 
     def board(self, name: str) -> Board:
-        """Return the permits of *name*."""
-        return _read_board(name, self._store.rows(_BOARD, name, PLACE + name)[0])
+        """Return the first board of *name*."""
+        return _read_board(name, self._store.rows(_BOARD, name, 0, BOARD_SIZE, PLACE + name)[0])
+
+    def boards(self, name: str, count: int) -> Board:
+        """Return the permits of the first *count* boards of *name*, and the messages in its line."""
+        found = _read_board(name, self._store.rows(_BOARD, name, 0, count * BOARD_SIZE, LINE + name)[0])
+        return found._replace(waiting=tuple(sorted(found.waiting)))
+
+    def line_up(self, name: str, message: str, now: int) -> bool:
+        """Put *message* in the line of *name*, unless ten are there."""
+        with self._store.changing() as database:
+            return lined_up(database, LINE + name, message)
+
+    def leave_line(self, name: str, message: str) -> bool:
+        """Take *message* out of the line of *name*; return whether it was there."""
+        with self._store.changing() as database:
+            return left(database, LINE + name, message)
+
+    def keep(self, name: str, permit: Permit, who: str, until: int) -> bool:
+        """Keep *permit*, which was given back, for *who* until *until*."""
+        with self._store.changing() as database:
+            return bool(database.execute(KEEP, (until, who, name, permit.number, permit.nonce, permit.token)).rowcount)
 
     def note(self, name: str, call: Latest, now: float) -> Latest:
         """Note *call* unless a later one is noted, and return the latest."""
@@ -169,8 +190,11 @@ def _line(rows: Sequence[Sequence[Any]], paces: int) -> Line | None:
     return next((Line(row[0], row[1], tuple(row[2 : 2 + paces]), row[5]) for row in rows), None)
 
 
-def _board(database: sqlite3.Connection, name: str) -> Board:
-    return _read_board(name, database.execute(_BOARD, (name, PLACE + name)).fetchall()[0])
+def _board(database: sqlite3.Connection, name: str, number: int) -> Board:
+    """Return the board that has the permit *number*; messages wait at the first one."""
+    first = number // BOARD_SIZE * BOARD_SIZE
+    found = _read_board(name, database.execute(_BOARD, (name, first, first + BOARD_SIZE, PLACE + name)).fetchall()[0])
+    return found if first == 0 else found._replace(waiting=())
 
 
 def _read_board(name: str, row: Sequence[str]) -> Board:

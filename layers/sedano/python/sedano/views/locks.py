@@ -13,8 +13,8 @@ from sedano.api.inspection import CircuitView
 from sedano.app import Sedano
 from sedano.errors import MessageRefused
 from sedano.model.leases import LeaseRecord
-from sedano.model.limits.concurrency import running
-from sedano.model.limits.task_limits import LimitChange, Range, TaskLimits, changed, read
+from sedano.model.limits.concurrency import BOARD_SIZE, Board, boards_of, running
+from sedano.model.limits.task_limits import Concurrency, LimitChange, TaskLimits, changed, highest, read
 from sedano.model.messages.message import NOTHING
 from sedano.model.tasks.task_spec import TaskSpec, alone
 from sedano.ports.absent import has
@@ -94,8 +94,8 @@ def _permits(reader: Reader, spec: TaskSpec, change: str) -> tuple[PermitRow, ..
     limits = _limits(spec, change)
     if limits is None or limits.concurrency is None or limits.concurrency_key is not None or not has(reader.ports.limits):
         return ()
-    most = limits.concurrency.high if isinstance(limits.concurrency, Range) else limits.concurrency
-    board = reader.ports.limits.board(f"{spec.name}/")
+    most = highest(limits.concurrency)
+    board = _board(reader, f"{spec.name}/", max(most, highest(_declared(spec))))
     return tuple(
         PermitRow(
             task=spec.name, number=one.number, token=one.token, owner=one.owner, expires=one.expires / 1_000, most=most,
@@ -103,6 +103,19 @@ def _permits(reader: Reader, spec: TaskSpec, change: str) -> tuple[PermitRow, ..
         )
         for one in running(board, int(reader.now * 1_000))
     )  # fmt: skip
+
+
+def _board(reader: Reader, name: str, most: int) -> Board:
+    """Return all permits of *name*, and the messages that wait at its first board or in the line of its boards."""
+    first = reader.ports.limits.board(name)
+    if most <= BOARD_SIZE:
+        return first
+    all_boards = reader.ports.limits.boards(name, boards_of(most))
+    return all_boards._replace(waiting=first.waiting + all_boards.waiting)
+
+
+def _declared(spec: TaskSpec) -> Concurrency:
+    return spec.limits.concurrency or 0 if spec.limits is not None else 0
 
 
 def _limits(spec: TaskSpec, change: str) -> TaskLimits | None:

@@ -141,6 +141,12 @@ def _keyed(arguments: Sequence[Any], answer: Mapping[str, Any]) -> Mapping[str, 
     return {**calls, READ_UNIT: sum(units(answer.get(name)) for name in names)}
 
 
+def _boards(arguments: Sequence[Any], answer: Any) -> Mapping[str, float]:
+    """Count a unit for each board, and those of the line of messages."""
+    _, count = arguments
+    return {"dynamodb.BatchGetItem": 1, READ_UNIT: count + units(answer.waiting)}
+
+
 def _nodes(arguments: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:
     return {"dynamodb.BatchGetItem": ceil(len(arguments[1]) / MOST_KEYS), READ_UNIT: sum(map(units, answer))}
 
@@ -192,9 +198,9 @@ READS: Mapping[tuple[str, str], Count] = {
     ("blobs", "get"): _each_call("s3.GetObject"), ("events", "read"): _each_call("s3.ListObjectsV2"),
     ("members", "read"): _indexed, ("leases", "read"): _keyed, ("control", "read"): _one, ("elections", "read"): _one,
     ("flow_runs", "read"): _one, ("memos", "read"): _keyed, ("limits", "line"): _one, ("limits", "board"): _one,
-    ("limits", "latest"): _one, ("rollups", "read"): _windowed, ("consumers", "load"): _each_call("sqs.GetQueueAttributes"),
-    ("consumers", "limit"): _each_call("lambda.GetEventSourceMapping"), ("consumers", "dead"): _dead, ("timers", "list"): _timers,
-    ("schedules", "read"): _agendas,
+    ("limits", "boards"): _boards, ("limits", "latest"): _one, ("rollups", "read"): _windowed,
+    ("consumers", "load"): _each_call("sqs.GetQueueAttributes"), ("consumers", "limit"): _each_call("lambda.GetEventSourceMapping"),
+    ("consumers", "dead"): _dead, ("timers", "list"): _timers, ("schedules", "read"): _agendas,
 }  # fmt: skip
 """Every read that a view may make, and how it is counted. `queues.receive` and `hold` look at parked messages and return them to the queue.
 

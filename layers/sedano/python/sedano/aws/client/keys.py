@@ -86,9 +86,14 @@ def rate(name: str) -> str:
     return RATE + part(name)
 
 
-def permits(name: str) -> str:
-    """Return the key of a limit's permits."""
-    return PERMITS + part(name)
+def permits(name: str, board: int = 0) -> str:
+    """Return the key of a *board* of a limit's permits."""
+    return f"{PERMITS}{part(name)}#{board}" if board else PERMITS + part(name)
+
+
+def permit_line(name: str) -> str:
+    """Return the key of the line of messages that wait for a permit of a limit with several boards."""
+    return f"{PERMITS}{part(name)}#line"
 
 
 def latest(name: str) -> str:

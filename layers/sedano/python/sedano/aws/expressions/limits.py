@@ -9,13 +9,19 @@ A permit is a lease among others in one item: TAKE_PERMIT needs it to be over, o
 CALL_NEXT need the nonce and the token of the holder, so a late write never frees the permit of a later holder. Own-write mark: both of
 them.
 
+A limit above ten has several boards, each an item with ten permits, and a line of waiting messages in an item of its own, because receipts
+are long. LINE_UP adds a message where there is room, LEAVE_LINE takes it out: its condition makes one of several callers the one that wakes
+the message. KEEP reserves a permit as CALL_NEXT does. A board of a version before boards has all permits of its limit: FORGET_OLD removes
+ten of them that are over. A token is the time in ms or more, so the next one is higher than all that were forgotten.
+
 The latest call: LATEST never replaces a call by an earlier one. A basket: PUT adds to a basket that is open and has room; SHUT closes it,
 and the contents of a shut basket never change. The own-write mark of PUT is the calls' ids: if the SDK sends a PUT twice and the first one
 fills the basket, the calls do not go into the next basket too. No write here deletes; `ttl` expires days after an entry ended.
 
 Attributes of a line: `bas` begin µs · `tkn` tickets taken · `t0` `t1` `t2` turns µs · `nc` nonce. Of a board, for each number *i*:
-`n`i nonce · `k`i token · `o`i owner · `e`i epoch ms · `w`i kept for; `queued` messages to wake, in order. Of a latest call: `clk` clock ·
-`tid` task id. Of a basket: `entries` · `num` how many · `sz` bytes · `shut`.
+`n`i nonce · `k`i token · `o`i owner · `e`i epoch ms · `w`i kept for; `queued` messages to wake, in order. Of the line of messages of
+several boards: `queued`, a set. Of a latest call: `clk` clock · `tid` task id. Of a basket: `entries` · `num` how many · `sz` bytes ·
+`shut`.
 """
 
 from __future__ import annotations
@@ -71,6 +77,27 @@ CALL_NEXT = Write(
     names=_some("nkew"),
 )
 """Remove the first of the waiting messages and reserve for it the permit that I gave back."""
+
+LINE_UP = Write(
+    condition="attribute_not_exists(queued) OR size(queued) < :most OR contains(queued, :one)",
+    update="SET #ttl = :ttl ADD queued :message",
+    names=TTL,
+    values={":most": {"N": "10"}},
+)
+"""Put a message in the line of a limit, once and while there is room."""
+
+LEAVE_LINE = Write(condition="contains(queued, :one)", update="DELETE queued :message")
+"""Take a message out of the line."""
+
+KEEP = Write(condition="#k = :tok AND #n = :nc", update="SET #e = :exp, #w = :who", names=_some("nkew"))
+"""Reserve the permit that I gave back for a message that I took out of the line."""
+
+FORGET_OLD = Write(
+    condition=" AND ".join(f"(attribute_not_exists(#k{n}) OR (#e{n} <= :lapsed AND #k{n} < :lapsed))" for n in range(10)),
+    update="REMOVE " + ", ".join(f"#{part}{n}" for n in range(10) for part in "nkoew"),
+    names={f"#{part}{n}": f"{part}{n}" for n in range(10) for part in "nkoew"},
+)
+"""Remove ten permits, here of board 0, that an older version kept in the first item, if all of them are over."""
 
 LATEST = Write(condition="attribute_not_exists(pk) OR clk < :clk", update="SET clk = :clk, tid = :tid, #ttl = :ttl", names=TTL)
 """Note the latest call, unless a later one is noted."""

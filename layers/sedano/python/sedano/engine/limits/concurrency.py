@@ -2,6 +2,11 @@
 
 A permit is taken before the claim and given back after all follow-ups. It is a lease until its invocation's deadline, so a dead holder
 keeps it no longer than that. Bodies that run one after the other share one: a worker takes no more permits of a task than it runs at once.
+
+A limit of at most ten has one board of permits, which is also where messages wait. A higher one has several: a worker takes a permit at
+random of those that it believes free, reads all boards with one call before a message waits, and its messages wait in a line of
+their own (`sedano.engine.limits.waiting_line`). It reads the boards too before its first permit, because a version before boards may have
+left permits above the first ten on the first one: they count until they are given back or expire.
 """
 
 from __future__ import annotations
@@ -11,10 +16,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
-from sedano.engine.pauses import await_call, may_be_woken, put_off, times_of
+from sedano.engine.limits.waiting_line import WaitingLine
+from sedano.engine.pauses import await_call, may_be_woken, put_off, tell_held, times_of
+from sedano.engine.redelivery import hold_back
 from sedano.errors import SedanoError
 from sedano.model.deferrals import patience
-from sedano.model.limits.concurrency import GUARD_MS, RESERVED_MS, Board, Full, Permit, chosen, granted
+from sedano.model.limits.concurrency import (
+    BOARD_SIZE,
+    GUARD_MS,
+    MOST_WAITING,
+    RESERVED_MS,
+    Board,
+    Full,
+    Permit,
+    boards_of,
+    chosen,
+    granted,
+    merged,
+)
 from sedano.model.limits.task_limits import Concurrency, Range
 from sedano.ports import Delivery, Ports
 
@@ -28,20 +47,25 @@ _SEPARATOR = "\n"
 
 
 class PermitRequest(NamedTuple):
-    """Jobs of one task and one *key*: at most *limit* run at a time, here at most *lanes* of them."""
+    """Jobs of one task and one *key*: at most *limit* run at a time, here at most *lanes* of them.
+
+    *most*: the highest limit that a range may return; where it has several boards, messages wait in a line, whatever the limit is now.
+    """
 
     name: str
     jobs: Sequence[Job]
     limit: int
     lanes: int
+    most: int = 0
 
 
 class Permitting:
     """Gives permits and takes them back. One per worker."""
 
-    def __init__(self, ports: Ports, owner: str) -> None:
-        """Start without permits; *owner* is the worker's name."""
-        self.ports, self.owner = ports, owner
+    def __init__(self, ports: Ports, owner: str, board_size: int = BOARD_SIZE) -> None:
+        """Start without permits; *owner* is the worker's name, *board_size* the number of permits that the store keeps on a board."""
+        self.ports, self.owner, self.board_size = ports, owner, board_size
+        self._line = WaitingLine(ports)
         self._known: OrderedDict[str, Board] = OrderedDict()
         self._ranges: dict[str, tuple[float, int]] = {}
 
@@ -81,12 +105,12 @@ class Permitting:
     def release(self, batch: Batch) -> None:
         """Give back the permits of the runs that have ended, and wake waiting messages."""
         while batch.permits:
-            name, permit = batch.permits.pop()
+            name, permit, has_line = batch.permits.pop()
             try:
                 answer = self.ports.limits.give_back(name, permit)
-                self._remember(answer.board)
-                if answer.done:
-                    self._wake(answer.board, permit)
+                self._remember(answer.board, has_line)
+                if answer.done and not self._wake(answer.board, permit) and has_line:
+                    self._line.wake(name, permit)
             except SedanoError as error:
                 self.ports.telemetry.log("warning", "permit not given back; it will expire", permit=name, error=str(error))
 
@@ -99,13 +123,13 @@ class Permitting:
             batch.defer_job(job, away)
             return None
         if isinstance(found, Permit):
-            batch.permits.append((wanted.name, found))
+            batch.permits.append((wanted.name, found, self._has_line(wanted)))
             return found
         self._hold(job, found, wanted, batch)
         return None
 
     def _attempt(self, wanted: PermitRequest, job: Job, batch: Batch) -> Permit | Full | None:
-        board, fresh = self._known.get(wanted.name) or Board(wanted.name), False
+        board, fresh = self._seen(wanted, job)
         until = round(batch.deadline * 1000) + GUARD_MS
         owner = f"{job.command.task} {job.command.task_id} on {self.owner}"
         for _ in range(TRIES):
@@ -114,15 +138,36 @@ class Permitting:
             if isinstance(found, Full):
                 if fresh:
                     return found
-                board, fresh = self.ports.limits.board(wanted.name), True
+                board, fresh = self._read(wanted), True
                 continue
             permit = granted(board, found, now, until, self.ports.entropy.nonce(), owner)
             answer = self.ports.limits.take(wanted.name, permit, who, now)
-            board, fresh = answer.board, True
-            self._remember(board)
+            has_line = self._has_line(wanted)
+            self._remember(answer.board, has_line)
             if answer.done:
                 return permit
+            board, fresh = self._read(wanted) if has_line else answer.board, True
         return None
+
+    def _has_line(self, wanted: PermitRequest) -> bool:
+        return max(wanted.limit, wanted.most) > self.board_size
+
+    def _seen(self, wanted: PermitRequest, job: Job) -> tuple[Board, bool]:
+        """Return the permits as they are known, and whether they were read just now: a message that was woken looks for the permit that is
+        kept for it, which may be on any board.
+        """
+        known = self._known.get(wanted.name)
+        if self._has_line(wanted):
+            return (known, False) if known is not None and job.delivery.receives == 1 else (self._read(wanted), True)
+        return known or Board(wanted.name), False
+
+    def _read(self, wanted: PermitRequest) -> Board:
+        """Return the permits of all boards as they are now."""
+        if not self._has_line(wanted):
+            return self.ports.limits.board(wanted.name)
+        board = self.ports.limits.boards(wanted.name, boards_of(wanted.limit, self.board_size))
+        self._known[wanted.name] = board
+        return board
 
     def _hold(self, job: Job, full: Full | None, wanted: PermitRequest, batch: Batch) -> None:
         """Hold *job* back until the first permit expires, and leave its receipt so that it can be woken earlier."""
@@ -134,6 +179,10 @@ class Permitting:
             return
         now, soonest = self._now(), full.soonest
         seconds = max((soonest.expires - now + GUARD_MS) / 1000, again) + unit
+        reason = f"permit held by {soonest.owner}"
+        if self._has_line(wanted):
+            self._line_up(job, wanted, reason, (seconds, again * (0.5 + unit)), batch)
+            return
         receipt = (delivery.queue, delivery.receipt, delivery.message_id, str(now / 1000 + seconds))
         try:
             waits = self.ports.limits.wait(wanted.name, soonest, _SEPARATOR.join(receipt), now).done
@@ -141,23 +190,57 @@ class Permitting:
             self.ports.telemetry.log("warning", "permit not waited for", task_id=job.command.task_id, error=str(away))
             waits = False
         if waits:
-            await_call(self.ports, job, f"permit held by {soonest.owner}", seconds, batch)
+            await_call(self.ports, job, reason, seconds, batch)
         else:
-            put_off(self.ports, job, f"permit held by {soonest.owner}", again * (0.5 + unit), batch)
+            put_off(self.ports, job, reason, again * (0.5 + unit), batch)
 
-    def _wake(self, board: Board, permit: Permit) -> None:
-        """Make the first waiting message visible again, and keep *permit* for it for a moment; skip a message that was delivered since."""
+    def _line_up(self, job: Job, wanted: PermitRequest, reason: str, waits: tuple[float, float], batch: Batch) -> None:
+        """Let *job* wait in the line of its limit; *waits*: how long (s) at most there, and how long where it finds no place."""
+        known, (long, short) = self._known.get(wanted.name), waits
+        if known is not None and len(known.waiting) >= MOST_WAITING:
+            put_off(self.ports, job, reason, short, batch)
+            return
+        hold_back(self.ports, job.delivery, long, batch)  # before it is in line: a worker that wakes it makes it visible after this
+        until = self.ports.clock.now() + long
+        try:
+            waits_there = self._line.join(wanted.name, job.delivery, until, lambda: self._is_free(wanted, job))
+        except SedanoError as away:
+            self.ports.telemetry.log("warning", "permit not waited for", task_id=job.command.task_id, error=str(away))
+            waits_there = False
+        tell_held(self.ports, job, reason, long if waits_there else short, batch)
+        if not waits_there:
+            self._hold_again(job.delivery, short)
+
+    def _hold_again(self, delivery: Delivery, seconds: float) -> None:
+        try:
+            self.ports.queues.hold(delivery, seconds)
+        except SedanoError as error:
+            self.ports.telemetry.log("warning", "message waits longer", message_id=delivery.message_id, error=str(error))
+
+    def _is_free(self, wanted: PermitRequest, job: Job) -> bool:
+        found = chosen(self._read(wanted), wanted.limit, self._now(), job.delivery.message_id, 0.0)
+        return not isinstance(found, Full)
+
+    def _wake(self, board: Board, permit: Permit) -> bool:
+        """Make the first waiting message visible again, and keep *permit* for it for a moment; skip a message that was delivered since.
+
+        Return whether a message was woken, or another worker has the permit.
+        """
         for receipt in board.waiting:
             queue, handle, message_id, until = receipt.split(_SEPARATOR)
             now = self._now()
             if not self.ports.limits.call(board.name, permit, receipt, message_id, now + RESERVED_MS):
-                return
+                return True
             if float(until) > now / 1000:
                 self.ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
-                return
+                return True
+        return False
 
-    def _remember(self, board: Board) -> None:
-        self._known[board.name] = board
+    def _remember(self, board: Board, has_line: bool) -> None:
+        known = self._known.get(board.name)
+        if has_line and known is None:
+            return  # one board does not say what is on the others
+        self._known[board.name] = merged(known, board) if has_line and known is not None else board
         self._known.move_to_end(board.name)
         if len(self._known) > MOST_BOARDS:
             self._known.popitem(last=False)

@@ -15,7 +15,7 @@ from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.engine.limits.rate import Pacing, RateRequest
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
-from sedano.model.limits.task_limits import NO_LIMITS, Concurrency, Key, LimitChange, TaskLimits, changed, read
+from sedano.model.limits.task_limits import NO_LIMITS, Concurrency, Key, LimitChange, TaskLimits, changed, highest, read
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import NOTHING, Command, TimeLimits
 from sedano.ports import Ports
@@ -120,7 +120,7 @@ class Limiting(Gate):
         for (task, key), jobs in wanted.items():
             lanes = len(jobs) if jobs[0].task.is_async else self.lanes
             number = self.permitting.limit_of(task, limit[task, key])
-            free += self.permitting.admit(PermitRequest(f"{task}/{key}", jobs, number, lanes), batch)
+            free += self.permitting.admit(PermitRequest(f"{task}/{key}", jobs, number, lanes, highest(limit[task, key])), batch)
         return free
 
     def _key(self, job: Job, key: Key | None, unfit: list[tuple[Job, TaskLimits]], limits: TaskLimits, batch: Batch) -> str | None:

@@ -6,6 +6,10 @@ holder becomes free. Its token increases with each holder, so that a resource th
 by the permit's number (`current().permit`) and pass `current().token` to it. Then never more than *n* writers are accepted.
 
 A lower limit does not revoke permits: a task with a permit above the limit finishes first. Times are epoch milliseconds.
+
+Ten permits are a board, which is one item of the store: a write costs by the size of its item, so it costs the same for each limit. The
+permit *i* is on board *i* // 10. A limit of at most ten has one board, where messages wait too. Those of a higher limit wait in a line of
+their own that all its boards share: see `sedano.engine.limits.waiting_line`.
 """
 
 from __future__ import annotations
@@ -19,9 +23,11 @@ GUARD_MS = 1_000
 RESERVED_MS = 5_000
 """How long a released permit is reserved for the message that was woken for it."""
 MOST_PERMITS = 1_000
-"""The highest limit: all permits of a name are one item, which each refusal returns."""
+"""The highest limit: its boards are read with one call."""
 MOST_WAITING = 10
 """The most waiting messages that can be woken; further ones retry after their visibility timeout."""
+BOARD_SIZE = 10
+"""The permits of a board."""
 
 
 class Permit(NamedTuple):
@@ -41,7 +47,7 @@ NO_PERMITS: Mapping[int, Permit] = MappingProxyType({})
 
 
 class Board(NamedTuple):
-    """All permits of one name that were ever taken, by number, and the messages that wait for a permit."""
+    """The permits of one board, or of several of one name, that were ever taken, by number, and the messages that wait for a permit."""
 
     name: str
     permits: Mapping[int, Permit] = NO_PERMITS
@@ -49,7 +55,7 @@ class Board(NamedTuple):
 
 
 class BoardChanged(NamedTuple):
-    """The answer to a write: *done*, or refused; in both cases with the current permits."""
+    """The answer to a write: *done*, or refused; in both cases with the current permits of the board that it changes."""
 
     done: bool
     board: Board
@@ -59,6 +65,31 @@ class Full(NamedTuple):
     """No permit is free; *soonest* is the permit that expires first."""
 
     soonest: Permit
+
+
+def boards_of(limit: int, size: int = BOARD_SIZE) -> int:
+    """Return how many boards of *size* permits a *limit* has."""
+    return -(-limit // size)
+
+
+def merged(board: Board, other: Board) -> Board:
+    """Return *board* with the permits of *other*: of two entries of one permit, the one of the later holder; of one holder's, *other*'s."""
+    new = {n: permit for n, permit in other.permits.items() if n not in board.permits or board.permits[n].token <= permit.token}
+    return board._replace(permits={**board.permits, **new})
+
+
+def outdated(board: Board, now: int) -> int | None:
+    """Return which ten permits of the first board's item, after the first ten, are all over and may be removed; None: leave all.
+
+    A version before boards left them: it had all permits of a limit in one item. Their tokens are below *now* by more than clocks differ,
+    so a later token, which is at least the time, is higher also without them.
+    """
+    tens: dict[int, bool] = {}
+    for number, permit in sorted(board.permits.items()):
+        if number >= BOARD_SIZE:
+            over = ended(permit, now) and permit.token < now - GUARD_MS
+            tens[number // BOARD_SIZE] = over and tens.get(number // BOARD_SIZE, True)
+    return next((ten for ten, over in tens.items() if over), None)
 
 
 def chosen(board: Board, limit: int, now: int, who: str, unit: float) -> int | Full:

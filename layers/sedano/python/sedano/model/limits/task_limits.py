@@ -80,6 +80,11 @@ LONGEST_LIMIT_S = 10_000_000.0
 """The time limits that a message can carry (`sedano.model.messages.attributes`)."""
 
 
+def highest(concurrency: Concurrency) -> int:
+    """Return the highest limit that *concurrency* allows."""
+    return concurrency.high if isinstance(concurrency, Range) else concurrency
+
+
 def changed(limits: TaskLimits | None, change: LimitChange) -> TaskLimits:
     """Return *limits* with *change*."""
     found = limits or NO_LIMITS
