@@ -32,6 +32,7 @@ from benchmarks import (
     restarts,
     sizes,
     waiting,
+    write_units,
 )
 from benchmarks.report import Section
 
@@ -40,6 +41,7 @@ BUILD = ROOT / "build" / "bench"
 ENDPOINT = ROOT / ".venv-ministack" / "bin" / "python"
 CANVAS = "canvas.json"
 """The file whose targets this command enforces."""
+WRITE_UNITS = "write_units.json"
 
 
 class Progress:
@@ -94,6 +96,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "fairness on the local endpoint": lambda: fairness_beside.section(ENDPOINT, BUILD / "endpoint"),
             "autoscaler": lambda: autoscaler.section(BUILD),
         },
+        WRITE_UNITS: {"write units": write_units.section},
         "first_steps.json": {"first steps": lambda: first_steps.section(progress.round)},
     }
 
@@ -113,6 +116,7 @@ def main(given: Sequence[str] | None = None) -> None:
     progress.end()
     for name, titles in files.items():
         report.write(BUILD / name, [found[title] for title in titles], time.monotonic() - began)
+    report.write_summary(BUILD / "summary.json", [found[title] for title in files[WRITE_UNITS]])
     print(report.table(list(found.values())))
     missed = [entry.name for title in files[CANVAS] for entry in found[title].entries if entry.verdict == "MISSED"]
     print(f"\n{time.monotonic() - began:.0f} s; the same as JSON in {BUILD.relative_to(ROOT)}: {', '.join(files)}")

@@ -1,0 +1,153 @@
+"""Write units of DynamoDB where many tasks share an item: permits of a concurrency limit, and periodic tasks.
+
+A write costs a unit for each started KB of the item, before or after it, whichever is larger. The real adapters write over moto, and the
+size of each item is computed by the rules of DynamoDB's developer guide ("DynamoDB item sizes and formats").
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+from moto import mock_aws
+
+from benchmarks.calls import REGION
+from benchmarks.report import Entry, Section, Target
+from sedano import memory
+from sedano.aws.client.session import Session
+from sedano.aws.limits import DynamoLimits
+from sedano.aws.schedules import DynamoSchedules
+from sedano.engine.schedules.scheduler import Scheduler
+from sedano.model.limits.concurrency import BoardChanged, Permit
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.schedules.agenda import Periodic, ScheduledCall, declaration
+from sedano.model.schedules.schedule import Schedule
+from sedano.model.schedules.timetable import Every
+
+UNIT_BYTES = 1_024
+NOW_S = 1_800_000_123
+TABLE = "control"
+SAMPLE = 10
+"""How many permits of a limit are given back and taken again."""
+PERMITS, PERMITS_TARGET = 300, 4.0
+SCHEDULES, SCHEDULES_TARGET = 1_600, 3.0
+NAME, WORKER = "shop.prices.update/", "ip-10-0-163-227.ec2.internal.8.0f3c2a1b"
+
+
+def size(value: Mapping[str, Any]) -> int:
+    """Return the bytes of an attribute's value."""
+    ((kind, held),) = value.items()
+    if kind == "S":
+        return len(held.encode())
+    if kind == "N":  # two digits a byte; zeros at either end do not count
+        return ceil(len(held.lstrip("-").strip("0") or "0") / 2) + 1
+    if kind == "SS":
+        return sum(len(one.encode()) for one in held)
+    if kind == "L":
+        return 3 + sum(1 + size(one) for one in held)
+    if kind == "M":
+        return 3 + sum(1 + len(name.encode()) + size(one) for name, one in held.items())
+    if kind in ("BOOL", "NULL"):
+        return 1
+    raise ValueError(f"{kind}: no attribute of the control table has this type")
+
+
+def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return the bytes of an item: of its attributes' names and values."""
+    return sum(len(name.encode()) + size(value) for name, value in item.items())
+
+
+class Meter:
+    """A DynamoDB client that counts the write units of what passes through it."""
+
+    def __init__(self, client: Any) -> None:
+        """Count the writes through *client*."""
+        self._client = client
+        self.units = 0
+
+    def update_item(self, **asked: Any) -> Any:
+        """Pass on an update, and count its units."""
+        before = self._size(asked)
+        answer = self._client.update_item(**asked)
+        self.units += max(1, ceil(max(before, self._size(asked)) / UNIT_BYTES))
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        """Pass on everything else, which reads."""
+        if name in ("put_item", "delete_item", "batch_write_item", "transact_write_items"):
+            raise NotImplementedError(f"{name}: count its units first")
+        return getattr(self._client, name)
+
+    def _size(self, asked: Mapping[str, Any]) -> int:
+        item = self._client.get_item(TableName=asked["TableName"], Key=asked["Key"], ConsistentRead=True).get("Item")
+        return item_size(item) if item is not None else 0
+
+
+def _meter() -> Meter:
+    """Return the meter of an empty control table; moto must be active."""
+    client = Session().client("dynamodb")
+    client.create_table(
+        TableName=TABLE, BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+    )  # fmt: skip
+    return Meter(client)
+
+
+def units_of_permits(limit: int) -> float:
+    """Return the write units of a run under a *limit* whose permits are all held: give a permit back and take it again, on average."""
+    os.environ.update(REGION)
+    with mock_aws():
+        meter, now = _meter(), NOW_S * 1_000 + 457
+        limits = DynamoLimits(meter, TABLE)
+        for number in range(limit):
+            _sure(limits.take(NAME, _permit(number, now), "", now))
+        meter.units, some = 0, range(0, limit, max(1, limit // SAMPLE))
+        for number in some:
+            _sure(limits.give_back(NAME, _permit(number, now)))
+            _sure(limits.take(NAME, _permit(number, now + 1), "", now))
+        return meter.units / len(some)
+
+
+def _sure(answer: BoardChanged) -> None:
+    if not answer.done:
+        raise RuntimeError(f"{NAME}: a permit was refused: {answer.board}")
+
+
+def _permit(number: int, token: int) -> Permit:
+    owner = f"shop.prices.update {uuid.UUID(int=number)} on {WORKER}"
+    return Permit(number, token, uuid.UUID(int=number).hex, owner, token + 900_000)
+
+
+def units_of_schedules(number: int) -> float:
+    """Return the write units of an occurrence that is due alone, beside *number* - 1 daily tasks whose occurrences are not due."""
+    os.environ.update(REGION)
+    with mock_aws():
+        meter = _meter()
+        ports = replace(memory.ports(), schedules=DynamoSchedules(meter, TABLE), clock=memory.VirtualClock(float(NOW_S)))
+        scheduler = Scheduler(ports, LamportClock(lambda: NOW_S * 1_000_000), "bench")
+        declared = {f"prices-{place}": _daily(f"prices-{place}", NOW_S + 600 * (1 + (place > 0))) for place in range(number)}
+        scheduler.round(declared)
+        ports.clock.sleep(590.0)
+        meter.units = 0
+        if scheduler.round(declared).published != 1:
+            raise RuntimeError("one occurrence is due and was not published")
+        return meter.units
+
+
+def _daily(name: str, first: int) -> Periodic:
+    return declaration(Schedule(name, Every(86_400, first)), ScheduledCall("shop.prices.update", "default"))
+
+
+def section() -> Section:
+    """Return the write units for the report."""
+    entries = [
+        Entry(f"permits_{PERMITS}_wcu", units_of_permits(PERMITS), "units", Target(PERMITS_TARGET)),
+        *(Entry(f"permits_{limit}_wcu", units_of_permits(limit), "units") for limit in (10, 100, 1_000)),
+        Entry(f"schedules_{SCHEDULES}_wcu", units_of_schedules(SCHEDULES), "units", Target(SCHEDULES_TARGET)),
+        *(Entry(f"schedules_{number}_wcu", units_of_schedules(number), "units") for number in (16, 160)),
+    ]
+    return Section("write units", "a permit given back and taken again, all others held; an occurrence that is due alone", entries)
