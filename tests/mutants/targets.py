@@ -20,7 +20,10 @@ _LEASES = conformance("leases")
 TARGETS: Sequence[Target] = (
     Target("tasks", ("aws.expressions.tasks",), (*_LEDGER, *conformance("elections", "lifetimes"))),
     Target("leases", ("aws.expressions.leases",), (*_LEASES, *conformance("lifetimes"))),
-    Target("limits", ("aws.expressions.limits",), conformance("limits", "permit_boards", "lifetimes"), holds=True),
+    Target(
+        "limits", ("aws.expressions.limits",),
+        (*conformance("limits", "permit_boards", "lifetimes"), *unit("permits_of_older_versions")), holds=True,
+    ),
     Target("elections", ("aws.expressions.elections",), conformance("elections", "lifetimes")),
     Target("fencing", ("aws.expressions.fencing", "aws.fencing.items"), (*_LEASES, *unit("guards"), "docs/test_fencing.py")),
     Target(
@@ -265,8 +268,7 @@ TARGETS: Sequence[Target] = (
         "limit-steps",
         (*each("engine.limits", "concurrency limit_gate rate waiting_line"), "engine.collection", "engine.lineage_marks"),
         (
-            *unit("engine/permitting", "engine/permit_boards", "engine/limiting", "engine/pacing", "engine/collecting"),
-            *unit("engine/lineage_marks"),
+            *unit(*map("engine/{}".format, ("permitting", "permit_boards", "limiting", "pacing", "collecting", "lineage_marks"))),
             *stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
         ),
     ),

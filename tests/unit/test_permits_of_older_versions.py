@@ -11,6 +11,7 @@ from moto import mock_aws
 
 from sedano.aws.client import keys
 from sedano.aws.client.table import Table
+from sedano.aws.expressions.limits import FORGET_OLD
 from sedano.aws.limits import DynamoLimits
 from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.memory import SeededEntropy
@@ -140,3 +141,22 @@ def old(number: int, expires: int = 0, token: int = 1) -> Permit:
 )
 def test_ten_permits_are_outdated_when_all_of_them_are_over_and_no_token_could_fall(permits: list[Permit], ten: int | None) -> None:
     assert outdated(Board("b", {one.number: one for one in permits}), NOW) == ten
+
+
+ATTRIBUTES = {"k": {"N": str(NOW - 1)}, "e": {"N": str(NOW)}, "n": {"S": "n"}, "o": {"S": "o"}, "w": {"S": "w"}}
+
+
+@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize(
+    ("change", "removed"), [({}, True), ({"k": {"N": str(NOW)}}, False), ({"e": {"N": str(NOW + 1)}}, False), (None, True)]
+)
+def test_ten_permits_are_removed_if_each_of_them_is_over_or_absent(client: Any, number: int, change: Any, removed: bool) -> None:
+    item = {f"{part}{place}": value for place in range(10) for part, value in ATTRIBUTES.items()}
+    for part in ATTRIBUTES:
+        if change is None:
+            del item[f"{part}{number}"]
+        elif part in change:
+            item[f"{part}{number}"] = change[part]
+    client.put_item(TableName="control", Item={"pk": {"S": "k"}, **item})
+    assert Table(client, "control").update(FORGET_OLD, "k", {":lapsed": {"N": str(NOW)}})[0] == removed
+    assert set(Table(client, "control").read_one("k") or ()) == ({"pk"} if removed else {"pk", *item})

@@ -192,6 +192,33 @@ def test_a_message_that_another_worker_wakes_is_not_woken_here() -> None:
     assert asked(ports.queues, "hold") == []
 
 
+class Crowded(memory.MemoryLimits):
+    """Limits whose first waiting message another worker takes off between a return and its call, with a permit of its own."""
+
+    def give_back(self, name: str, permit: Permit) -> BoardChanged:
+        """Give back, and let the other worker give back and call."""
+        answer = super().give_back(name, permit)
+        other = answer.board.permits[1]
+        assert super().give_back(name, other).done
+        first = answer.board.waiting[0]
+        assert self.call(name, other, first, first.split("\n")[2], other.token + RESERVED_MS)
+        return answer
+
+
+def test_two_permits_that_are_given_back_at_once_wake_two_messages() -> None:
+    ports, permits, now = world_and_permits(0.0)
+    limits: Any = ports.limits
+    limits.port = Crowded()
+    admitted(permits, now, job("a"), limit=2)
+    permit = now.permits[0][1]
+    assert ports.limits.take(NAME, Permit(1, 1, "nonce", "another", ms(ports, 60.0)), "x", ms(ports)).done
+    for number in range(2):
+        until = str(ports.clock.now() + 9.0)
+        assert ports.limits.wait(NAME, permit, "\n".join((QUEUE, f"receipt-{number}", f"m{number}", until)), ms(ports)).done
+    permits.release(now)
+    assert [delivery.message_id for delivery, _ in asked(ports.queues, "hold")] == ["m1"], "the other worker wakes m0"
+
+
 class Called(memory.MemoryLimits):
     """Limits whose waiting messages another worker takes off first."""
 

@@ -224,13 +224,14 @@ class Permitting:
     def _wake(self, board: Board, permit: Permit) -> bool:
         """Make the first waiting message visible again, and keep *permit* for it for a moment; skip a message that was delivered since.
 
-        Return whether a message was woken, or another worker has the permit.
+        Return whether a message was woken. One that another worker woke just now is followed by the next: two permits that are given back
+        at once wake two messages.
         """
         for receipt in board.waiting:
             queue, handle, message_id, until = receipt.split(_SEPARATOR)
             now = self._now()
             if not self.ports.limits.call(board.name, permit, receipt, message_id, now + RESERVED_MS):
-                return True
+                continue
             if float(until) > now / 1000:
                 self.ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
                 return True
@@ -238,9 +239,11 @@ class Permitting:
 
     def _remember(self, board: Board, has_line: bool) -> None:
         known = self._known.get(board.name)
-        if has_line and known is None:
-            return  # one board does not say what is on the others
-        self._known[board.name] = merged(known, board) if has_line and known is not None else board
+        if has_line:
+            if known is None:
+                return  # one board does not say what is on the others
+            board = merged(known, board)
+        self._known[board.name] = board
         self._known.move_to_end(board.name)
         if len(self._known) > MOST_BOARDS:
             self._known.popitem(last=False)
