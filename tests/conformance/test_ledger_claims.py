@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from sedano.model import states
+from sedano.model.inline_links import inline_id
+from sedano.model.ledger.claims import Action, decide
 from sedano.model.ledger.records import Claimed, Extension, TaskRecord
+from sedano.model.messages.message import Command, Place
 from tests.conformance.tasks import CLAIM, NOW, claimed, granted, in_the_way, retry, rival, stored, success
 from tests.conformance.worlds import World
 
@@ -233,3 +236,27 @@ def test_each_extension_of_a_batch_is_answered_for_itself(world: World) -> None:
     answers = world.ledger.extend([LATER._replace(task_id="task-9"), LATER])
     assert [isinstance(answer, Claimed) and answer.granted for answer in answers] == [False, True]
     assert world.ledger.extend([]) == []
+
+
+def test_a_message_with_a_fresh_id_learns_that_its_link_was_claimed_inline(world: World) -> None:
+    command = Command("message-2", CLAIM.task_id, CLAIM.name, "worker", NOW, CLAIM.clock, place=Place("chain", "0.1", "plan"))
+    inline = CLAIM._replace(message_id=inline_id(command))
+    held = claimed(world.ledger, inline)
+    assert held.message_id == inline_id(command)
+    world.ledger.record([success(inline)])
+    found = in_the_way(world.ledger.claim([rival()])[0])
+    assert found is not None
+    assert decide(rival(), found, NOW, 5, inline_id(command)).action is Action.FOLLOW_AGAIN
+    assert decide(rival(), found, NOW, 5).action is Action.ACKNOWLEDGE
+
+
+def test_a_retry_that_was_recorded_inline_is_published_again_by_each_message_of_its_link(world: World) -> None:
+    command = Command("message-2", CLAIM.task_id, CLAIM.name, "worker", NOW, CLAIM.clock, place=Place("chain", "0.1", "plan"))
+    inline = CLAIM._replace(message_id=inline_id(command))
+    claimed(world.ledger, inline)
+    world.ledger.record([retry(inline)])
+    found = in_the_way(world.ledger.claim([rival()])[0])
+    assert found is not None
+    assert decide(rival(), found, NOW, 5, inline_id(command)).action is Action.RETRY_AGAIN
+    again = rival(attempt=1, message_id="message-3", must_exist=True)
+    assert claimed(world.ledger, again).message_id == "message-3", "the retry has a message of its own"

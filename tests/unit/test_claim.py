@@ -206,3 +206,29 @@ def test_a_key_that_was_used_with_other_arguments_is_another_task_s():
 def test_a_record_without_a_message_is_not_another_canvas():
     for attempt, state in ((0, states.REVOKED), (1, states.RETRY), (2, states.REVOKED)):
         assert not is_another(FIRST, TaskRecord("t", state, attempt, message_id="", name="f"))
+
+
+INLINE = "inline"
+
+
+def decided(record, claim=CLAIM):
+    return decide(claim, record, NOW, MOST, INLINE).action
+
+
+def test_every_message_of_a_link_answers_for_what_was_claimed_inline():
+    """Also one with a fresh id: no message claimed it, so otherwise none would continue the chain."""
+    for record in CASES:
+        found = record._replace(message_id=INLINE)
+        if record.state in states.TERMINAL:
+            assert decided(found) is Action.FOLLOW_AGAIN
+        elif record.attempt > CLAIM.attempt:
+            assert decided(found) is (Action.RETRY_AGAIN if record.state == states.RETRY else Action.ACKNOWLEDGE)
+
+
+def test_an_inline_id_changes_nothing_for_records_of_other_messages():
+    assert [decided(record) for record in CASES] == [decide(CLAIM, record, NOW, MOST).action for record in CASES]
+
+
+def test_a_message_without_an_inline_id_is_not_taken_for_one():
+    retried = TaskRecord("t", states.RETRY, CLAIM.attempt + 1, message_id="")
+    assert decide(CLAIM, retried, NOW, MOST).action is Action.ACKNOWLEDGE

@@ -18,6 +18,7 @@ from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.canvas.continuation import ends_member
 from sedano.model.deferrals import SHORT_S, waited
+from sedano.model.inline_links import inline_id
 from sedano.model.ledger.claims import Action, ClaimDecision, decide, is_another
 from sedano.model.ledger.dedup_keys import is_of_another, keyed_by
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
@@ -100,7 +101,7 @@ class Claiming(NamedTuple):
                 return None
             if answer.granted:
                 return _held(job, answer.record)
-            decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims)
+            decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims, inline_id(job.command))
             if decision.action is Action.RUN:
                 return _held(job, answer.record)
             seen = answer.record

@@ -5,6 +5,8 @@ found one for each):
 
 - A terminal record with this message's id: this message claimed the task and is responsible for the follow-ups; publish them again, then
   acknowledge. A message with another id is a copy: only acknowledge it, so that a duplicate never runs through a finished chain again.
+- A record that was claimed inline, under the id that follows from the link of a chain (`sedano.model.inline_links`): no message claimed
+  it, so every message of the link is responsible for what follows.
 - A terminal record without a message's id: a revocation ended the task, not a message; so every message of the task publishes the
   follow-ups.
 - Marked as revoked while an earlier attempt ran, and now without a holder: end it, under the claim that was seen, if there is one.
@@ -56,20 +58,21 @@ CUT_OFF = "the body takes longer than its function's time limit, or it ends its 
 RUN = ClaimDecision(Action.RUN, "granted")
 
 
-def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int) -> ClaimDecision:
+def decide(claim: Claim, record: TaskRecord | None, now: float, most_claims: int, inline: str = "") -> ClaimDecision:
     """Return the action if *record* refused *claim* at *now* (epoch seconds).
 
-    *most_claims*: a task with more claims of one attempt counts as poison, because it repeatedly ends its worker.
+    *most_claims*: a task with more claims of one attempt counts as poison, because it repeatedly ends its worker. *inline*: the id under
+    which the link is claimed inline (`sedano.model.inline_links.inline_id`); "" if it cannot be.
     """
     if record is None:
         return ClaimDecision(Action.QUARANTINE, "no record")
     if record.state in states.TERMINAL:
         if record.followed:
             return ClaimDecision(Action.ACKNOWLEDGE, "done, and its follow-ups were sent")
-        mine = record.message_id in ("", claim.message_id)
+        mine = record.message_id in ("", claim.message_id, inline)
         return ClaimDecision(Action.FOLLOW_AGAIN, "done") if mine else ClaimDecision(Action.ACKNOWLEDGE, "copy of a finished task")
     if record.attempt > claim.attempt:
-        mine = record.state == states.RETRY and record.message_id == claim.message_id
+        mine = record.state == states.RETRY and record.message_id in (claim.message_id, inline or claim.message_id)
         return ClaimDecision(Action.RETRY_AGAIN, "retried") if mine else ClaimDecision(Action.ACKNOWLEDGE, "a later attempt has begun")
     if record.attempt < claim.attempt:
         return ClaimDecision(Action.WAIT, "an earlier attempt is not recorded yet", 1.0)

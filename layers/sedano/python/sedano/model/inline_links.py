@@ -1,0 +1,83 @@
+"""Inline links: the next link of a chain runs in the invocation that ended the link before, without a message of its own. Pure.
+
+The received message, the *carrier*, is acknowledged last. For each inline link, in this order: claim, run, record; then the next link, or a
+send. The states of a chain, seen from its carrier:
+
+    the carrier's link recorded --the next link may stay--------> claimed inline, under `inline_id`
+    claimed inline --recorded as succeeded----------------------> its next link may stay, or is sent
+    claimed inline --ended without success, or to be retried----> what follows is sent; the carrier is acknowledged
+    not admitted, not granted, not answered, refused------------> the link is sent under a message id of its own; acknowledged
+
+- A link that is recorded has a message that answers for what follows: the carrier, or the message that was sent. So a process that dies
+  anywhere leaves one message that continues. A carrier that is received again does not go on inline; it sends (`why_sent`). Otherwise,
+  links that each end their worker less often than a poison message does would add up on one carrier.
+- `inline_id` follows from the link alone, so each message of that link recognises a record that was claimed inline as its own
+  (`sedano.model.ledger.claims`). With a fresh id the chain would be lost: the message that is sent after a death would find a finished
+  task of another message.
+- A claim that is held elsewhere is never taken over inline, and never waited for: the link is sent.
+- The receiver's window gets the ids only when the carrier is settled. Otherwise the same process would discard a link that it has
+  finished and whose follow-ups are not sent.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from sedano.model.messages.lineage import derived_id
+from sedano.model.messages.message import Command
+
+MOST_LINKS = 100
+"""The most links that follow one carrier inline, which also bounds the walk over a finished chain."""
+SHARE = 0.5
+"""An inline link begins only while this share of the invocation's time is left."""
+
+
+class NextLink(NamedTuple):
+    """The facts that decide whether the next link of a chain may run inline; times are epoch seconds.
+
+    *receives*: those of the carrier; *links*: how many have run inline so far; *same_queue*: the link goes to the carrier's queue; *plain*:
+    its task is known here, is no collector of calls, and its message has neither a delay nor an order key nor a deduplication key;
+    *claimed*: both links are delivered with a claim; *limit*: the seconds of its time limit; *whole*: those of the invocation, which ends
+    at *deadline* and starts nothing in its last *guard* seconds; *draining*: the worker stops.
+    """
+
+    receives: int
+    links: int
+    same_queue: bool
+    plain: bool
+    claimed: bool
+    limit: float
+    whole: float
+    deadline: float
+    guard: float
+    draining: bool = False
+
+
+def why_sent(link: NextLink, now: float) -> str:
+    """Return why the next link is sent as a message at *now*; "" if it may run inline."""
+    if link.receives > 1:
+        return "its carrier was received before"
+    if link.links >= MOST_LINKS:
+        return f"{MOST_LINKS} links have followed one message"
+    if not link.same_queue:
+        return "it goes to another queue"
+    if not link.plain:
+        return "it needs a message"
+    if not link.claimed:
+        return "a link is delivered without a claim"
+    if link.draining:
+        return "the worker stops"
+    if now > link.deadline - link.guard - max(link.limit, SHARE * link.whole):
+        return "too little time is left"
+    return ""
+
+
+def inline_id(command: Command) -> str:
+    """Return the message id under which the link of *command* is claimed inline: the same for each message of this link.
+
+    It names the link's place, because tasks of two canvases may have one id that a user chose.
+    """
+    place = command.place[1:] if command.place is not None else ()
+    member = command.member[:2] if command.member is not None else ()
+    return derived_id(command.task_id, f"inline/{json.dumps([command.task, *place, *member])}")
