@@ -12,8 +12,8 @@ from sedano.canvas import Form
 
 MOST_BYTES = 1_024
 FEW, MANY, MOST = 10, 1_000, 100_000
-LINKS = 500
-"""The number of links of the longest chain that are run; the others do not differ from them."""
+BATCHES = 10
+"""The most batches of the longest chain that are run, each of up to 101 links; the others do not differ from them."""
 
 
 def chain_of(size: int) -> Form:
@@ -30,7 +30,7 @@ def sizes(most: int = MOST) -> list[Entry]:
     """Return the longest message of a chain and of a chord of 10, 1 000 and *most* tasks, without its arguments."""
     entries = []
     for size in (FEW, MANY, most):
-        of_chain, _ = cost_of([chain_of(size)], LINKS)
+        of_chain, _ = cost_of([chain_of(size)], BATCHES)
         of_chord, _ = cost_of([chord_of(size)])
         more = {"pages": float(of_chord.calls["put"]), "launches": float(of_chord.messages - size - 1)}
         entries.append(Entry(f"longest message, chain of {size}", of_chain.longest, "bytes", Target(MOST_BYTES)))

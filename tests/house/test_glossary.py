@@ -57,6 +57,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "connection_breaker": "the breaker of a connection to a service",
         "deployments": "the moment of the last deployment of an app",
         "direct_calls": "a call of the worker function without a queue, and its answer",
+        "inline_links": "the links of a chain that run in one invocation",
         "worker_advice": "the warnings of a process at its start",
         "canonical_json": "one text for each JSON value",
         "number_ranges": "whether an option is a number within a range",

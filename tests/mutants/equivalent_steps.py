@@ -220,8 +220,11 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
     (
         "sedano.engine.worker.pipeline",
         "Worker._work",
-        'passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)',
-        "`passing(telemetry, 'tell', partial(self._tell, batch, len(deliveries)), None)` after `self._spared.add(batch.given_back)`",
+        'passing(self.ports.telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)',
+        (
+            "`passing(self.ports.telemetry, 'tell', partial(self._tell, batch, len(deliveries)), None)` after "
+            "`self._spared.add(batch.given_back)`"
+        ),
     ): "both read which messages were given back, and neither changes that",
     (
         "sedano.engine.worker.body_results",

@@ -58,7 +58,10 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target("claim", each("model.ledger", "claims outcome"), (*unit("claim", "outcome"), *stories("retries", "given_back", "poison"))),
-    Target("inline-links", ("model.inline_links",), unit("inline_links", "claim")),
+    Target(
+        "inline-links", ("model.inline_links", "engine.worker.inline_links"),
+        (*unit("inline_links", "claim"), *stories("inline_links", "inline_links_crash")),
+    ),
     Target(
         "direct-calls", ("model.direct_calls", "engine.publisher.direct_calls", "engine.worker.call_answers", "memory.direct_calls"),
         (*unit("direct_calls", "engine/call_answers"), *stories("direct_calls", "direct_calls_crash"), *conformance("direct_calls")),
@@ -74,8 +77,7 @@ TARGETS: Sequence[Target] = (
          *stories("limits", "concurrency", "collected_calls")),
     ),
     Target(
-        "strict",
-        ("model.messages.strict_json", "model.seals.seal", "model.sources.signature_schemes"),
+        "strict", ("model.messages.strict_json", "model.seals.seal", "model.sources.signature_schemes"),
         unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip", "strict_json", "seal_texts"),
     ),
     Target(

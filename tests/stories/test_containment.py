@@ -10,9 +10,10 @@ import pytest
 
 from sedano import Sedano, every, testing
 from sedano.engine.batch import Batch, Job
+from sedano.engine.redelivery import rounds
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.worker.follow_ups import Due, Following
-from sedano.engine.worker.pipeline import Worker, rounds
+from sedano.engine.worker.pipeline import Worker
 from sedano.errors import SedanoError
 from sedano.host.sources import reading
 from sedano.memory.stream_records import table_record

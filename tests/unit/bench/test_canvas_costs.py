@@ -33,10 +33,10 @@ def test_a_chord_costs_a_little_more_than_its_members_and_grows_with_them() -> N
     assert all(0.95 < value < 1.05 for value in growth.values())
 
 
-def test_a_link_of_a_chain_is_two_writes_and_one_send() -> None:
+def test_a_link_of_a_chain_is_two_writes_and_where_it_is_alone_a_hundredth_of_a_send() -> None:
     entries = canvas.chain_costs(200, beside=10)
     assert missed(entries) == []
-    assert [e.value for e in entries[:2]] == [2.0, pytest.approx(1.0)]
+    assert [e.value for e in entries[:2]] == [2.0, pytest.approx(0.01)]
 
 
 def test_a_peers_chain_is_one_large_message() -> None:

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from sedano.engine.batch import Held, Judged, Ran, Stillborn
+from sedano.engine.redelivery import rounds
 from sedano.engine.registry import Registry
 from sedano.engine.task_context import current
 from sedano.engine.worker.admission import GateEntry
 from sedano.engine.worker.execution import DRAINED
 from sedano.engine.worker.gate_order import GATES
-from sedano.engine.worker.pipeline import Worker, rounds
+from sedano.engine.worker.pipeline import Worker
 from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import EffectRefused, TooLarge, Unavailable
 from sedano.memory import START, MemoryLedger, MemoryTelemetry

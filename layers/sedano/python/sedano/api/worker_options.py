@@ -17,6 +17,7 @@ _SECONDS = {
     "guard": (0.0, 890.0, ": Lambda ends an invocation after 900 s, and a body needs time"),
     "heartbeat": (0.0, 120.0, ": a worker that was silent for 150 s counts as lost"),
 }
+_FLAGS = ("unsigned_inbox", "inline_links")
 
 
 def check(settings: object) -> None:
@@ -35,8 +36,9 @@ def check(settings: object) -> None:
         value = getattr(settings, name)
         if not is_number(value, shortest, longest):
             raise OptionError(f"worker.{name}: {value!r} is not a number of seconds from {shortest:g} to {longest:g}{why}")
-    if type(settings.unsigned_inbox) is not bool:
-        raise OptionError(f"worker.unsigned_inbox: {settings.unsigned_inbox!r} is not True or False")
+    wrong = next((name for name in _FLAGS if type(getattr(settings, name)) is not bool), None)
+    if wrong is not None:
+        raise OptionError(f"worker.{wrong}: {getattr(settings, wrong)!r} is not True or False")
     if settings.visibility is not None and not is_number(settings.visibility, 3.0, 43_200.0):
         hint = "leave it out where the queue hides messages until the deadline of their batch, as on Lambda"
         raise OptionError(f"worker.visibility: {settings.visibility!r} is not a number of seconds from 3 to 43200; {hint}")

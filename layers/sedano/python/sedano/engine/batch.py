@@ -10,9 +10,9 @@ These records are named tuples: as immutable as a frozen dataclass, and made in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sedano.engine.drafts import Addressed, Draft
 from sedano.model.history.run_rows import Chronicle
@@ -124,11 +124,26 @@ class Deferral(NamedTuple):
     ran: bool = False
 
 
+class Carrier(Protocol):
+    """The received message that links of its chain may follow inline (`engine.worker.inline_links`).
+
+    *finished*: the ids of the messages that ended, the carrier's first; the receiver's window will know them when the carrier is settled.
+    """
+
+    finished: list[str]
+
+    def keep(self, job: Job, messages: Sequence[Addressed]) -> bool:
+        """Keep the only follow-up in *messages* of *job*, which succeeded, to run inline; return whether it was kept."""
+
+    def run(self, batch: Batch, take: Callable[[Sequence[Delivery], Batch], None]) -> None:
+        """Run the kept links by *take*; *batch*: the carrier's, which may be given back."""
+
+
 @dataclass(slots=True)
 class Batch:
     """The decisions of this invocation so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
     time, by task. *ordered*: its jobs are in the order that the app prefers. *decided*: the ids (the queue's) of messages that were given
-    back, parked, sent again or collected.
+    back, parked, sent again or collected. *carrier*: of the links that run inline (`engine.worker.inline_links`); None: none do.
     """
 
     deadline: float
@@ -144,6 +159,7 @@ class Batch:
     limits: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = False
     decided: set[str] = field(default_factory=set)
+    carrier: Carrier | None = None
 
     def give_back(self, delivery: Delivery) -> None:
         """Let the queue deliver this message again."""
@@ -173,6 +189,10 @@ class Batch:
     def is_decided(self, delivery: Delivery) -> bool:
         """Return whether this message was given back, parked, or moved."""
         return delivery.message_id in self.decided
+
+    def has_finished(self, message_id: str) -> bool:
+        """Return whether this message ended, of those that the receiver's window will know when their carrier is settled."""
+        return self.carrier is not None and message_id in self.carrier.finished
 
     def count(self, metric: str, task: str) -> None:
         """Add one to *metric* of a registered task."""

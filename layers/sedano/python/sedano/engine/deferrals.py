@@ -88,8 +88,9 @@ def tenant_of(body: str) -> str | None:
 
 
 def _is_hidden(ports: Ports, one: Deferral) -> bool:
-    """Return whether *one* is hidden because its queue can delay no message; it is sent anew before the queue counts too many receipts."""
-    if ports.queues.bounds.max_delay or one.delivery.serial_key is not None:
+    """Return whether *one* is hidden because its queue can delay no message; it is sent anew before the queue counts too many receipts, and
+    at once if it came from no queue."""
+    if not one.delivery.receipt or ports.queues.bounds.max_delay or one.delivery.serial_key is not None:
         return False
     return one.delivery.receives < ANEW_AFTER and one.seconds != 0.0
 
@@ -135,6 +136,8 @@ def _seconds(ports: Ports, one: Deferral) -> float:
 
 
 def _hide(ports: Ports, delivery: Delivery, seconds: float) -> None:
+    if not delivery.receipt:
+        return
     try:
         ports.queues.hold(delivery, seconds)
     except SedanoError as error:

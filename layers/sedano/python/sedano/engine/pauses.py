@@ -105,9 +105,10 @@ def put_off(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -
 def may_be_woken(job: Job) -> bool:
     """Return whether *job* may wait in flight until it is woken: at most ten messages of a permit board or lease do.
 
-    A task without a claim may not, because its receipts must not count waits; nor one that was woken too often without effect.
+    A task without a claim may not, because its receipts must not count waits; nor one that was woken too often without effect, nor one that
+    came from no queue.
     """
-    return job.mode == "claimed" and job.delivery.receives < ANEW_AFTER
+    return job.mode == "claimed" and job.delivery.receives < ANEW_AFTER and bool(job.delivery.receipt)
 
 
 def await_call(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sedano.engine.batch import Batch, Job
 from sedano.errors import MessageRefused, SedanoError
@@ -71,3 +71,18 @@ def put_back(job: Job, batch: Batch) -> None:
         batch.defer(job.delivery, seconds=0.0)
     else:
         batch.give_back(job.delivery)
+
+
+def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
+    """Return which *jobs* are claimed and run together: new ones all at once, each redelivered one alone after them.
+
+    One of the redelivered messages may have killed the worker. Processed alone, it affects no other: the others are finished before it is
+    claimed, or not claimed yet, so only the claims of the poison message are counted. Their order rotates with each delivery, so that
+    no message stays behind a poison message without a claim.
+    """
+    again = [job for job in jobs if job.delivery.receives > 1]
+    if not again:
+        return [jobs]
+    new = [job for job in jobs if job.delivery.receives <= 1]
+    turn = -1 if again[0].delivery.receives % 2 == 0 else 1
+    return [*([new] if new else []), *([job] for job in again[::turn])]

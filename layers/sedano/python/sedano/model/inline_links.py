@@ -37,7 +37,7 @@ class NextLink(NamedTuple):
     """The facts that decide whether the next link of a chain may run inline; times are epoch seconds.
 
     *receives*: those of the carrier; *links*: how many have run inline so far; *same_queue*: the link goes to the carrier's queue; *plain*:
-    its task is known here, is no collector of calls, and its message has neither a delay nor an order key nor a deduplication key;
+    its task is known here, does not collect calls, and its message has neither a delay nor an order key nor a deduplication key;
     *claimed*: both links are delivered with a claim; *limit*: the seconds of its time limit; *whole*: those of the invocation, which ends
     at *deadline* and starts nothing in its last *guard* seconds; *draining*: the worker stops.
     """

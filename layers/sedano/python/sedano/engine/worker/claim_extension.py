@@ -188,7 +188,7 @@ class Extending:
             kept = {key: one for key, one in self._kept.items() if not batch.is_decided(one.delivery)}
         self._extend(kept, now, self.length)
         for key, one in kept.items():
-            if not batch.is_decided(one.delivery) and not self._over.is_set():
+            if one.delivery.receipt and not batch.is_decided(one.delivery) and not self._over.is_set():
                 until = self._from_now(self.length)
                 self._ports.queues.hold(one.delivery, self._visibility)
                 self._lasts(key, None, until)

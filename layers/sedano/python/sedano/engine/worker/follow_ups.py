@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.batch import Batch, Carrier, Job, Judged
 from sedano.engine.canvas.continuation import Conducting, Consequences, Cut
 from sedano.engine.canvas.join_arrivals import Ending, Joining
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
@@ -23,6 +23,7 @@ from sedano.engine.redelivery import hold_back
 from sedano.engine.unexpected_errors import is_early, unexpected
 from sedano.errors import MessageRefused, Reject, SedanoError, UnknownQueue
 from sedano.model import refusals, states
+from sedano.model.inline_links import inline_id
 from sedano.model.ledger import dedup_keys as keyed
 from sedano.model.ledger.claims import begun_by
 from sedano.model.ledger.recent_ids import Window
@@ -104,6 +105,8 @@ class Following:
                 self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
                 continue
             jobs.append(job)
+        if batch.carrier is not None and due.messages:
+            self._keep(due, judged[0].verdict.state, batch.carrier, alone=not judged[0].posted)
         self._settle(jobs, self._sent_apart(due, batch), due.rejected, batch)
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
@@ -119,6 +122,8 @@ class Following:
         except Exception as error:  # noqa: BLE001 - the last resort
             self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
             return
+        if batch.carrier is not None and due.messages:
+            self._keep(due, record.state, batch.carrier, alone=not record.outbox and record.outbox_ref is None)
         self._settle([job], self._sent_apart(due, batch), due.rejected, batch)
 
     def arrive_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
@@ -155,6 +160,14 @@ class Following:
         found = self._ended(job, state, lambda: judged.ran.run.value, judged.ran.run.error, judged.ran.added)
         found.messages = [*judged.posted, *found.messages]
         return found
+
+    def _keep(self, due: Due, state: TaskState, carrier: Carrier, *, alone: bool) -> None:
+        """Remove from *due* the next link of a chain that runs inline: the only follow-up of a task that succeeded. *alone*: its body has
+        published nothing."""
+        others = due.endings or due.exits
+        if alone and state == states.SUCCESS and not others and carrier.keep(due.owners[0], due.messages):
+            due.messages.clear()
+            due.owners.clear()
 
     def _ended(self, job: Job, state: TaskState, value: Callable[[], Any], error: ErrorRecord | None, added: int) -> Consequences:
         command = job.command
@@ -242,12 +255,13 @@ class Following:
         for (job, outcome), answer in zip(exits, answers, strict=True):
             if isinstance(answer, Recorded):
                 record = answer.record
-                told = copied_from(outcome) == outcome.task_id
-                if told and (answer.accepted or (record is not None and record.message_id == job.command.id)):
+                told, mine = copied_from(outcome) == outcome.task_id, (job.command.id, inline_id(job.command))
+                if told and (answer.accepted or (record is not None and record.message_id in mine)):
                     tell_exit(outcome if record is None else outcome._replace(clock=record.clock), batch)
         return {job.command.id: answer for (job, _), answer in zip(exits, answers, strict=True) if isinstance(answer, SedanoError)}
 
     def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], rejected: Mapping[str, str], batch: Batch) -> None:
+        finish = self.window.add if batch.carrier is None else batch.carrier.finished.append
         for job in jobs:
             error = failures.get(job.command.id)
             if error is not None:
@@ -256,7 +270,7 @@ class Following:
                 # Not in the window: if it cannot be parked now it is delivered again, to be followed and parked again.
                 batch.park(job.delivery, refusals.REJECTED, "subject", rejected[job.command.id])
             else:
-                self.window.add(job.command.id)
+                finish(job.command.id)
 
     def _not_followed(self, job: Job, error: SedanoError, batch: Batch) -> None:
         if isinstance(error, MessageRefused) and not is_early(error, job.delivery):

@@ -18,6 +18,8 @@ An unforeseen exception costs only its own message, which is parked (`engine.une
 
 A message that is delivered again is processed alone (`rounds`), so that a message that kills its worker does not count against others.
 
+The next link of a chain may follow inline, after all of these steps, and passes through them too (`engine.worker.inline_links`).
+
 Promises: if a record is refused (the claim was taken over), nothing is recorded, published or acknowledged. One bad message never fails the
 others, and `work` raises only exceptions that end the process.
 """
@@ -40,7 +42,7 @@ from sedano.engine.history.invocation_costs import WORKER, Invocations
 from sedano.engine.history.run_events import count_at_once, tell
 from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
-from sedano.engine.redelivery import put_back
+from sedano.engine.redelivery import put_back, rounds
 from sedano.engine.registry import Registry
 from sedano.engine.task_context import TaskContext
 from sedano.engine.task_log_records import install
@@ -55,6 +57,7 @@ from sedano.engine.worker.execution import DRAINED, Execution, RunLoop, hooks_of
 from sedano.engine.worker.failure_log import tell_failure
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.gate_order import GATES, voting
+from sedano.engine.worker.inline_links import InlineLinks
 from sedano.engine.worker.intake import Intake
 from sedano.engine.worker.record_threads import Lanes, Stream
 from sedano.engine.worker.redelivery_credit import Spared
@@ -68,21 +71,6 @@ from sedano.model.ledger.recent_ids import Window
 from sedano.model.ledger.records import Recorded, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.ports import Delivery, Ports
-
-
-def rounds(jobs: Sequence[Job]) -> Sequence[Sequence[Job]]:
-    """Return which *jobs* are claimed and run together: new ones all at once, each redelivered one alone after them.
-
-    One of the redelivered messages may have killed the worker. Processed alone, it affects no other: the others are finished before it is
-    claimed, or not claimed yet, so only the claims of the poison message are counted. Their order rotates with each delivery, so that
-    no message stays behind a poison message without a claim.
-    """
-    again = [job for job in jobs if job.delivery.receives > 1]
-    if not again:
-        return [jobs]
-    new = [job for job in jobs if job.delivery.receives <= 1]
-    turn = -1 if again[0].delivery.receives % 2 == 0 else 1
-    return [*([new] if new else []), *([job] for job in again[::turn])]
 
 
 class Refused(NamedTuple):
@@ -115,9 +103,8 @@ class Worker:
         self.lamport = LamportClock(lambda: int(now() * 1_000_000))
         window, composer = Window(settings.window), Composer(host.hostname, self.lamport, ports)
         self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
-        self._spared = Spared()
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
-        self._parking = ParkingLot(ports, self.lamport)
+        self._spared, self._parking = Spared(), ParkingLot(ports, self.lamport)
         conducting = self._conducting(composer, registry)
         self._admission = Admission(gates, self._workplace(registry, conducting))
         self._intake = Intake(registry=registry, ports=ports, lamport=self.lamport, window=window, admission=self._admission)
@@ -134,6 +121,13 @@ class Worker:
         self._judging, self._lanes = Judging(ports, self.lamport, composer, conducting), Lanes(settings.lanes)
         self.commands = InboxDoor(ports, self.membership, registry, settings, self.running)
         self.commands.overdue, self._invocations = self._extending.overdue, Invocations(WORKER, ports, host, self.lamport)
+        self._inline = self._inlining(registry, window)
+
+    def _inlining(self, registry: Registry, window: Window) -> InlineLinks:
+        """Return the object that decides which links of a chain run inline."""
+        return InlineLinks(
+            registry=registry, ports=self.ports, settings=self.settings, window=window, publisher=self.publisher, draining=self._draining,
+        )  # fmt: skip
 
     def _conducting(self, composer: Composer, registry: Registry) -> Conducting:
         """Return the object that continues the canvases of ended tasks."""
@@ -168,12 +162,22 @@ class Worker:
 
         Every other message is finished: recorded with its follow-ups, or parked.
         """
-        batch = batch or Batch(deadline, Chronicle(self.host))
+        batch = batch or Batch(deadline, Chronicle(self.host), carrier=self._inline.of(deliveries, deadline))
         with self._extending.batch(deliveries, batch):
             return self._work(deliveries, batch)
 
     def _work(self, deliveries: Sequence[Delivery], batch: Batch) -> list[Delivery]:
         self._invocations.begin()
+        self._pass(deliveries, batch)
+        if batch.carrier is not None:
+            batch.carrier.run(batch, self._pass)
+        passing(self.ports.telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
+        self._spared.add(batch.given_back)
+        self.commands.worked += len(deliveries) - len(batch.given_back)
+        return batch.given_back
+
+    def _pass(self, deliveries: Sequence[Delivery], batch: Batch) -> None:
+        """Take *deliveries* through all steps: those that were received, or one inline link."""
         telemetry = self.ports.telemetry
         passing(telemetry, "hello", self.membership.hello, None)
         passing(telemetry, "obey", self.commands.obey, None)
@@ -189,10 +193,6 @@ class Worker:
         park = ("park", self._parking.settle)
         for step, call in (("release", self._release), ("echo", self._intake.echo), park, ("defer", self._defer), park):
             passing(telemetry, step, partial(call, batch), None)
-        passing(telemetry, "tell", partial(self._tell, batch, len(deliveries)), None)
-        self._spared.add(batch.given_back)
-        self.commands.worked += len(deliveries) - len(batch.given_back)
-        return batch.given_back
 
     def running(self) -> list[TaskContext]:
         """Return the running bodies: the contexts of those that have begun and not ended; for the watcher of the worker's time."""
@@ -255,7 +255,7 @@ class Worker:
     def _return(self, jobs: Sequence[Job], answer: SedanoError, batch: Batch) -> None:
         """Settle those of *jobs* that have not ended, after the error *answer*: park a job that was processed alone, give others back."""
         for job in jobs:
-            if batch.is_decided(job.delivery) or job.command.id in self._intake.window:
+            if batch.is_decided(job.delivery) or job.command.id in self._intake.window or batch.has_finished(job.command.id):
                 continue
             if len(jobs) == 1:
                 settle(self.ports.telemetry, answer, job.delivery, batch)

@@ -14,7 +14,8 @@ class WorkerSettings(NamedTuple):
     between membership writes, and between looks at pauses, revocations and limits; *visibility*: seconds for which the queue hides a
     received message, where bodies may take longer: claims and visibilities are extended then, up to the deadline of `Worker.work`
     (`engine.worker.claim_extension`). None: the queue hides messages until that deadline, as on Lambda, and nothing is extended;
-    *unsigned_inbox*: whether commands without a seal are obeyed, which is logged as a warning at each start.
+    *unsigned_inbox*: whether commands without a seal are obeyed, which is logged as a warning at each start; *inline_links*: whether the
+    next link of a chain may run in the invocation of the link before (`sedano.model.inline_links`); False sends each as a message.
     """
 
     concurrency: int = 1
@@ -25,3 +26,4 @@ class WorkerSettings(NamedTuple):
     heartbeat: float = 60.0
     visibility: float | None = None
     unsigned_inbox: bool = False
+    inline_links: bool = True

@@ -1,0 +1,114 @@
+"""Inline links of a chain: those that run in the invocation of the link before. The rule is pure (`sedano.model.inline_links`).
+
+The follow step keeps the next link here instead of sending it, and the pipeline takes it from here as a delivery without a receipt. It
+passes intake, the gates, claim, run, record and follow as a received message does, in a batch of its own. If it does not end there, its
+message is sent; if it cannot be sent, the carrier is delivered again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sedano.engine.batch import Batch, Job
+from sedano.engine.drafts import Addressed
+from sedano.engine.publisher.sender import Publisher
+from sedano.engine.registry import Registry
+from sedano.engine.unexpected_errors import unexpected
+from sedano.engine.worker.settings import WorkerSettings
+from sedano.errors import SedanoError
+from sedano.model.inline_links import NextLink, inline_id, why_sent
+from sedano.model.ledger.claims import begun_by
+from sedano.model.ledger.dedup_keys import keyed_by
+from sedano.model.ledger.recent_ids import Window
+from sedano.model.messages import codec
+from sedano.model.messages.message import Command, TimeLimits
+from sedano.model.tasks.task_spec import BUILT_IN, TaskSpec
+from sedano.ports import Delivery, Ports
+
+NO_LIMITS = TimeLimits()
+
+
+class KeptLink(NamedTuple):
+    """A link that is to run inline: as a *delivery* without a receipt, and as the *message* to send if it does not end here."""
+
+    delivery: Delivery
+    message: Addressed
+
+
+class InlineLinks(NamedTuple):
+    """Decides which links of one worker run inline. *window*: the receiver's; *draining*: set when no more bodies are started."""
+
+    registry: Registry
+    ports: Ports
+    settings: WorkerSettings
+    window: Window
+    publisher: Publisher
+    draining: threading.Event
+
+    def of(self, deliveries: Sequence[Delivery], deadline: float) -> InlineCarrier | None:
+        """Return the carrier of the links that may follow *deliveries* inline; None if they are several, or it was received before."""
+        if len(deliveries) != 1 or deliveries[0].receives > 1 or not self.settings.inline_links:
+            return None
+        return InlineCarrier(self, deliveries[0], deadline)
+
+    def send(self, message: Addressed) -> SedanoError | None:
+        """Send a link that does not run inline; return why its queue did not take it."""
+        try:
+            return self.publisher.publish_all([message])[0]
+        except Exception as error:  # noqa: BLE001 - the last resort
+            return unexpected(self.ports.telemetry, error)
+
+
+class InlineCarrier:
+    """One received message and the links that follow it inline. *finished*: the ids of the messages that ended, the carrier's first."""
+
+    __slots__ = ("_deadline", "_delivery", "_links", "_next", "_site", "_whole", "finished")
+
+    def __init__(self, site: InlineLinks, delivery: Delivery, deadline: float) -> None:
+        """Begin with *delivery*, in an invocation that ends at *deadline* (epoch s)."""
+        self._site, self._delivery, self._deadline = site, delivery, deadline
+        self._whole = deadline - site.ports.clock.now()
+        self._links = 0
+        self._next: KeptLink | None = None
+        self.finished: list[str] = []
+
+    def keep(self, job: Job, messages: Sequence[Addressed]) -> bool:
+        """Keep the only follow-up in *messages* of *job*, which succeeded, to run inline; return whether it was kept."""
+        command = codec.decode(messages[0].outgoing.body) if len(messages) == 1 else None
+        task = self._site.registry.tasks.get(command.task) if type(command) is Command else None
+        if type(command) is not Command or task is None or job.command.task in BUILT_IN:
+            return False
+        now = self._site.ports.clock.now()
+        if why_sent(self._facts(job, command, task, messages[0]), now):
+            return False
+        own = inline_id(command)
+        self._next = KeptLink(Delivery(messages[0].queue, own, "", codec.encode(command._replace(id=own)), sent=now), messages[0])
+        return True
+
+    def run(self, batch: Batch, take: Callable[[Sequence[Delivery], Batch], None]) -> None:
+        """Run the kept link, and each that is kept meanwhile, by *take*; *batch*: the carrier's, which may be given back."""
+        while self._next is not None and not batch.is_decided(self._delivery):
+            link, self._next = self._next, None
+            self._links += 1
+            one = Batch(batch.deadline, batch.chronicle, counts=batch.counts, carrier=self)
+            take([link.delivery], one)
+            if one.given_back and (why := self._site.send(link.message)) is not None:
+                self._site.ports.telemetry.log("warning", "a link was not sent; its carrier is redelivered", error=str(why))
+                batch.give_back(self._delivery)
+        if not batch.is_decided(self._delivery):
+            for message_id in self.finished:
+                self._site.window.add(message_id)
+
+    def _facts(self, job: Job, command: Command, task: TaskSpec, message: Addressed) -> NextLink:
+        outgoing, limits = message.outgoing, command.time_limits
+        limits = limits.over(task.time_limits) if limits is not None else task.time_limits
+        collects = task.limits is not None and bool(task.limits.debounce or task.limits.batch or task.limits.runs)
+        known = begun_by(command) or keyed_by(command)
+        return NextLink(
+            receives=self._delivery.receives, links=self._links, same_queue=message.queue == self._delivery.queue,
+            plain=not (collects or known or outgoing.delay or outgoing.serial_key is not None or self._delivery.serial_key is not None),
+            claimed=job.mode == "claimed" and task.mode(command) == "claimed", limit=(limits or NO_LIMITS).longest, whole=self._whole,
+            deadline=self._deadline, guard=self._site.settings.guard, draining=self._site.draining.is_set(),
+        )  # fmt: skip

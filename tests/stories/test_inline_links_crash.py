@@ -1,0 +1,162 @@
+"""Stories of inline links under deaths, copies and outages: each link has one effect, and no chain is lost."""
+
+
+import pytest
+
+from sedano.engine.worker.pipeline import WorkerSettings
+from sedano.errors import Unavailable
+from sedano.model import states
+from sedano.model.messages import codec
+from tests.stories.chained import LINKS, Line
+from tests.stories.processes import COMMANDS, LONG_S
+from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, away, tapped
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_death_at_any_call_loses_no_link_and_doubles_none(side: Side) -> None:
+    counted, undisturbed = Watch(ports=OUTSIDE), Line()
+    undisturbed.processes.restart(tapped(undisturbed.stage.ports, counted))
+    whole = undisturbed.delay()
+    undisturbed.processes.drain()
+    undisturbed.assert_whole(whole)
+    assert len(counted.calls) > 2 * LINKS
+    for at, call in enumerate(counted.calls):
+        line, watch, where = Line(), Watch(at, side, ports=OUTSIDE), f"died {side} call {at}, {call}"
+        result = line.delay()
+
+        def live(line: Line = line, watch: Watch = watch) -> None:
+            line.processes.restart(tapped(line.stage.ports, watch))
+            line.processes.drain()
+
+        with pytest.raises(Crash):
+            live()
+        line.processes.recover()
+        line.assert_whole(result, where)
+        assert max(line.bodies.values()) <= 2, where
+        assert sum(line.bodies.values()) <= LINKS + 1, where
+
+
+def test_a_second_death_at_any_call_loses_nothing() -> None:
+    for first in range(4, 12, 3):
+        for second in range(0, 16, 2):
+            line, result = Line(4), None
+            result = line.delay()
+            for at in (first, second):
+                try:
+                    line.processes.restart(tapped(line.stage.ports, Watch(at, "after", ports=OUTSIDE)))
+                    line.processes.drain()
+                except Crash:
+                    continue
+            line.processes.recover()
+            line.assert_whole(result, f"died after calls {first} and {second}")
+
+
+def test_a_carrier_that_comes_again_while_the_dead_workers_claim_lasts_waits_for_it() -> None:
+    for at in range(3, 16):
+        line = Line(5)
+        line.processes.invocation = LONG_S
+        result = line.delay()
+        try:
+            line.processes.restart(tapped(line.stage.ports, Watch(at, "after", ports=OUTSIDE)))
+            line.processes.drain()
+        except Crash:
+            line.processes.recover()
+        line.assert_whole(result, f"died after call {at}")
+
+
+def test_a_carrier_that_comes_again_sends_the_next_link_and_what_is_sent_goes_on_inline() -> None:
+    line = Line(4)
+    result = line.delay()
+
+    def dies(number: int) -> None:
+        if number == 2 and line.bodies[2] == 1:
+            raise Crash
+
+    line.during = dies
+    with pytest.raises(Crash):
+        line.processes.deliver()
+    assert [end.name for end in line.stage.audit.ends] == ["step", "step"]
+    line.processes.restart()
+    line.stage.pass_time(61)
+    (again,) = line.processes.deliver()
+    assert again.receives == 2
+    assert len(line.stage.audit.ends) == 2, "it runs nothing; it sends"
+    (sent,) = line.processes.deliver()
+    assert codec.decode(sent.body).task_id == line.ids()[1]  # type: ignore[union-attr]
+    line.assert_whole(result)
+    assert line.bodies == {0: 1, 1: 1, 2: 2, 3: 1}
+
+
+def test_a_link_that_kills_each_worker_is_poison_and_the_links_before_run_once() -> None:
+    line = Line(4)
+    result = line.delay()
+
+    def kills(number: int) -> None:
+        if number == 2:
+            raise Crash
+
+    line.during = kills
+    for _ in range(40):
+        try:
+            line.processes.drain()
+            break
+        except Crash:
+            line.processes.restart()
+            line.stage.pass_time(61)
+    assert result.state in states.UNSUCCESSFUL
+    assert line.bodies[0] == line.bodies[1] == 1
+    assert line.bodies[2] == WorkerSettings().poison_after
+    assert line.bodies[3] == 0
+    ended = line.stage.audit.effects()
+    assert ended[("step", states.POISON)] == 1
+    assert line.stage.dead() == []
+
+
+def test_links_that_each_kill_one_worker_do_not_add_up_on_one_message() -> None:
+    line = Line(30)
+    result = line.delay()
+
+    def kills(number: int) -> None:
+        if line.bodies[number] == 1:
+            raise Crash
+
+    line.during = kills
+    for _ in range(200):
+        try:
+            line.processes.drain()
+            break
+        except Crash:
+            line.processes.restart()
+            line.stage.pass_time(61)
+    line.assert_whole(result)
+    assert set(line.bodies.values()) == {2}
+
+
+@pytest.mark.parametrize("calls", range(1, 8))
+def test_while_a_service_is_away_nothing_is_lost(calls: int) -> None:
+    for at in range(2, 20):
+        line = Line(5)
+        result = line.delay()
+        watch = Watch(at, error=away, ports=OUTSIDE - {"events", "members", "control"}, times=calls)
+        line.processes.restart(tapped(line.stage.ports, watch))
+        for _ in range(20):
+            try:
+                line.processes.drain()
+                break
+            except Unavailable:  # what feeds the worker did not get an answer
+                line.stage.pass_time(61)
+        line.assert_whole(result, f"away at call {at} for {calls}")
+        assert set(line.bodies.values()) <= {1, 2}
+
+
+def test_messages_that_all_come_twice_change_nothing() -> None:
+    line = Line()
+    result = line.delay()
+    (first,) = line.stage.peek(COMMANDS)
+    line.stage.ports.queues.send(COMMANDS, [first])
+    line.processes.drain()
+    line.stage.ports.queues.send(COMMANDS, [first])
+    line.processes.restart()
+    line.processes.drain()
+    line.assert_whole(result)
+    assert set(line.bodies.values()) == {1}
