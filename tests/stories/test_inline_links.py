@@ -12,6 +12,7 @@ from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import OptionError
 from sedano.model import states
 from sedano.model.inline_links import MOST_LINKS
+from sedano.model.ledger.records import Claim
 from sedano.model.messages import codec
 from sedano.ports import PARKED, RECORDS
 from tests.stories.chained import LINKS, OFF, Line
@@ -175,6 +176,20 @@ def test_a_link_whose_lease_is_held_elsewhere_waits_as_a_message() -> None:
     line.processes.drain()
     assert result.get(timeout=1) == 2
     assert line.stage.audit.effects() == {("step", states.SUCCESS): 2, ("guarded", states.SUCCESS): 1}
+
+
+def test_an_expired_claim_is_not_taken_over_inline_but_by_the_message_of_its_link() -> None:
+    line = Line(1)
+    now = line.stage.clock.now()
+    line.stage.ports.ledger.claim([Claim("held-1", 0, "message of another", "n" * 32, now + 5, 1, "step")])
+    line.stage.pass_time(6)
+    result = chain(line.step.s(0, 0), line.step.s(1).set(task_id="held-1"), line.step.s(2)).delay()
+    line.processes.deliver()
+    assert (line.bodies, line.stage.audit.writes["steal"]) == ({0: 1}, 0)
+    assert len(line.stage.peek(COMMANDS)) == 1
+    line.processes.deliver()
+    assert line.stage.audit.writes["steal"] == 1
+    assert (result.get(timeout=1), line.bodies) == (3, {0: 1, 1: 1, 2: 1})
 
 
 def test_each_singleton_link_takes_and_gives_back_its_own_lease() -> None:

@@ -8,6 +8,8 @@ from tests.simulation.exhaustive.claims import ClaimModel
 from tests.simulation.exhaustive.elections import ElectionModel
 from tests.simulation.exhaustive.extensions import ExtensionModel
 from tests.simulation.exhaustive.follow import FollowModel
+from tests.simulation.exhaustive.inline import LARGE as CHAINS
+from tests.simulation.exhaustive.inline import InlineModel
 from tests.simulation.exhaustive.joins import JoinModel
 from tests.simulation.exhaustive.leases import LeaseModel
 from tests.simulation.exhaustive.search import Searched
@@ -39,4 +41,5 @@ LARGE: dict[str, Callable[[], Searched]] = {
     "extension, requests that arrive late and twice": lambda: ExtensionModel(flying=2, copies=0).run(),
     "lease, 2 processes, 4 terms each": lambda: LeaseModel(2, 4).run(),
     "join, 7 members in shards of 3, 3 deaths": lambda: JoinModel(7, 3, 3).run(),
+    **{name: InlineModel(world).run for name, world in CHAINS.items()},
 }

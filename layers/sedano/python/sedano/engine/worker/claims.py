@@ -108,6 +108,8 @@ class Claiming(NamedTuple):
             if seen is None or not _takes_over(decision, job.command, seen):
                 self._refused(job, seen, decision, batch)
                 return None
+            if is_inline(job):
+                break  # nothing is taken over inline: the link is sent, and the receipts of its message count
             if turn == 0:
                 count_at_once(self.ports.telemetry, "ClaimsStolen", job.task.name)
             answer = self._steal(claim, seen)
@@ -213,6 +215,11 @@ def _other(command: Command, record: TaskRecord) -> str:
     if keyed_by(command):
         return "by the same dedup_key, other arguments have run"
     return "a canvas with the same beginning and another continuation has run"
+
+
+def is_inline(job: Job) -> bool:
+    """Return whether *job* is a link that runs inline: it came from no queue, under the id of its link."""
+    return not job.delivery.receipt and job.command.id == inline_id(job.command)
 
 
 def _held(job: Job, record: TaskRecord | None) -> Held:
