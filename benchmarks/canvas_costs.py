@@ -23,6 +23,7 @@ READ_AT_ONCE = 100
 """Records that one call reads (BatchGetItem)."""
 QUEUE = command_queue("default")
 BATCH = 10
+SETTINGS = WorkerSettings(lanes=0)
 app = Sedano("canvas")
 
 
@@ -102,14 +103,14 @@ class Counting:
             self._cost.longest = max(self._cost.longest, len(json.dumps(envelope, separators=(",", ":"))))
 
 
-def cost_of(forms: Sequence[Form], most_batches: int = 10**9) -> tuple[Cost, list[Any]]:
-    """Publish *forms* together, run at most *most_batches* batches, and return the cost and the results."""
+def cost_of(forms: Sequence[Form], most_batches: int = 10**9, settings: WorkerSettings = SETTINGS) -> tuple[Cost, list[Any]]:
+    """Publish *forms* together, run at most *most_batches* batches in a worker with *settings*, and return the cost and the results."""
     cost, plain = Cost(), memory.ports()
     ledger, queues, blobs = (Counting(port, cost) for port in (plain.ledger, plain.queues, plain.blobs))
     ports = replace(plain, ledger=ledger, queues=queues, blobs=blobs)
     app.attach(ports)
     try:
-        worker = Worker(app.registry, ports, Host("bench.1.00000000", 1), WorkerSettings(lanes=0), None)
+        worker = Worker(app.registry, ports, Host("bench.1.00000000", 1), settings, None)
         worker.work([], ports.clock.now() + 900)
         cost.calls.clear()
         began = time.process_time()

@@ -8,12 +8,13 @@ from typing import Any
 import botocore.session
 import pytest
 
-from sedano import chord, group
+from sedano import chain, chord, group
 from sedano.aws.client.session import Session
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.queues import SqsQueues
+from sedano.engine.worker.settings import WorkerSettings
 from sedano.model import states
-from sedano.ports import RECORDS, Outgoing, Ports
+from sedano.ports import RECORDS, Delivery, Outgoing, Ports
 from tests.conformance.worlds import queue_urls
 from tests.plugins.resources import Resources
 from tests.stories.processes import COMMANDS, Processes
@@ -105,6 +106,19 @@ def test_ten_members_of_a_chord_arrive_in_one_write(counted: Counted) -> None:
     chord(counted.shop.add.s(n, 1) for n in range(20))(counted.shop.total.s())
     counted.processes.deliver()
     assert counted.work() == {WRITE: 21, SEND: 1}
+
+
+@pytest.mark.parametrize(("inline", "invocations", "sends"), [(True, 1, 1), (False, 10, 19)])
+def test_a_chain_of_ten_alone_is_one_invocation_with_one_send(counted: Counted, inline: bool, invocations: int, sends: int) -> None:
+    processes, ports = counted.processes, counted.processes.worker.ports
+    processes.settings = WorkerSettings(lanes=0, inline_links=inline)
+    processes.restart(ports)
+    processes.feed = counted.stage.ports.queues
+    processes.worker.work([], counted.stage.clock.now())
+    result = chain(counted.shop.add.s(0, 1), *(counted.shop.add.s(1) for _ in range(9))).delay()
+    received: list[Delivery] = []
+    assert counted.calls(lambda: received.extend(iter(processes.deliver, []))) == {WRITE: 20, SEND: sends}
+    assert (len(received), result.get(timeout=1)) == (invocations, 10)
 
 
 def test_follow_ups_of_ten_tasks_leave_in_tens(counted: Counted) -> None:

@@ -39,6 +39,11 @@ def test_a_link_of_a_chain_is_two_writes_and_where_it_is_alone_a_hundredth_of_a_
     assert [e.value for e in entries[:2]] == [2.0, pytest.approx(0.01)]
 
 
+def test_a_chain_of_ten_that_is_alone_is_one_invocation_and_one_send() -> None:
+    assert canvas.alone() == (20, 1, 1)
+    assert canvas.alone(inline=False) == (20, 19, 10)
+
+
 def test_a_peers_chain_is_one_large_message() -> None:
     entries = canvas_beside.section(100, 20, 10).entries
     found = {e.name: e.value for e in entries}

@@ -110,9 +110,7 @@ class Claiming(NamedTuple):
                 return None
             if is_inline(job):
                 break  # nothing is taken over inline: the link is sent, and the receipts of its message count
-            if turn == 0:
-                count_at_once(self.ports.telemetry, "ClaimsStolen", job.task.name)
-            answer = self._steal(claim, seen)
+            answer = self._steal(job, claim, seen, first=turn == 0)
             if not isinstance(answer, SedanoError) and answer.granted:
                 return self._stolen(_held(job, answer.record), seen, decision, batch)
         batch.give_back(job.delivery)
@@ -138,7 +136,9 @@ class Claiming(NamedTuple):
         else:
             batch.defer_job(job, answer)
 
-    def _steal(self, claim: Claim, seen: TaskRecord) -> ClaimAnswer | SedanoError:
+    def _steal(self, job: Job, claim: Claim, seen: TaskRecord, *, first: bool) -> ClaimAnswer | SedanoError:
+        if first:
+            count_at_once(self.ports.telemetry, "ClaimsStolen", job.task.name)
         try:
             return self.ports.ledger.steal(claim, seen)
         except SedanoError as error:
