@@ -1,5 +1,6 @@
 """Stories of inline links under deaths, copies and outages: each link has one effect, and no chain is lost."""
 
+from random import Random
 
 import pytest
 
@@ -8,7 +9,7 @@ from sedano.errors import Unavailable
 from sedano.model import states
 from sedano.model.messages import codec
 from tests.stories.chained import LINKS, Line
-from tests.stories.processes import COMMANDS, LONG_S
+from tests.stories.processes import COMMANDS, INVOCATION_S, LONG_S
 from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, away, tapped
 
 
@@ -64,7 +65,7 @@ def test_a_carrier_that_comes_again_while_the_dead_workers_claim_lasts_waits_for
         line.assert_whole(result, f"died after call {at}")
 
 
-def test_a_carrier_that_comes_again_sends_the_next_link_and_what_is_sent_goes_on_inline() -> None:
+def test_a_carrier_that_comes_again_sends_the_next_link_and_what_takes_over_goes_on_inline() -> None:
     line = Line(4)
     result = line.delay()
 
@@ -83,6 +84,10 @@ def test_a_carrier_that_comes_again_sends_the_next_link_and_what_is_sent_goes_on
     assert len(line.stage.audit.ends) == 2, "it runs nothing; it sends"
     (sent,) = line.processes.deliver()
     assert codec.decode(sent.body).task_id == line.ids()[1]  # type: ignore[union-attr]
+    assert len(line.stage.audit.ends) == 2, "what the dead worker began is not taken over inline; it is sent"
+    (begun,) = line.processes.deliver()
+    assert begun.receives == 1
+    assert line.stage.peek(COMMANDS) == []
     line.assert_whole(result)
     assert line.bodies == {0: 1, 1: 1, 2: 2, 3: 1}
 
@@ -160,3 +165,28 @@ def test_messages_that_all_come_twice_change_nothing() -> None:
     line.processes.drain()
     line.assert_whole(result)
     assert set(line.bodies.values()) == {1}
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_in_a_hundred_random_lives_of_a_chain_no_link_is_lost_or_doubled(block: int) -> None:
+    deaths = 0
+    for seed in range(100 * block, 100 * block + 100):
+        dice = Random(seed)
+        line = Line(dice.randint(2, 8))
+        line.processes.invocation = dice.choice([INVOCATION_S, LONG_S])
+        result, died = line.delay(), 0
+        for _ in range(dice.randint(1, 4)):
+            watch = Watch(dice.randrange(30), dice.choice(SIDES), dice.choice([Crash, away]), ports=OUTSIDE, times=dice.randint(1, 4))
+            waiting = line.stage.peek(COMMANDS)
+            if waiting and dice.random() < 0.5:
+                line.stage.ports.queues.send(COMMANDS, [dice.choice(waiting)._replace(delay=0)])
+            line.processes.restart(tapped(line.stage.ports, watch))
+            try:
+                for _ in range(dice.randint(1, 3)):
+                    line.processes.step()
+            except (Crash, Unavailable) as ended:
+                died += isinstance(ended, Crash)
+        line.processes.recover()
+        line.assert_whole(result, f"seed {seed}")
+        deaths += died
+    assert deaths > 20
