@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sedano import Sedano, memory
+from sedano import Sedano, chain, memory
 from sedano.engine.worker.claim_extension import Beat
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.errors import OptionError, Unavailable
@@ -114,6 +114,13 @@ def test_bodies_that_wait_behind_a_long_one_are_not_begun_elsewhere():
     hosts.rest()
     assert (hosts.began, len(hosts.received)) == (["a", "b", "c"], 3)
     assert {result.state for result in results} == {states.SUCCESS}
+
+
+def test_links_that_run_inline_are_extended_and_their_carrier_stays_hidden():
+    hosts = Hosts(workers=6)
+    result = chain(hosts.long.s("a"), hosts.long.s(), hosts.long.s()).delay()
+    hosts.rest()
+    assert (hosts.began, len(hosts.received), result.state) == (["a"] * 3, 1, states.SUCCESS)
 
 
 def test_what_a_dead_worker_held_is_taken_over_within_a_visibility():
