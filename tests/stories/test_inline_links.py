@@ -173,6 +173,8 @@ def test_a_link_whose_lease_is_held_elsewhere_waits_as_a_message() -> None:
     line.processes.deliver()
     assert len(line.stage.audit.ends) == 1
     assert len(line.stage.peek(COMMANDS)) == 1
+    (lease,) = line.stage.ports.leases.read(["singleton/guarded/"]).values()
+    assert list(lease.waiting) == [], "it came from no queue, so no receipt could wake it"
     line.processes.drain()
     assert result.get(timeout=1) == 2
     assert line.stage.audit.effects() == {("step", states.SUCCESS): 2, ("guarded", states.SUCCESS): 1}
