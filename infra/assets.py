@@ -25,9 +25,9 @@ NOT_CODE = ("__pycache__", "*.pyc", "*.egg-info", ".*", "cdk.out", "node_modules
 NOT_CODE_AT_TOP = ("build", "dist", "venv")
 #: The parts of the library for developers' machines, or for processes on hosts, that no function runs.
 FOR_DESKS = (
-    "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/sqlite",
-    "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin", "sedano/memory/stream_records.py",
-    "sedano/model/settings.py", "sedano/api/dev_server.py", "sedano/aws/glue.py", "sedano/engine/deployments.py",
+    "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/emulator", "sedano/local", "sedano/migration",
+    "sedano/sqlite", "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py", "sedano/pytest_plugin",
+    "sedano/memory/stream_records.py", "sedano/model/settings.py", "sedano/api/dev_server.py", "sedano/aws/glue.py", "sedano/engine/deployments.py",
     "sedano/engine/worker/standing_loop.py", "sedano/memory/archive.py", "sedano/telemetry/journal.py",
     "sedano/model/telemetry/journal_entries.py",
     *(f"sedano/model/{name}.py" for name in ("beats", "deployments", "restarts", "worker_advice")),
@@ -35,8 +35,9 @@ FOR_DESKS = (
         "attempts", "live_state", "live_tasks", "registers", "spans", "task_costs", "tenant_loads",
     )),
     *(f"sedano/host/{name}.py" for name in (
-        "acknowledger", "engine_process", "health_server", "message_buffer", "one_file", "process_memory", "pulses", "record_batches",
-        "scaling", "service_manager", "stop_signals", "supervised", "worker_command", "worker_lane", "worker_process", "worker_supervisor",
+        "acknowledger", "engine_process", "health_server", "listening_socket", "message_buffer", "one_file", "process_memory",
+        "publisher_command", "publisher_lanes", "publisher_peer", "publisher_process", "pulses", "record_batches", "scaling",
+        "service_manager", "stop_signals", "supervised", "worker_command", "worker_lane", "worker_process", "worker_supervisor",
         "worker_telemetry",
     )),
 )  # fmt: skip
