@@ -53,7 +53,7 @@ class Endings(NamedTuple):
                 result = "null" if run.value is None else _encoded(run.value)
             except Exception as wrong:  # noqa: BLE001 - a value of the user's, whose methods may raise anything
                 run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
-        if run.thrown is not None:
+        elif run.thrown is not None:
             run = self._without_thrown(run, run.thrown, keeps=held.job.task.keep_arguments)
         began = started if started is not None else now
         if context is None:
