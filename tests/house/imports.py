@@ -68,6 +68,7 @@ LATE = {
         "api/sources.py": "only an app that declares a webhook or a stream loads them",
         "app.py": "a program loads the control panel, signatures and results when it uses them; a worker loads none of them",
         "aws/deployment.py": "a port that few invocations use is loaded at its first use",
+        "aws/client/session.py": "only a process that chooses the slim client loads it",
         "aws/client/store_date.py": "a worker without tasks that expire loads nothing that computes the store's time",
         "aws/ledger.py": "only a worker whose task failed, or a program that lists failures, loads the index of failures",
         "aws/machine.py": "only a program that waits on an event loop loads asyncio",

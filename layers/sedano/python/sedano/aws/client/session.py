@@ -9,6 +9,8 @@ less CPU at a cold start (measured with SQS and DynamoDB: boto3 197 ms, botocore
 from __future__ import annotations
 
 import gc
+import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +23,9 @@ from botocore.loaders import Loader
 
 from sedano.aws.client.answer_checks import require_answer
 from sedano.aws.client.faults import AWS_ERRORS, fault
+from sedano.errors import ConfigurationError
 
+CLIENT_SETTING = "SEDANO_AWS_CLIENT"
 CONNECT_TIMEOUT_S = 2
 READ_TIMEOUT_S = 8
 TRIES = 3
@@ -29,6 +33,9 @@ TRIES = 3
 CONNECTIONS = 16
 SERVICES = ("appconfigdata", "dynamodb", "events", "firehose", "lambda", "s3", "scheduler", "sns", "sqs", "ssm")
 """The services for which a client can be made."""
+SLIM = ("dynamodb", "sqs")
+"""The services of the slim client."""
+_LOG = logging.getLogger(__name__)
 
 
 class Session:
@@ -38,14 +45,18 @@ class Session:
         source: returns the botocore session when the first client is requested; by default one made from the environment. This session owns
             it: afterwards it finds only the services in `SERVICES`.
         endpoint_url: the endpoint of all services; by default `AWS_ENDPOINT_URL` of the environment, else AWS.
+        slim: use the slim client (`sedano.aws.client.slim`); None: what SEDANO_AWS_CLIENT of the environment says.
         options: more options for botocore's `Config`, such as `read_timeout`; given by tests and local tools.
     """
 
-    def __init__(self, source: Callable[[], Any] = botocore.session.get_session, endpoint_url: str | None = None, **options: Any) -> None:
+    def __init__(
+        self, source: Callable[[], Any] = botocore.session.get_session, endpoint_url: str | None = None, *,
+        slim: bool | None = None, **options: Any,
+    ) -> None:  # fmt: skip
         """Remember how to make clients; nothing is loaded yet."""
         self._source = source
         self._endpoint_url = endpoint_url
-        self._options = options
+        self._slim, self._options = slim, options
         self._session: Any = None
         self._clients: dict[str, Any] = {}
         self._lock = threading.RLock()
@@ -108,9 +119,26 @@ class Session:
             client = self._session.create_client(service, config=config, endpoint_url=self._endpoint_url)
         except (*AWS_ERRORS, ValueError) as error:
             raise fault(error, f"a client for {service}") from error
+        wrap = self._wrapping(service, client)
         client.meta.events.register("request-created", self._count)
         client.meta.events.register("before-parse", require_answer)
-        return client
+        return wrap(client)
+
+    def _wrapping(self, service: str, client: Any) -> Callable[[Any], Any]:
+        """Return what puts the slim client in front of *client*, whose events nothing observes yet; nothing, where botocore is needed."""
+        if service not in SLIM or not (is_slim(os.environ) if self._slim is None else self._slim):
+            return _unchanged
+        from sedano.aws.client.slim.request_form import Declined, learned
+
+        credentials = self._session.get_credentials()
+        try:
+            form = learned(client, service, credentials, self._session.get_config_variable("ca_bundle"))
+        except Declined as reason:
+            _LOG.debug("calls of %s are made by botocore: %s", service, reason)
+            return _unchanged
+        from sedano.aws.client.slim.client import SlimClient
+
+        return lambda client: SlimClient(client, service, form, credentials, self._count)
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -132,6 +160,22 @@ class Session:
         call = event_name.partition(".")[2]
         with self._counting:
             self._calls[call] = self._calls.get(call, 0) + 1
+
+
+def is_slim(environment: Mapping[str, str]) -> bool:
+    """Return whether SEDANO_AWS_CLIENT of *environment* chooses the slim client (`sedano.aws.client.slim`); botocore's is the default.
+
+    Raises:
+        ConfigurationError: the variable names another client.
+    """
+    chosen = environment.get(CLIENT_SETTING) or "botocore"
+    if chosen not in ("botocore", "slim"):
+        raise ConfigurationError(f"{CLIENT_SETTING}: {chosen!r} is not an AWS client; write botocore or slim")
+    return chosen == "slim"
+
+
+def _unchanged(client: Any) -> Any:
+    return client
 
 
 def _agent(session: Any) -> str:
