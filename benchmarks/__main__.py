@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks import (
     autoscaler,
+    aws_client,
     bytecodes,
     calls,
     canvas,
@@ -84,6 +85,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "cold start": lambda: cold.section(progress.round, BUILD),
             "codec": lambda: codec.section(progress.round),
         },
+        "aws_client.json": {"one AWS call": lambda: aws_client.section(progress.round)},
         CANVAS: {
             "bytes of a canvas's messages": canvas.section_of_sizes,
             "calls of a canvas": canvas.section_of_calls,
