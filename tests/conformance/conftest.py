@@ -1,5 +1,6 @@
 """`world`: memory, one SQLite file, moto and ministack, one after the other. `-m "not ministack"` leaves the real endpoint out."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -27,7 +28,18 @@ def timeless_resources(ministack_resources: Resources) -> Resources:
     return ministack_resources
 
 
-@pytest.fixture(params=["memory", "sqlite", "moto", pytest.param("ministack", marks=pytest.mark.ministack)])
+SLIM = ("claims", "records", "joins", "reservations", "queues", "effects", "limits", "parked_command")
+"""The suites of the writes that the slim client makes. SEDANO_CONFORMANCE=slim runs the others with it as well."""
+REAL = [pytest.param(name, marks=pytest.mark.ministack) for name in ("ministack", "slim_ministack")]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the slim client out of the suites that are not in `SLIM`."""
+    everywhere = os.environ.get("SEDANO_CONFORMANCE") == "slim"
+    items[:] = [item for item in items if everywhere or "[slim_ministack" not in item.name or item.path.stem.endswith(SLIM)]
+
+
+@pytest.fixture(params=["memory", "sqlite", "moto", *REAL])
 def world(request: pytest.FixtureRequest) -> World:
     """Ports over empty resources of one test."""
     return named(request.param, request)

@@ -17,10 +17,13 @@ import botocore.session
 import pytest
 from botocore.exceptions import ReadTimeoutError
 from botocore.httpsession import URLLib3Session
+from moto.core.models import botocore_stubber
 
 from sedano import memory
 from sedano.aws.blobs import PREFIX, S3Blobs
 from sedano.aws.client.session import Session
+from sedano.aws.client.slim.client import SlimClient
+from sedano.aws.client.slim.connections import Connections, EndpointAddress
 from sedano.aws.consumers import LambdaConsumers
 from sedano.aws.control import DynamoControl
 from sedano.aws.effects import DynamoEffects
@@ -65,6 +68,7 @@ from sedano.ports.limits import Limits
 from sedano.ports.rollups import Rollups
 from sedano.sqlite.deployment import connect
 from sedano.sqlite.store import Store
+from tests.conformance.relay import Relay
 from tests.plugins.resources import QUEUES, Resources
 
 COMMANDS = command_queue("default")
@@ -116,6 +120,8 @@ def named(name: str, request: pytest.FixtureRequest) -> World:
             return replace(in_memory(), leases=FolderLeases(request.getfixturevalue("tmp_path") / "not made yet", clock))
         case "sqlite":
             return on_one_file(request.getfixturevalue("tmp_path"))
+        case "slim_ministack":
+            return over_slim(request.getfixturevalue("timeless_resources"))
     return over_aws(request.getfixturevalue("resources" if name == "moto" else "timeless_resources"))
 
 
@@ -146,10 +152,32 @@ def on_one_file(folder: Path) -> World:
     return World(name="sqlite", losing=lambda _: nullcontext(), damage=damage, concurrent=True, max_receives=5, **own(ports))
 
 
-def over_aws(resources: Resources) -> World:
+def over_slim(resources: Resources) -> World:
+    """Everything over the AWS adapters and the slim client, on a real endpoint that it reaches through a relay that can lose answers."""
+    found: Any = resources.session.get_credentials()
+    assert resources.endpoint_url is not None
+    session, relay = _slim_session(resources.endpoint_url, found.access_key, found.secret_key, resources.session.region_name)
+    return replace(over_aws(resources, session), losing=relay.losing)
+
+
+@cache
+def _slim_session(endpoint_url: str, access_key: str, secret_key: str, region: str) -> tuple[Session, Relay]:
+    source, relay = botocore.session.Session(), Relay(endpoint_url)
+    source.unregister("before-send", botocore_stubber)  # moto's, which answers in this process; only botocore can call it
+    source.set_credentials(access_key, secret_key)
+    source.set_config_variable("region", region)
+    session = Session(lambda: source, endpoint_url, slim=True, retries={"total_max_attempts": 1, "mode": "standard"})
+    for service in ("dynamodb", "sqs"):
+        client = session.client(service)
+        assert isinstance(client, SlimClient)
+        client._connections = Connections(EndpointAddress.of(relay.url), 2, 16)
+    return session, relay
+
+
+def over_aws(resources: Resources, session: Session | None = None) -> World:
     """Everything over the AWS adapters; on moto with one lane, because it is not atomic across threads."""
     settings, real = resources.settings, resources.endpoint_url is not None
-    session = session_of(resources)
+    session = session or session_of(resources)
     dynamodb, sqs, s3 = (session.client(service) for service in ("dynamodb", "sqs", "s3"))
     urls, bucket = queue_urls(resources), settings["SEDANO_BLOBS_BUCKET"]
 
