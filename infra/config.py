@@ -38,6 +38,8 @@ SHORTEST_BLOB_LIFE = 29
 SHORTEST_HISTORY = 30
 #: The services that run the history job.
 PIPELINES = ("glue", "emr", "none")
+#: The clients of DynamoDB and SQS (`sedano.aws.client.slim`).
+AWS_CLIENTS = ("botocore", "slim")
 #: The ways in which production deploys new code.
 RELEASES = ("canary", "all-at-once")
 #: The longest delay of the history, in hours, up to which its alarm may wait.
@@ -100,6 +102,8 @@ class StageConfig:
         budget: dollars a month above which an alarm reports the cost of the stage.
         task_metrics: count by task: each task has its own CloudWatch metrics, at 0.30 dollars a month for each that occurs. Without it
             metrics are those of the stage, and log lines name the task.
+        aws_client: how functions and Fargate's workers call DynamoDB and SQS: `botocore`, or `slim`, which makes the calls of each task
+            itself at a fraction of the CPU.
         schedules: run the scheduler although the application declares no periodic task, because some are added at run time.
         release: how production deploys new code: `canary` gives it a tenth of the work for five minutes, and rolls back if it fails more
             often than the code before it; `all-at-once` is for a fix that must not wait.
@@ -150,6 +154,7 @@ class StageConfig:
     alarm_topic: str | None = None
     budget: float | None = None
     task_metrics: bool = False
+    aws_client: str = "botocore"
     schedules: bool = False
     worker_url: bool = False
     release: str = "canary"
@@ -190,6 +195,7 @@ class StageConfig:
         require(not (self.empty_buckets and self.permanent), "empty_buckets", self.empty_buckets, stays)
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
+        require(self.aws_client in AWS_CLIENTS, "aws_client", self.aws_client, f"one of {', '.join(AWS_CLIENTS)}")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
         require(isinstance(self.worker_url, bool), "worker_url", self.worker_url, "True or False")
         for name in ("queue_concurrency", "served_by", "tags", "streams", "stream_keys", "tables", "functions", "sinks"):

@@ -117,7 +117,7 @@ class CoreStack(StageStack):
             "SEDANO_RECORDS_QUEUE": self._records.queue_url,
             "SEDANO_TIMERS_ROLE": self._timers.role.role_arn,
             "SEDANO_SCHEDULER": self._scheduler_state(),
-            **self._counted_by_task(),
+            **self._chosen(),
             **self._ceiling(),
             **({"SEDANO_CONNECT": self._connect} if self._connect else {}),
         }
@@ -127,8 +127,9 @@ class CoreStack(StageStack):
         most = self._config.most_budget
         return {"SEDANO_MOST_BUDGET": str(most)} if most != DEFAULT_BUDGET else {}
 
-    def _counted_by_task(self) -> dict[str, str]:
-        return {"SEDANO_TASK_METRICS": "on"} if self._config.task_metrics else {}
+    def _chosen(self) -> dict[str, str]:
+        slim = {"SEDANO_AWS_CLIENT": "slim"} if self._config.aws_client == "slim" else {}
+        return slim | ({"SEDANO_TASK_METRICS": "on"} if self._config.task_metrics else {})
 
     def _scheduler_state(self) -> str:
         """Whether periodic tasks may be added at run time: a client that adds one without a scheduler must get an error."""
