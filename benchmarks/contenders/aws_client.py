@@ -35,9 +35,9 @@ CALLS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "claim": ("dynamodb", "update_item", CLAIM),
     "send": ("sqs", "send_message_batch", SENDS),
 }
-_BOTO3: Any = boto3  # its stubs know a client by the literal name of its service
+_BOTO3: Any = boto3.client  # its stubs know a client by the literal name of its service
 CLIENTS: Mapping[str, Callable[[str], Any]] = {
-    "boto3": lambda service: _BOTO3.client(service),
+    "boto3": _BOTO3,
     "botocore": lambda service: Session(slim=False).client(service),
     "slim": lambda service: Session(slim=True).client(service),
 }
