@@ -19,7 +19,7 @@ from botocore.parsers import ResponseParserError
 
 from sedano.aws.client.answer_checks import NotAnAnswer
 from sedano.aws.client.faults import AWS_ERRORS
-from tests.unit.slim.scripted import READ_S, TRIES, Act, Received, Scripted, Unread, raw, reply, reset, slim, truth
+from tests.unit.slim.scripted import READ_S, TRIES, Act, Received, Scripted, Unread, answered, raw, reply, reset, slim, truth
 
 ERROR = {"content_type": "application/x-amz-json-1.0"}
 PAGE = b"<html><body>Please sign in</body></html>"
@@ -195,3 +195,19 @@ def test_the_entries_that_a_lost_batch_sent_are_confirmed_by_the_answer_of_the_s
         answer = client.send_message_batch(QueueUrl=f"{server.url}/1/q", Entries=entries)
     assert [entry["MessageId"] for entry in answer["Successful"]] == [f"body {n}" for n in range(10)]
     assert [request.asked["Entries"] for request in server.received] == [entries] * 2
+
+
+def test_retries_that_succeed_give_their_quota_back() -> None:
+    """botocore allows about 35 retries more than successes: without the return of the quota, the later calls would not be sent again."""
+    page = reply(PAGE, 503, plain=True)
+    with Scripted(*[page, answered] * 60) as server, slim(server.url) as (client, _, _):
+        assert [update(client, str(number)) for number in range(60)] == [str(number) for number in range(60)]
+        assert server.sends == 120
+
+
+def test_a_service_that_is_away_is_sent_fewer_requests_when_the_quota_of_retries_is_used_up() -> None:
+    with Scripted(*[reply(PAGE, 503, plain=True)] * 120) as server, slim(server.url) as (client, _, _):
+        for number in range(40):
+            with pytest.raises(ClientError):
+                update(client, str(number))
+        assert 40 < server.sends < 80

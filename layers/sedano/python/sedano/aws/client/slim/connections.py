@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from botocore.exceptions import ConnectionClosedError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError, SSLError
-from botocore.httpsession import get_cert_path
+from botocore.httpsession import create_urllib3_context, get_cert_path
 from urllib3.util.wait import wait_for_read
 
 from sedano.aws.client.slim.http_answers import BrokenAnswer, RawAnswer, read_answer
@@ -152,7 +152,10 @@ class Connections:
             raise
 
     def _trusting(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=str(_certificates(self._trusted)))
+        """Return botocore's own context, which here checks the name of the server as well: urllib3 does that itself."""
+        context: ssl.SSLContext = create_urllib3_context()
+        context.check_hostname, context.hostname_checks_common_name = True, False
+        context.load_verify_locations(cafile=str(_certificates(self._trusted)))
         context.set_alpn_protocols(["http/1.1"])
         return context
 
