@@ -14,6 +14,7 @@ import ssl
 import time
 import weakref
 from collections import deque
+from socket import create_connection
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -129,7 +130,7 @@ class Connections:
     def _connected(self) -> socket.socket:
         address = self._address
         try:
-            connection = socket.create_connection((address.host, address.port), timeout=self._connect_s)
+            connection = create_connection((address.host, address.port), timeout=self._connect_s)
         except TimeoutError as error:
             raise ConnectTimeoutError(endpoint_url=address.url, error=error) from error
         except OSError as error:
