@@ -39,27 +39,19 @@ class Relay(ThreadingHTTPServer):
 
 
 class RelayHandler(BaseHTTPRequestHandler):
-    """Serves one connection of a client over one connection to the endpoint."""
+    """Serves one connection of a client, each request over a connection of its own to the endpoint: none is closed between two requests."""
 
     protocol_version = "HTTP/1.1"
     server: Relay
 
-    def setup(self) -> None:
-        """Prepare the connection to the endpoint."""
-        super().setup()
-        self.endpoint = http.client.HTTPConnection(self.server.target, timeout=60)
-
-    def finish(self) -> None:
-        """Close it."""
-        self.endpoint.close()
-        super().finish()
-
     def do_POST(self) -> None:
         """Pass one request on."""
         body = self.rfile.read(int(self.headers["content-length"]))
-        self.endpoint.request("POST", self.path, body, dict(self.headers))
-        answer = self.endpoint.getresponse()
+        endpoint = http.client.HTTPConnection(self.server.target, timeout=60)
+        endpoint.request("POST", self.path, body, dict(self.headers))
+        answer = endpoint.getresponse()
         content = answer.read()
+        endpoint.close()
         if self.server.loses(self.headers.get("x-amz-target", "").rpartition(".")[2]):
             self.close_connection = True
             return

@@ -1,12 +1,17 @@
 """The page about the slim client: its setting is one of a stage, and it lists the calls that the client makes."""
 
+import logging
 import re
 import tomllib
 
+import pytest
+
 from infra.config import StageConfig
+from sedano.aws.client.session import Session
 from sedano.aws.client.slim.client import OPERATIONS
 from sedano.model.settings import DEPLOYMENT
 from tests.docs.pages import page
+from tests.unit.slim.scripted import source
 
 PAGE = page("aws_client.md")
 
@@ -17,6 +22,18 @@ def test_the_setting_of_the_page_is_one_of_a_stage() -> None:
     assert set(given) <= set(DEPLOYMENT)
     assert StageConfig(stage="prod", **given).aws_client == "slim"
     assert StageConfig().aws_client == "botocore"
+
+
+def test_the_logger_of_the_page_names_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("sedano.aws.client.session")
+    before = logger.level
+    try:
+        for block in PAGE.blocks:
+            PAGE.run(block, {})
+        Session(source, "http://127.0.0.1:9", slim=True, tcp_keepalive=True).client("sqs")
+    finally:
+        logger.setLevel(before)
+    assert caplog.messages == ["calls of sqs are made by botocore: TCP keep-alive or another signature is configured"]
 
 
 def test_the_calls_of_the_page_are_those_of_the_client() -> None:
