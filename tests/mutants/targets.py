@@ -20,10 +20,8 @@ _LEASES = conformance("leases")
 TARGETS: Sequence[Target] = (
     Target("tasks", ("aws.expressions.tasks",), (*_LEDGER, *conformance("elections", "lifetimes"))),
     Target("leases", ("aws.expressions.leases",), (*_LEASES, *conformance("lifetimes"))),
-    Target(
-        "limits", ("aws.expressions.limits",),
-        (*conformance("limits", "permit_boards", "lifetimes"), *unit("permits_of_older_versions")), holds=True,
-    ),
+    Target("limits", ("aws.expressions.limits",),
+           (*conformance("limits", "permit_boards", "lifetimes"), *unit("permits_of_older_versions")), holds=True),
     Target("elections", ("aws.expressions.elections",), conformance("elections", "lifetimes")),
     Target("fencing", ("aws.expressions.fencing", "aws.fencing.items"), (*_LEASES, *unit("guards"), "docs/test_fencing.py")),
     Target(
@@ -58,10 +56,8 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target("claim", each("model.ledger", "claims outcome"), (*unit("claim", "outcome"), *stories("retries", "given_back", "poison"))),
-    Target(
-        "inline-links", ("model.inline_links", "engine.worker.inline_links"),
-        (*unit("inline_links", "claim"), *stories("inline_links", "inline_links_crash")),
-    ),
+    Target("inline-links", ("model.inline_links", "engine.worker.inline_links"),
+           (*unit("inline_links", "claim"), *stories("inline_links", "inline_links_crash"))),
     Target(
         "direct-calls", ("model.direct_calls", "engine.publisher.direct_calls", "engine.worker.call_answers", "memory.direct_calls"),
         (*unit("direct_calls", "engine/call_answers"), *stories("direct_calls", "direct_calls_crash"), *conformance("direct_calls")),

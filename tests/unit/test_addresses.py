@@ -2,15 +2,10 @@
 
 import ssl
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from sedano.aws.sinks.webhook import WebhookSink
 from sedano.errors import ConfigurationError, Unavailable
@@ -21,6 +16,7 @@ from sedano.model.sinks.content import content_of
 from sedano.model.sources.http_polls import HttpAnswer, plan_of
 from sedano.outbound.addresses import first_answer
 from sedano.outbound.http_polls import HttpSource
+from tests.certificates import certificate
 from tests.unit.http_peer import served
 
 LINK_LOCAL = [
@@ -192,22 +188,6 @@ def test_a_webhook_keeps_its_connection_and_uses_the_address_that_answered_until
         found[:] = ["127.0.0.9", "127.0.0.1"]
         assert sink.write("hook", CONTENT)
     assert (len(peer.requests), peer.connections) == (3, 2)
-
-
-def certificate(folder: Path, name: str) -> Path:
-    """A certificate for *name*, with its key, in one file."""
-    key, today = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    made = (
-        x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key()).serial_number(1)
-        .not_valid_before(today - timedelta(days=1)).not_valid_after(today + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True).sign(key, hashes.SHA256())
-    )  # fmt: skip
-    written = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file = folder / f"{name}.pem"
-    file.write_bytes(written + made.public_bytes(serialization.Encoding.PEM))
-    return file
 
 
 @each_client
