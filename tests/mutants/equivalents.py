@@ -14,6 +14,7 @@ from tests.mutants.equivalent_gates import GATES
 from tests.mutants.equivalent_processes import PROCESSES
 from tests.mutants.equivalent_programs import PROGRAMS
 from tests.mutants.equivalent_rules import RULES
+from tests.mutants.equivalent_schedules import SCHEDULES
 from tests.mutants.equivalent_sources import SOURCES
 from tests.mutants.equivalent_steps import STEPS
 from tests.mutants.mutant import Key
@@ -214,6 +215,7 @@ EQUIVALENT: Mapping[Key, str] = {
     **CLUSTER,
     **FLOWS,
     **PROCESSES,
+    **SCHEDULES,
     **RULES,
     **_shut(
         "`attribute_not_exists(shut)` always holds",

@@ -60,6 +60,14 @@ def test_an_agenda_is_read_back_as_it_was_written(found):
     assert read_agenda(5, write_agenda(agenda), "n") == agenda
 
 
+def test_the_first_and_the_last_second_of_the_calendar_are_moments_of_a_state() -> None:
+    state = State(0, (0, LATEST), 3, (LATEST, 0))
+    agenda = Agenda(1, {"a": Periodic(Schedule("a", Every(10)), CALL, state)})
+    assert read_agenda(1, write_agenda(agenda), "n").periodics["a"].state == state
+    late = agenda.periodics["a"]._replace(state=State(LATEST))
+    assert read_agenda(1, write_agenda(with_periodic(agenda, "a", late)), "n").periodics["a"].state.cursor == LATEST
+
+
 @pytest.mark.parametrize(
     ("path", "value", "field"),
     [

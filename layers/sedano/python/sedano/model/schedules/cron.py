@@ -7,6 +7,7 @@ enough. Additional terms, as in Quartz, are `L` (last day of the month), `LW` (l
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -15,8 +16,8 @@ from sedano.errors import OptionError
 
 LAST, LAST_WEEKDAY = -1, -2
 """Days that are counted from the end of a month."""
-HORIZON_DAYS = 50 * 366
-"""The most days that are searched for a match: a fifth Monday on a 29 February recurs after at most 40 years."""
+HORIZON_YEARS = 40
+"""The most years between two matches: a fifth Monday on a 29 February recurs 40 years after 2072, because 2100 has none."""
 _MONTHS = {name: n for n, name in enumerate(["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"], 1)}
 _DAYS = {name: n for n, name in enumerate(["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"])}
 _ALIASES = {
@@ -39,9 +40,6 @@ _FIELDS = (
 )  # fmt: skip
 
 
-_ALL_DAYS = frozenset(range(1, 32))
-
-
 class Expression(NamedTuple):
     """A parsed cron expression. *weekdays* are pairs: the day (0 is Sunday), and 0 for every such day, 1 to 5 for the n-th of its month, or
     `LAST`.
@@ -57,55 +55,42 @@ class Expression(NamedTuple):
     both: bool
     wild: bool
 
-    def fits(self, day: date) -> bool:
-        """Return whether the expression matches *day*."""
-        if day.month not in self.months:
-            return False
+    def dates(self, start: date) -> Iterator[date]:
+        """Yield the matching days from *start* on, in order, until there is none for `HORIZON_YEARS`, or the last year begins."""
+        day, last = start, start
+        while day.year < date.max.year and day.year - last.year <= HORIZON_YEARS:
+            if day.month not in self.months:
+                day = _end_of_month(day)
+            elif self._fits(day):
+                yield (last := day)
+            day += timedelta(days=1)
+
+    def _fits(self, day: date) -> bool:
+        """Return whether *day* matches, which is in one of the months."""
         if self.both:
             return self._fits_week(day) and self._fits_month(day)
         return self._fits_month(day) or self._fits_week(day)
 
-    def dates(self, start: date) -> Iterator[date]:
-        """Yield the matching days from *start* on, in order, until there is no further one within `HORIZON_DAYS`, or the calendar ends."""
-        day, left, end = start, HORIZON_DAYS, date.max
-        possible = self._possible_days()
-        while left and day < end:
-            if day.day in possible and self.fits(day):
-                yield day
-                left = HORIZON_DAYS
-            if day.month in self.months:
-                day, left = day + timedelta(days=1), left - 1
-            else:
-                begin = (day.replace(day=28) + timedelta(days=4)).replace(day=1) if day < date(end.year, 12, 1) else end
-                day, left = begin, max(0, left - (begin - day).days)
-
-    def _possible_days(self) -> frozenset[int]:
-        """Return the days of a month that may match: where no day of 40 years does, to look at each one takes 80 ms."""
-        if not self.both:
-            return _ALL_DAYS
-        return frozenset(range(26, 32)) | self.days if self.days & {LAST, LAST_WEEKDAY} else self.days
-
     def _fits_month(self, day: date) -> bool:
-        if day.day in self.days:
+        if day.day in self.days or (LAST in self.days and day == _end_of_month(day)):
             return True
-        if day.day < 26 or not (LAST in self.days or LAST_WEEKDAY in self.days):
-            return False
-        last = _last(day)
-        weekend = max(0, last.isoweekday() - 5)
-        return (LAST in self.days and day == last) or (LAST_WEEKDAY in self.days and day == last - timedelta(days=weekend))
+        return LAST_WEEKDAY in self.days and day == _last_weekday(day)
 
     def _fits_week(self, day: date) -> bool:
         weekday = day.isoweekday() % 7
         if (weekday, 0) in self.weekdays or (weekday, (day.day + 6) // 7) in self.weekdays:
             return True
-        return (weekday, LAST) in self.weekdays and day.day + 7 > _last(day).day
+        return (weekday, LAST) in self.weekdays and day.day + 7 > _end_of_month(day).day
 
 
-def _last(day: date) -> date:
-    """Return the last day of the month of *day*."""
-    if day.month == 12:
-        return day.replace(day=31)
-    return day.replace(month=day.month + 1, day=1) - timedelta(days=1)
+def _end_of_month(day: date) -> date:
+    return day.replace(day=monthrange(day.year, day.month)[1])
+
+
+def _last_weekday(day: date) -> date:
+    """Return the last Monday to Friday of the month of *day*."""
+    end = _end_of_month(day)
+    return end - timedelta(days=max(0, end.isoweekday() - 5))
 
 
 def read_cron(text: str) -> Expression:
@@ -129,7 +114,7 @@ def read_cron(text: str) -> Expression:
         minutes=tuple(sorted(minutes)), hours=tuple(sorted(hours)), days=days, months=months, weekdays=weekdays,
         both=parts[2].startswith("*") or parts[4].startswith("*"), wild=parts[0].startswith("*") or parts[1].startswith("*"),
     )  # fmt: skip
-    if next(expression.dates(date(2000, 1, 1)), None) is None:
+    if next(expression.dates(date.min), None) is None:
         raise OptionError(f"cron: {text!r} never occurs: no year has such a day")
     return expression
 

@@ -11,6 +11,7 @@ twice in a fold); any other expression runs once a day in both cases (``next``, 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
@@ -51,11 +52,12 @@ class Cron(NamedTuple):
         last = after
         for day in read.dates((datetime.fromtimestamp(after, zone) - _DAY).date()):
             begin = min(_showing(datetime.combine(day, time()), zone))
-            for moment in sorted(m for m in waiting if m < begin):
+            ready = {moment for moment in waiting if moment < begin}
+            for moment in sorted(ready):
                 if moment > last:
                     yield (last := moment)
-            waiting = {m for m in waiting if m >= begin} | set(_moments_of(read, day, zone, gap, fold))
-        yield from sorted(m for m in waiting if m > last)
+            waiting = waiting - ready | set(_moments_of(read, day, zone, gap, fold))
+        yield from sorted(moment for moment in waiting if moment > last)
 
 
 class Every(NamedTuple):
@@ -179,33 +181,28 @@ def _showing(wall: datetime, zone: ZoneInfo) -> tuple[int, int]:
 
 
 def _moments_of(read: Expression, day: date, zone: ZoneInfo, gap: OnGap, fold: OnFold) -> Iterator[int]:
-    """Yield the moments of one day, in any order, possibly with duplicates."""
+    """Yield the moments of one day, in any order, possibly with duplicates; clocks change at most once a day."""
     midnight = datetime.combine(day, time())
-    begin, end = _showing(midnight, zone), _showing(midnight + _DAY, zone)
-    if begin[0] == begin[1] and end == (begin[0] + 86_400, begin[0] + 86_400):  # clocks change at most once a day
-        yield from (begin[0] + 3_600 * hour + 60 * minute for hour in read.hours for minute in read.minutes)
-        return
+    begin, end = min(_showing(midnight, zone)), max(_showing(midnight + _DAY, zone))
+    before, after = _offset(begin, zone), _offset(end, zone)
+    change = _clock_change(begin, end, zone) if before != after else end
+    clock = int(midnight.replace(tzinfo=UTC).timestamp())
     for hour in read.hours:
         for minute in read.minutes:
-            first, second = _showing(midnight.replace(hour=hour, minute=minute), zone)
-            if first <= second:
-                yield first
-                if fold == "both":
-                    yield second
-            elif gap == "next":
-                yield _end_of_gap(second, first, zone)
+            wall = clock + 3_600 * hour + 60 * minute
+            early, late = wall - before, wall - after
+            if early < change:
+                yield early
+            if late >= change and (early >= change or fold == "both"):
+                yield late
+            if late < change <= early and gap == "next":
+                yield change
 
 
-def _end_of_gap(before: int, after: int, zone: ZoneInfo) -> int:
-    """Return the moment of the clock change between *before* (excluded) and *after* (epoch s)."""
-    offset = datetime.fromtimestamp(before, zone).utcoffset()
-    while after - before > 1:
-        middle = (before + after) // 2
-        if datetime.fromtimestamp(middle, zone).utcoffset() == offset:
-            before = middle
-        else:
-            after = middle
-    return after
+def _clock_change(early: int, late: int, zone: ZoneInfo) -> int:
+    """Return the moment of the clock change after *early* and not after *late* (epoch s); *late* if there is none."""
+    before = _offset(early, zone)
+    return early + bisect_left(range(early, late), True, key=lambda moment: _offset(moment, zone) != before)
 
 
 def read_timetable(kind: str, values: Sequence[object]) -> Timetable:
@@ -301,14 +298,11 @@ def clock_changes(timetable: Cron, after: float, until: float) -> Iterator[Clock
 def _offsets_change(zone: ZoneInfo, after: int, until: int) -> Iterator[int]:
     """Yield the moments of the clock changes of *zone*, in order; two changes within one day count as one."""
     for begin in range(after, until, _DAY_S):
-        early, late = begin, min(begin + _DAY_S, until)
-        if _offset(early, zone) == _offset(late, zone):
-            continue
-        while late - early > 1:
-            middle = (early + late) // 2
-            early, late = (middle, late) if _offset(middle, zone) == _offset(begin, zone) else (early, middle)
-        yield late
+        end = min(begin + _DAY_S, until)
+        if _offset(begin, zone) != _offset(end, zone):
+            yield _clock_change(begin, end, zone)
 
 
-def _offset(moment: int, zone: ZoneInfo) -> object:
-    return datetime.fromtimestamp(moment, UTC).astimezone(zone).utcoffset()
+def _offset(moment: int, zone: ZoneInfo) -> int:
+    """Return by how many seconds the clocks of *zone* are ahead of UTC at *moment* (epoch s)."""
+    return int((datetime.fromtimestamp(moment, zone).utcoffset() or timedelta()).total_seconds())
