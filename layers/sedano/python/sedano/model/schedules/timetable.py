@@ -193,9 +193,11 @@ def _moments_of(read: Expression, day: date, zone: ZoneInfo, gap: OnGap, fold: O
             early, late = wall - before, wall - after
             if early < change:
                 yield early
-            if late >= change and (early >= change or fold == "both"):
+                if late >= change and fold == "both":
+                    yield late
+            elif late >= change:
                 yield late
-            if late < change <= early and gap == "next":
+            elif gap == "next":
                 yield change
 
 
