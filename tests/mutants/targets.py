@@ -173,7 +173,7 @@ TARGETS: Sequence[Target] = (
         ),
         (
             *unit("attempts", "registers", "live", "rollups", "spans", "stage_changes", "task_costs", "task_query", "tenant_loads"),
-            *stories("view_agrees"), *unit("cost_shares", "cost_estimates"),
+            *unit("cost_shares", "cost_estimates", "event_order", "invocation_prices", "live_tasks", "manifests"), *stories("view_agrees"),
             "conformance/test_views.py", "pipeline/test_commit.py",
         ),
     ),

@@ -74,3 +74,45 @@ def test_an_end_without_a_receipt_is_still_shown_and_clocks_that_disagree_give_n
     backwards = [event("received", 5.0, retries=0), event("started", 6.0), event("succeeded", 4.0) | {"clock": 7_000_000}]
     assert attempts(backwards, "t")[0].ran is None
     assert attempts([], "t") == ()
+
+
+def test_an_attempt_whose_publication_is_unknown_waited_from_its_receipt() -> None:
+    (only,) = attempts([event("received", 3.0, retries=4), event("started", 5.0), event("succeeded", 5.0)], "t")
+    assert only == Attempt(4, "a", "SUCCESS", received=3.0, started=5.0, ended=5.0)
+    assert (only.waited, only.ran) == (2.0, 0.0)
+
+
+def test_a_receipt_that_does_not_say_its_number_has_that_of_its_place() -> None:
+    some = [event("received", 1.0, retries=3), event("failed", 2.0), event("received", 3.0), event("failed", 4.0), event("received", 5.0)]
+    assert [one.number for one in attempts(some, "t")] == [3, 1, 2]
+
+
+def test_only_events_of_a_task_and_reports_of_copies_tell_of_attempts() -> None:
+    others = [event("held", 104.5), event("progress", 105.0), event("received", 112.0) | {"type": "received"}, {"uuid": "t", "type": "x"}]
+    assert attempts([*RETRIED, *others], "t") == attempts(RETRIED, "t")
+
+
+def test_two_receipts_with_one_clock_are_two_attempts() -> None:
+    found = attempts([event("received", 1.0, retries=0), event("received", 1.0, "b", retries=0)], "t")
+    assert [one.worker for one in found] == ["a", "b"]
+
+
+def test_a_report_of_a_copy_without_a_receipt_of_its_worker_takes_none_of_another_away() -> None:
+    waits = event("", 104.5, "b", absorbed="wait") | {"type": "message-duplicate"}
+    assert attempts([*RETRIED[:2], waits], "t") == attempts(RETRIED[:2], "t")
+
+
+def test_a_start_after_the_end_of_an_attempt_begins_another_one() -> None:
+    some = [event("received", 1.0, retries=0), event("failed", 2.0), event("started", 3.0)]
+    assert attempts(some, "t")[1:] == (Attempt(1, "a", "STARTED", started=3.0),)
+
+
+def test_an_end_from_a_worker_without_a_receipt_ends_the_last_attempt_if_that_is_open() -> None:
+    begun = [
+        moment for number in range(3)
+        for moment in (event("received", 10.0 * number, retries=number), event("failed", 10.0 * number + 1))
+    ]  # fmt: skip
+    ended = attempts([*begun[:-1], event("succeeded", 30.0, "b")], "t")
+    assert [(one.worker, one.ended) for one in ended] == [("a", 1.0), ("a", 11.0), ("a", 30.0)]
+    late = attempts([*begun, event("succeeded", 30.0, "b")], "t")
+    assert late[3:] == (Attempt(3, "b", "SUCCESS", ended=30.0),)

@@ -31,6 +31,8 @@ def test_the_cost_of_the_workers_is_divided_by_run_time_and_a_call_pays_for_its_
     assert costs_of_calls([sums(900, a=(1, 0, 200), b=(1, 0, 100)), sums(100, a=(1, 0, 5))]) == {"a": 350.0, "b": 300.0}
     assert costs_of_calls([sums(90, a=(2, 0, 0), b=(1, 0, 0))]) == {"a": 30.0, "b": 30.0}, "equally if none took time"
     assert costs_of_calls([sums(0, a=(1, 0, 1)), sums(50), sums(50, **{OTHERS: (1, 0, 9)}), sums(50, c=(0, 1, 9))]) == {}
+    assert costs_of_calls([sums(5, a=(0, 0, 0))]) == {}, "no run ended"
+    assert costs_of_calls([Sums({RunPlace("a", "q", 7): RunSums({"SUCCESS": 2})}, {("worker", 7): 10})]) == {"a": 5.0}
 
 
 def test_an_unknown_task_costs_the_median_of_the_known_ones_and_is_named() -> None:
@@ -40,6 +42,8 @@ def test_an_unknown_task_costs_the_median_of_the_known_ones_and_is_named() -> No
     assert estimate({"x": 3}, objects) == CostEstimate(3, 600, ("x",)), "the median of all tasks"
     assert estimate({"x": 3}, []) == CostEstimate(3, None, ("x",))
     assert estimate({}, []) == CostEstimate(0, 0)
+    skewed = [sums(900, a=(1, 0, 100), b=(1, 0, 200), c=(1, 0, 600))]
+    assert estimate({"a": 1, "x": 1}, skewed) == CostEstimate(2, 200, ("x",)), "the median of those of the canvas"
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(1, 9)), st.lists(SUMS, max_size=4))

@@ -98,3 +98,30 @@ def test_names_beyond_the_most_expensive_ones_are_one_row_a_tenant() -> None:
         assert sum(share.nanodollars for place, share in sums.shares.items() if place.tenant == tenant) == sum(
             share.nanodollars for place, share in whole.items() if place.tenant == tenant
         )
+
+
+def end(uuid: str = "a", **said: Any) -> dict[str, Any]:
+    """The end of a run on the host h."""
+    return {"type": "task-succeeded", "uuid": uuid, "hostname": "h", "clock": 1, "timestamp": NOW, "runtime": 1.0, **said}
+
+
+@pytest.mark.parametrize(
+    ("runtime", "first"), [(0.0, 0), (3.0, 75), (1e15, 99), (-1.0, 0), (1.1e15, 0), (5, 0), (True, 0), ("3.0", 0), (None, 0)]
+)
+def test_a_run_pays_for_the_seconds_that_a_worker_can_report(runtime: object, first: int) -> None:
+    report = {"type": "worker-invocation", "hostname": "h", "clock": 2, "invocations": 0, "calls": {"sqs.SendMessage": 0.25}}
+    assert price(report) == 100
+    found = cost_shares([report, end(name="one", runtime=runtime), end("b", name="two")], ())
+    assert found[SharePlace("one", "", MINUTE)] == Share(1, first)
+
+
+def test_a_run_has_the_name_of_its_own_receipt_or_else_its_own_and_costs_nothing_without_a_report() -> None:
+    named = {"type": "task-received", "uuid": "a", "name": "shop.pay", "stamps": "tenant=acme"}
+    assert cost_shares([named, end()], TENANTS) == {SharePlace("shop.pay", "acme", MINUTE): Share(1, 0)}
+    assert cost_shares([named, end("b", name="shop.mail")], TENANTS) == {SharePlace("shop.mail", "", MINUTE): Share(1, 0)}
+    assert cost_shares([named, end("b")], TENANTS) == {SharePlace("", "", MINUTE): Share(1, 0)}
+
+
+def test_a_line_of_another_writer_is_left_out_and_the_next_run_counts() -> None:
+    strange: list[Any] = [{"type": ["task-sent"]}, end(hostname=["h"]), end("c", timestamp="now"), {"type": "worker-invocation"}]
+    assert cost_shares([*strange, end("b", name="shop.mail")], ()) == {SharePlace("shop.mail", "", MINUTE): Share(1, 0)}

@@ -72,3 +72,8 @@ def test_a_worker_is_alive_until_it_is_said_to_be_gone(last: str, alive: list[st
 def test_an_event_without_a_place_in_the_order_is_refused() -> None:
     with pytest.raises(ValueError, match="clock"):
         LiveState().event({"type": ONLINE, "hostname": "a", "pid": 1, "timestamp": 1.0})
+
+
+def test_what_is_no_object_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^an event is an object, not list$"):
+        LiveState().event(["task-sent"])

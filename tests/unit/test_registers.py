@@ -294,3 +294,26 @@ def test_celerys_state_itself_depends_on_the_order_of_arrival():
         wrong += state.tasks["t"].state != "SUCCESS"
     assert wrong > 0
     assert {told(luck.sample(stream, len(stream)))["t"].state for _ in range(100)} == {"SUCCESS"}
+
+
+def said(kind, clock, hostname="w", **fields):
+    return {"type": f"task-{kind}", "uuid": "t", "clock": clock, "timestamp": float(clock), "hostname": hostname, "pid": 1, **fields}
+
+
+def test_a_task_has_the_host_of_its_publication_and_that_of_the_last_event_of_a_worker():
+    task = finalise(fold([said("sent", 9, "client"), said("received", 1, "old"), said("started", 2)])[0]["t"])
+    assert (task.client, task.worker) == ("client", "w")
+    only = finalise(fold([said("sent", 9, "client")])[0]["t"])
+    assert (only.client, only.worker, only.state) == ("client", None, "PENDING")
+    assert finalise(fold([said("started", 2)])[0]["t"]).client is None
+
+
+def test_a_task_that_was_published_again_after_its_retry_waits_as_it_did_at_first():
+    retried = [said("sent", 1, "client"), said("started", 2), said("retried", 3)]
+    assert finalise(fold(retried)[0]["t"]).state == "RETRY"
+    assert finalise(fold([*retried, said("sent", 4, "w")])[0]["t"]).state == "PENDING"
+
+
+def test_a_task_that_started_in_the_moment_of_its_publication_waited_no_time():
+    task = finalise(fold([said("sent", 1, "client"), said("started", 2) | {"timestamp": 1.0}])[0]["t"])
+    assert (task.wait_seconds, task.run_seconds) == (0.0, None)

@@ -14,7 +14,9 @@ from sedano.model.history.invocation_prices import price
 from sedano.model.history.registers import finalise, fold
 from sedano.model.history.rollups import (
     EMPTY,
+    LIFETIME_S,
     MOST_BUCKET,
+    MOST_NAME,
     MOST_ROWS,
     OTHERS,
     Rollup,
@@ -174,3 +176,116 @@ def test_an_object_without_an_end_or_a_report_has_no_roll_up() -> None:
     made = rollup("o", summed([end]))
     assert isinstance(made, Rollup)
     assert (made.name, made.minute, json.loads(made.text)["v"]) == ("o", MINUTE, 1)
+
+
+def line(kind: str, at: float = NOW, uuid: str = "a", **said: Any) -> dict[str, Any]:
+    """One event, as a worker or another program may write it."""
+    return {"type": kind, "uuid": uuid, "timestamp": at, "clock": 1, **said}
+
+
+def test_the_bounds_of_a_roll_up_are_those_that_are_described() -> None:
+    assert (MOST_ROWS, MOST_BUCKET, MOST_NAME, LIFETIME_S) == (64, 64, 200, 45 * 86_400)
+
+
+def test_a_step_of_a_histogram_is_half_a_doubling_of_a_millisecond() -> None:
+    assert [bucket(seconds) for seconds in (0, 0.000_999_5, 0.001, 0.001_5, 0.002, 1.0, 1e9)] == [0, 0, 1, 2, 3, 20, 64]
+    assert [bound(step) for step in (0, 2, 20)] == [0.001, 0.002, 1.024]
+    assert quantile({0: 1, 2: 1}, 1.0) == 0.002
+    assert quantile({0: 1, 2: 1}, 0.5) == 0.001
+
+
+def test_sums_of_objects_are_added_up() -> None:
+    one = Sums({RunPlace("add", "q", 1): RunSums({"SUCCESS": 2}, 5, {3: 1}, {4: 2})}, {("worker", 1): 30}, 1)
+    other = Sums({RunPlace("add", "q", 1): RunSums({"FAILURE": 1}, 7, {3: 1}, {5: 1})}, {("worker", 1): 12, ("recorder", 2): 1}, 2)
+    both = RunSums({"SUCCESS": 2, "FAILURE": 1}, 12, {3: 2}, {4: 2, 5: 1})
+    assert merged([one, other]) == Sums({RunPlace("add", "q", 1): both}, {("worker", 1): 42, ("recorder", 2): 1}, 3)
+
+
+def test_a_window_contains_its_first_minute_and_not_the_one_after_its_last() -> None:
+    place, share = RunPlace("add", "q", 0), Share(1, 1)
+    every = Sums(
+        {place._replace(minute=minute): RunSums({"SUCCESS": 1}) for minute in range(5)}, {("worker", minute): 1 for minute in range(5)}, 0,
+        {SharePlace("add", "", minute): share for minute in range(5)},
+    )  # fmt: skip
+    found = within(every, 1, 3)
+    assert [one.minute for one in found.runs] == [minute for _, minute in found.spent] == [one.minute for one in found.shares] == [1, 2]
+
+
+def test_a_roll_up_is_of_its_latest_minute() -> None:
+    made = rollup("o", Sums({RunPlace("add", "q", 7): RunSums({"SUCCESS": 1})}, {("worker", 5): 1, ("worker", 9): 1}))
+    assert made is not None
+    assert made.minute == 9
+
+
+def test_a_text_of_a_later_version_is_not_read() -> None:
+    text = written(Sums({}, {("worker", 1): 5}))
+    assert read(text) == Sums({}, {("worker", 1): 5})
+    assert read(text.replace('"v":1', '"v":2')) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "end", "place"),
+    [
+        ([("task-sent", "s", "q1"), ("task-received", "r", "q2")], "e", ("r", "q2")),
+        ([("task-sent", "s", "q1")], "e", ("s", "q1")),
+        ([], "e", ("e", "")),
+        ([("task-received", None, None)], "e", ("e", "")),
+        ([("task-received", None, None)], None, (OTHERS, "")),
+    ],
+)
+def test_a_run_has_the_name_and_the_queue_of_its_receipt_or_publication(before: list[Any], end: str | None, place: tuple[str, str]) -> None:
+    some = [line(kind, name=name, queue=queue) for kind, name, queue in before]
+    others = [line(one["type"], uuid="other", name="x", queue="y") for one in some]
+    (found,) = summed([*others, *some, line("task-succeeded", name=end)]).runs
+    assert (found.task, found.queue) == place
+
+
+@pytest.mark.parametrize(
+    ("runtime", "ran", "running"),
+    [(0.0, 0, {0: 1}), (0.5, 500_000, {bucket(0.5): 1}), (1e15, 10**21, {64: 1}), (-0.5, 0, {}), (1.1e15, 0, {}), (1, 0, {}), ("1", 0, {}),
+     (None, 0, {}), (True, 0, {})],
+)  # fmt: skip
+def test_a_run_took_the_seconds_that_a_worker_can_report(runtime: object, ran: int, running: dict[int, int]) -> None:
+    (found,) = summed([line("task-succeeded", name="add", runtime=runtime)]).runs.values()
+    assert (found.ran, found.running, found.ended) == (ran, running, {"SUCCESS": 1})
+
+
+@pytest.mark.parametrize(
+    ("sent", "started", "waiting"),
+    [(("a", 5), ("a", 5), {0: 1}), (("a", 5), ("a", 6), {bucket(1): 1}), (("a", 6), ("a", 5), {}), (("b", 5), ("a", 6), {}),
+     (("a", 5), ("b", 6), {})],
+)  # fmt: skip
+def test_a_run_waited_from_its_own_publication_to_its_own_start(sent: tuple[str, int], started: tuple[str, int], waiting: Any) -> None:
+    some = [line("task-sent", NOW + sent[1], sent[0]), line("task-started", NOW + started[1], started[0])]
+    (found,) = summed([*some, line("task-succeeded", NOW + 9)]).runs.values()
+    assert found.waiting == waiting
+
+
+def test_a_line_of_another_writer_is_left_out_and_the_next_one_counts() -> None:
+    strange: list[dict[str, Any]] = [line("worker-online"), {"type": 5}, {"type": ["task-sent"]}, {"timestamp": 1}]
+    found = summed([*strange, line("task-sent", name=5), line("task-failed", uuid=["a"]), line("task-failed", name="add", uuid="b")])  # type: ignore[arg-type]
+    assert (found.spent, [place.task for place in found.runs]) == ({}, ["add"])
+
+
+def test_of_too_many_rows_the_smallest_are_one_row_of_the_latest_minute() -> None:
+    ended = [(n, copy) for n in range(MOST_ROWS + 1) for copy in ("ab" if n else "a")]
+    many = [line("task-failed", NOW + 60 * n, f"{n}{copy}", name=f"task {n}") for n, copy in ended]
+    found = summed([*many, line("worker-invocation", hostname="h")])
+    assert len(found.runs) == MOST_ROWS
+    assert found.runs[RunPlace(OTHERS, "", MINUTE + MOST_ROWS)].number == 3, "the one that ran once, and one of those that ran twice"
+    assert found.spent == {("worker", MINUTE): 200}
+
+
+def test_of_too_many_costs_the_smallest_are_one_of_the_latest_minute() -> None:
+    reports = [line(f"f{n}-invocation", NOW + 60 * n, hostname="h", invocations=min(n + 1, 9)) for n in range(MOST_ROWS + 1)]
+    found = summed([*reports, line("task-failed", name="add")])
+    assert len(found.spent) == MOST_ROWS
+    assert found.spent[OTHERS, MINUTE + MOST_ROWS] == 200 + 400
+    assert [place.task for place in found.runs] == ["add"]
+
+
+def test_as_many_rows_as_there_may_be_keep_their_names() -> None:
+    runs = [line("task-failed", uuid=str(n), name=f"task {n}") for n in range(MOST_ROWS)]
+    found = summed([*runs, *(line(f"f{n}-invocation", hostname="h") for n in range(MOST_ROWS))])
+    assert {place.task for place in found.runs} == {f"task {n}" for n in range(MOST_ROWS)}
+    assert {function for function, _ in found.spent} == {f"f{n}" for n in range(MOST_ROWS)}

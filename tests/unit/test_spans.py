@@ -128,3 +128,66 @@ def test_an_axis_shortens_what_is_idle_and_keeps_the_order() -> None:
     first, second = (place(one.end or 0) - place(one.begin or 0) for one in some if one.kind == "body")
     assert first == second > 0.2, "each body ran a second of two"
     assert axis([TaskSpan(depth=0, kind="task", task="t", label="t", begin=5.0, end=None)])(5.0) == 0.0
+
+
+def depths(some: list[dict[str, Any]], root: str = "root") -> list[tuple[str, int]]:
+    """The tasks of a tree with their depths."""
+    return [(one.label, one.depth) for one in spans(some, root) if one.kind == "task"]
+
+
+def test_the_first_eight_publications_of_each_attempt_are_known_by_their_ids() -> None:
+    inner = [one | {"retries": 2} if one["type"] == "task-received" else one for one in ran("inner", "root", 101.0)]
+    for position in (1, "8", "2/1", "2/8"):
+        called = ran("called", derived_id("inner", position), 103.0)
+        assert depths([*CANVAS[:4], *inner, *called])[-1] == ("shop.called", 4), position
+    for position in (0, 9, "1/1", "2/9"):
+        called = ran("called", derived_id("inner", position), 103.0)
+        assert depths([*CANVAS[:4], *inner, *called])[-1] == ("shop.called", 2), position
+
+
+def test_a_task_with_a_derived_id_is_itself_the_parent_of_what_it_published() -> None:
+    first = derived_id("root", 1)
+    some = [*CANVAS[:4], *ran(first, "root", 101.0), *ran("child", first, 102.5), *ran("hears", derived_id("root", 2), 103.0)]
+    assert depths(some) == [("shop.root", 0), (f"shop.{first}", 2), ("shop.child", 4), ("shop.hears", 2)]
+
+
+def test_a_task_that_names_itself_as_its_parent_is_below_the_root() -> None:
+    assert depths([*CANVAS[:4], *ran("own", "own", 110.0)]) == [("shop.root", 0), ("shop.own", 1)]
+
+
+def test_events_without_a_task_or_of_another_kind_are_left_out() -> None:
+    others = [{"type": "task-sent", "root_id": "root"}, {"type": "worker-busy", "uuid": "root"}]
+    assert spans([*CANVAS, *others], "root") == spans(CANVAS, "root")
+
+
+def test_a_task_has_the_worker_and_the_error_of_its_last_attempt_or_none() -> None:
+    (whole, *_) = spans([*RETRIED[:3], event("failed", 12.0, exception="E()")], "root")
+    assert (whole.state, whole.worker, whole.error, whole.end) == ("FAILURE", "a", "E()", 12.0)
+    (alone,) = spans([event("sent", 1.0)], "root")
+    assert (alone.label, alone.state, alone.worker, alone.error, alone.end) == ("?", "PENDING", "", "", None)
+
+
+def test_what_is_published_at_the_first_and_the_last_moment_of_a_body_or_in_one_that_runs_is_below_its_attempt() -> None:
+    for moment, depth in ((101.0, 2), (105.0, 2), (100.5, 1), (105.5, 1)):
+        assert depths([*CANVAS[:4], *ran("child", "root", moment)])[-1] == ("shop.child", depth), moment
+    assert depths([*CANVAS[:3], *ran("child", "root", 500.0)])[-1] == ("shop.child", 2)
+
+
+def test_a_wait_is_shown_when_both_of_its_ends_are_known_and_a_body_when_it_began() -> None:
+    received, started = event("received", 11.0, retries=0), event("started", 12.0)
+    assert [one.kind for one in spans([received, started], "root")] == ["task", "attempt", "body"]
+    assert [one.kind for one in spans([received], "root")] == ["task", "attempt"]
+    found = spans([event("sent", 10.0), started], "root")
+    assert [(one.kind, one.begin) for one in found] == [("task", 10.0), ("attempt", 12.0), ("body", 12.0)]
+
+
+def test_a_hold_belongs_to_the_wait_in_which_it_began() -> None:
+    again = event("received", 70.0, retries=1)
+    at_receipt = [*RETRIED[:4], event("held", 11.0, until=15.0), again]
+    assert [one.kind for one in spans(at_receipt, "root")] == ["task", "queue", "attempt", "body", "retry", "held", "attempt"]
+    at_second = [*RETRIED[:4], again, event("held", 70.0, until=75.0)]
+    assert [(one.kind, one.depth) for one in spans(at_second, "root")[-2:]] == [("attempt", 1), ("held", 1)]
+    unreceived = [event("sent", 0.0), event("started", 0.25), event("held", 0.5), event("failed", 0.75), event("received", 2.0, retries=1)]
+    assert [one.kind for one in spans(unreceived, "root")] == ["task", "attempt", "body", "retry", "held", "attempt"]
+    unstarted = [event("sent", 0.0), event("held", 0.5), event("started", 0.75)]
+    assert [one.kind for one in spans(unstarted, "root")] == ["task", "attempt", "body", "held"]

@@ -58,3 +58,15 @@ def test_a_change_is_neither_a_task_nor_a_worker() -> None:
     state = LiveState()
     state.event(event(StageChange(1.0, "ana", "pause", "queue=mail", "bad deploy", 1, 0)))
     assert (state.tasks, state.workers) == ({}, {})
+
+
+def test_a_change_that_counts_nothing_is_read_and_the_latest_of_two_is_first() -> None:
+    first = StageChange(1.0, "ana", "pause", "queue=mail", "bad deploy")
+    later = StageChange(2.0, "bob", "resume", "queue=mail", "mended", 1, 0)
+    assert stage_changes([event(first, 1), event(later, 2)]) == [later, first]
+
+
+def test_a_text_is_cut_with_a_mark_when_it_is_longer_than_what_is_kept() -> None:
+    said = fields(StageChange(1.0, "b" * 100, "v" * 101, "w" * 1_000, "r" * 501, error="e" * 500))
+    assert (said["by"], said["verb"]) == ("b" * 100, "v" * 99 + "…")
+    assert (said["what"], said["reason"], said["error"]) == ("w" * 1_000, "r" * 499 + "…", "e" * 500)

@@ -108,3 +108,72 @@ def test_whatever_events_say_the_order_and_copies_change_nothing_and_no_cost_is_
     assert found == task_costs(dict(shuffled))
     assert all(row.nanodollars >= 0 and row.run_micros >= 0 for row in found.tasks)
     assert all(row.tasks <= row.attempts for row in found.tasks)
+
+
+def retried(*later: dict[str, Any]) -> Costs:
+    """The costs of a task that ran for two seconds on worker-1 before its retry, and what came later."""
+    return told(*life("a", 10)[:2], event("task-retried", 12, uuid="a", exception="OSError()"), *later)
+
+
+def second(kind: str, clock: int, worker: str = "worker-2", **said: Any) -> dict[str, Any]:
+    return event(f"task-{kind}", clock, uuid="a", hostname=worker, **said)
+
+
+@pytest.mark.parametrize(
+    ("later", "attempts", "micros"),
+    [
+        ([], 1, 2_000_000),
+        ([second("received", 20)], 1, 2_000_000),
+        ([second("revoked", 20)], 1, 2_000_000),
+        ([second("started", 20)], 2, 2_000_000),
+        ([second("started", 20), second("failed", 24)], 2, 6_000_000),
+        ([second("started", 20), second("started", 30), second("failed", 34)], 2, 6_000_000),
+        ([second("started", 20), second("succeeded", 24, runtime=1.0)], 2, 3_000_000),
+        ([second("started", 20), second("succeeded", 24, runtime=1.0), second("received", 30)], 2, 3_000_000),
+        ([second("started", 20), second("revoked", 22), second("failed", 24), second("received", 30)], 2, 6_000_000),
+        ([second("started", 20), second("failed", 24) | {"timestamp": 19.5}], 2, 2_000_000),
+        ([second("started", 20), second("succeeded", 24, runtime="long")], 2, 6_000_000),
+    ],
+)
+def test_an_attempt_after_a_retry_ran_from_its_last_start_to_its_last_end(later: list[Any], attempts: int, micros: int) -> None:
+    row = only(retried(*later))
+    assert (row.attempts, row.run_micros) == (attempts, micros)
+
+
+def test_an_attempt_after_a_retry_is_charged_to_the_worker_that_told_of_it_last_and_not_to_the_client() -> None:
+    some = [second("received", 19, "lost"), second("started", 20, "lost"), second("progress", 21, "odd"), second("failed", 24, "worker-2")]
+    found = retried(*some, second("sent", 26, "client"), report(30, worker="worker-2", duration_ms=9.0))
+    assert {row.basis: row.run_micros for row in found.tasks} == {"estimated": 2_000_000, "measured": 4_000_000}
+
+
+def test_a_task_that_has_not_ended_has_run_for_no_time_yet_and_one_without_a_name_has_none() -> None:
+    row = only(told(event("task-started", 10)))
+    assert row == TaskCost("", "", "", "estimated", tasks=1, attempts=1, run_micros=0, nanodollars=round(INVOCATIONS * 1_000))
+
+
+def test_reports_of_one_function_are_added_up_and_only_events_of_invocations_are_reports() -> None:
+    some = [report(1, "router", duration_ms=1.5), report(2, "router", duration_ms=2.0, calls={"sqs.SendMessage": 1}), report(3, "router")]
+    row = only(told(*some, event("router", 4, duration_ms=9.0)))
+    assert row == TaskCost("sedano.router", "events", "", "measured", 0, 0, 3_500, sum(price(one) for one in some))
+
+
+def test_a_report_of_another_function_pays_for_no_task() -> None:
+    found = told(*life("a", 10), report(20, "router", duration_ms=1.0))
+    assert [(row.name, row.basis) for row in found.tasks] == [("shop.add", "estimated"), ("sedano.router", "measured")]
+
+
+def test_canvases_are_named_by_their_root_if_it_is_known_and_the_most_expensive_is_first() -> None:
+    small = [*life("a", 10), *life("b", 20, root_id="a")]
+    large = [event for number in range(3) for event in life(f"m{number}", 30 + 3 * number, root_id="lost")]
+    found = told(*small, *large, *life("x", 50, root_id=None), *life("y", 60, root_id=None)).canvases
+    assert [(one.root, one.name, one.tasks) for one in found] == [("lost", "", 3), ("a", "shop.add", 2)]
+
+
+@pytest.mark.parametrize(
+    ("said", "workers"),
+    [({}, (1, 0, 1)), ({"invocations": 5, "messages": 20}, (5, 20, 3)), ({"invocations": 5, "messages": 21}, (5, 21, 2)),
+     ({"invocations": 3, "messages": 40}, (3, 40, 0))],
+)  # fmt: skip
+def test_a_report_counts_one_invocation_without_messages_unless_it_says_more(said: dict[str, Any], workers: tuple[int, int, int]) -> None:
+    found = told(report(1, **said)).workers
+    assert (found.invocations, found.messages, found.avoidable) == (*workers[:2], round(workers[2] * INVOCATIONS * 1_000))

@@ -1,5 +1,7 @@
 """Which tenant takes a queue's time from the others: shares add up, nothing is lost, and one alone is never noisy."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,3 +63,23 @@ def test_a_tenant_with_most_of_the_time_is_noisy_and_an_equal_share_is_not() -> 
     assert [one.noisy for one in tenant_loads([task("acme")], SINCE)] == [False], "alone on its queue"
     assert [one.noisy for one in tenant_loads([task("", 9.0), task("acme")], SINCE)] == [False, False], "calls without a tenant"
     assert [one.share for one in tenant_loads([task("acme", None, None)], SINCE)] == [0.0]
+
+
+def test_a_task_is_recent_by_its_latest_event_and_one_without_a_time_is_as_old_as_can_be() -> None:
+    some = replace(task("acme"), times={"received": 1.0, "succeeded": SINCE})
+    assert [one.tenant for one in tenant_loads([some], SINCE)] == ["acme"]
+    timeless = replace(task("acme"), times={})
+    assert tenant_loads([timeless], 0.5) == []
+    assert [one.tenant for one in tenant_loads([timeless], 0.0)] == ["acme"]
+
+
+def test_of_tenants_with_equal_shares_the_one_with_more_tasks_is_first() -> None:
+    some = [task("acme", ran=0.0), task("zoo", ran=0.0), task("zoo", ran=0.0)]
+    assert [(one.tenant, one.tasks) for one in tenant_loads(some, SINCE)] == [("zoo", 2), ("acme", 1)]
+
+
+def test_a_tenant_is_noisy_beside_others_and_never_alone() -> None:
+    assert [one.noisy for one in tenant_loads([task("acme", ran=3.0), task("zoo", ran=1.0)], SINCE)] == [True, False]
+    assert [one.noisy for one in tenant_loads([task("acme", ran=2.9), task("zoo", ran=1.0)], SINCE)] == [False, False]
+    assert [one.noisy for one in tenant_loads([task("acme"), task("acme")], SINCE)] == [False]
+    assert [one.noisy for one in tenant_loads([task("", ran=9.0), task("zoo", ran=1.0)], SINCE)] == [False, False]

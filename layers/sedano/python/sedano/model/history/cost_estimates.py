@@ -42,9 +42,9 @@ def estimate(calls: Mapping[str, int], objects: Iterable[Sums]) -> CostEstimate:
     known = costs_of_calls(objects)
     unknown = tuple(sorted(name for name in calls if name not in known))
     own = [cost for name, cost in known.items() if name in calls] or [*known.values()]
-    if not own and calls:
-        return CostEstimate(sum(calls.values()), None, unknown)
-    other = median(own) if own else 0.0
+    if not own:
+        return CostEstimate(sum(calls.values()), None if calls else 0, unknown)
+    other = median(own)
     return CostEstimate(sum(calls.values()), round(sum(number * known.get(name, other) for name, number in calls.items())), unknown)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from sedano.model import states
 from sedano.model.history.event_order import Stamp, stamp
 from sedano.model.history.live_state import LiveState
-from sedano.model.history.registers import Timeline, finalise, lift
+from sedano.model.history.registers import Timeline, finalise, fold
 
 HELD = "HELD"
 
@@ -61,17 +61,10 @@ class Watched:
             return replace(found, times={**found.times, "held": at.timestamp})
         batch = self.state.tasks.get(str(event.get("batch")))
         ended = _as_recorded(finalise(batch)) if batch is not None else None
-        waits = found or _lifted(event)
+        waits = found or finalise(fold([event])[0][uuid])
         if ended is not None and ended.state in states.TERMINAL:
             return replace(waits, state=ended.state, finished=ended.finished, times={**waits.times, "held": at.timestamp})
         return replace(waits, state=HELD, times={**waits.times, "held": at.timestamp})
-
-
-def _lifted(event: Mapping[str, Any]) -> Timeline:
-    lifted = lift(event)
-    if lifted is None:
-        raise ValueError("no event of a task")
-    return finalise(lifted)
 
 
 def _as_recorded(task: Timeline) -> Timeline:

@@ -158,7 +158,7 @@ def _decisive(last: Mapping[str, Stamp]) -> Stamp:
     """Return the event that determines the state: the best class of the last attempt, or the retry that opened that attempt."""
     reset = last.get(RESET)
     order = HELD_PRECEDENCE if CUSTOM in last and last[CUSTOM].type == HOLDING else PRECEDENCE
-    rivals = (last[c] for c in order if c in last and c != RESET and (reset is None or last[c] > reset))
+    rivals = (last[c] for c in order if c in last and (reset is None or last[c] > reset))
     return next(rivals, None) or last[RESET]
 
 
@@ -178,4 +178,4 @@ def _between(begin: float | None, end: float | None) -> float | None:
 
 def _weight(said: LatestFields) -> tuple[Stamp, str]:
     """Return the sort key of the fields of a subject; the text only distinguishes forged events with the same stamp."""
-    return said.at, json.dumps(said.fields, sort_keys=True, default=repr)
+    return said.at, json.dumps(said.fields, default=repr)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import log2
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -83,13 +84,14 @@ class Sums(NamedTuple):
     shares: Mapping[SharePlace, Share] = NO_SHARES
 
 
-class _Row(NamedTuple):
-    """A row during the summation; *ran* is a list of one number."""
+@dataclass(slots=True)
+class _Row:
+    """A row during the summation."""
 
-    ended: dict[str, int]
-    ran: list[int]
-    running: dict[int, int]
-    waiting: dict[int, int]
+    ended: dict[str, int] = field(default_factory=dict)
+    ran: int = 0
+    running: dict[int, int] = field(default_factory=dict)
+    waiting: dict[int, int] = field(default_factory=dict)
 
 
 class Rollup(NamedTuple):
@@ -114,7 +116,7 @@ def summed(events: Iterable[Mapping[str, Any]], again: Iterable[Mapping[str, Any
     last: dict[Any, Mapping[str, Any]] = dict.fromkeys(_BEFORE, _NOTHING)
     seen: set[tuple[Any, Any, Any]] = set()
     for event in events:
-        kind = event.get("type")
+        kind: Any = event.get("type")
         try:
             if kind in last:
                 last[kind] = event
@@ -123,7 +125,7 @@ def summed(events: Iterable[Mapping[str, Any]], again: Iterable[Mapping[str, Any
                 if mark not in seen:
                     seen.add(mark)
                     _end(rows, event, last)
-            elif isinstance(kind, str) and kind.endswith(INVOKED):
+            elif kind.endswith(INVOKED):
                 _report(spent, seen, event)
         except (TypeError, AttributeError):  # a line from another writer: a field is not a string
             continue
@@ -239,12 +241,12 @@ def _end(rows: dict[tuple[str, str, int], _Row], end: Mapping[str, Any], last: M
     place = str(said.get("name") or end.get("name") or OTHERS), str(said.get("queue") or ""), minute
     row = rows.get(place)
     if row is None:
-        row = rows[place] = _Row({}, [0], {}, {})
+        row = rows[place] = _Row()
     state = _ENDS[end["type"]] if end.get("exception") is None else _state(end)
     row.ended[state] = row.ended.get(state, 0) + 1
     runtime = end.get("runtime")
     if runtime.__class__ is float and 0 <= runtime <= MOST:  # as workers report it
-        row.ran[0] += round(runtime * MILLION)
+        row.ran += round(runtime * MILLION)
         step = bucket(runtime)
         row.running[step] = row.running.get(step, 0) + 1
     if started.get("uuid") == uuid and sent.get("uuid") == uuid and started["timestamp"] >= sent["timestamp"]:
@@ -270,7 +272,7 @@ def _rows(rows: Mapping[tuple[str, str, int], _Row]) -> dict[RunPlace, RunSums]:
     found: dict[RunPlace, RunSums] = {}
     for (task, queue, minute), one in rows.items():
         place = RunPlace(_text(task), _text(queue.removeprefix("commands:")), minute)
-        found[place] = _both(found.get(place), RunSums(one.ended, one.ran[0], one.running, one.waiting))
+        found[place] = _both(found.get(place), RunSums(one.ended, one.ran, one.running, one.waiting))
     return found
 
 

@@ -171,15 +171,15 @@ def _before(task: _Task, runs: Sequence[Attempt], number: int, depth: int) -> It
     if begin is not None and run.received is not None:
         yield TaskSpan(depth=depth, kind=kind, task=task.uuid, label=kind, begin=begin, end=run.received)
     for at, until, reason in task.held:
-        if (last is None or at >= (last.received or 0.0)) and run.received is not None and at < run.received:
+        if (last is None or last.received is None or at >= last.received) and run.received is not None and at < run.received:
             yield TaskSpan(depth=depth, kind="held", task=task.uuid, label=reason, begin=at, end=min(until, run.received))
 
 
 def _after(task: _Task, depth: int) -> Iterator[TaskSpan]:
     """Yield each hold after the last receipt, while the task still waits."""
-    begun = max((run.received for run in task.attempts if run.received is not None), default=0.0)
+    received = [run.received for run in task.attempts if run.received is not None]
     for at, until, reason in task.held:
-        if at >= begun:
+        if all(at >= receipt for receipt in received):
             yield TaskSpan(depth=depth, kind="held", task=task.uuid, label=reason, begin=at, end=until)
 
 

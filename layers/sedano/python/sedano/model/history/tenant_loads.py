@@ -1,6 +1,7 @@
 """The tenants of each queue by the run time of their tasks, with a mark on noisy ones. Pure.
 
-A tenant is noisy if it takes much of a queue's time from other tenants: at least half, and at least one and a half times an equal share.
+A tenant is noisy if it takes much of a queue's time from other tenants: at least half, and at least one and a half times an equal share. So
+a tenant that is alone on a queue is never noisy.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _loads(queue: str, tenants: dict[str, list[Timeline]]) -> list[TenantLoad]:
     loads = [
         TenantLoad(
             queue=queue, tenant=tenant, tasks=len(some), ran=ran[tenant], share=share[tenant], waited=_median(some),
-            noisy=bool(tenant) and len(tenants) > 1 and share[tenant] >= least,
+            noisy=bool(tenant) and share[tenant] >= least,
         )
         for tenant, some in tenants.items()
     ]  # fmt: skip
