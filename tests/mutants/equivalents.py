@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from tests.mutants.equivalent_cluster import CLUSTER
 from tests.mutants.equivalent_flows import FLOWS
 from tests.mutants.equivalent_gates import GATES
+from tests.mutants.equivalent_history import HISTORY
 from tests.mutants.equivalent_processes import PROCESSES
 from tests.mutants.equivalent_programs import PROGRAMS
 from tests.mutants.equivalent_rules import RULES
@@ -216,6 +217,7 @@ EQUIVALENT: Mapping[Key, str] = {
     **FLOWS,
     **PROCESSES,
     **SCHEDULES,
+    **HISTORY,
     **RULES,
     **_shut(
         "`attribute_not_exists(shut)` always holds",

@@ -123,5 +123,6 @@ def test_a_run_has_the_name_of_its_own_receipt_or_else_its_own_and_costs_nothing
 
 
 def test_a_line_of_another_writer_is_left_out_and_the_next_run_counts() -> None:
+    unmeasured = {field: value for field, value in end("b").items() if field != "runtime"}
     strange: list[Any] = [{"type": ["task-sent"]}, end(hostname=["h"]), end("c", timestamp="now"), {"type": "worker-invocation"}]
-    assert cost_shares([*strange, end("b", name="shop.mail")], ()) == {SharePlace("shop.mail", "", MINUTE): Share(1, 0)}
+    assert cost_shares([*strange, unmeasured, end("b", name="shop.mail")], ()) == {SharePlace("shop.mail", "", MINUTE): Share(1, 0)}

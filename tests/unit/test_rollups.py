@@ -178,9 +178,9 @@ def test_an_object_without_an_end_or_a_report_has_no_roll_up() -> None:
     assert (made.name, made.minute, json.loads(made.text)["v"]) == ("o", MINUTE, 1)
 
 
-def line(kind: str, at: float = NOW, uuid: str = "a", **said: Any) -> dict[str, Any]:
+def line(kind: str, timestamp: Any = NOW, uuid: Any = "a", **said: Any) -> dict[str, Any]:
     """One event, as a worker or another program may write it."""
-    return {"type": kind, "uuid": uuid, "timestamp": at, "clock": 1, **said}
+    return {"type": kind, "uuid": uuid, "timestamp": timestamp, "clock": 1, **said}
 
 
 def test_the_bounds_of_a_roll_up_are_those_that_are_described() -> None:
@@ -263,8 +263,14 @@ def test_a_run_waited_from_its_own_publication_to_its_own_start(sent: tuple[str,
 
 def test_a_line_of_another_writer_is_left_out_and_the_next_one_counts() -> None:
     strange: list[dict[str, Any]] = [line("worker-online"), {"type": 5}, {"type": ["task-sent"]}, {"timestamp": 1}]
-    found = summed([*strange, line("task-sent", name=5), line("task-failed", uuid=["a"]), line("task-failed", name="add", uuid="b")])  # type: ignore[arg-type]
+    found = summed([*strange, line("task-sent", name=5), line("task-failed", uuid=["a"]), line("task-failed", name="add", uuid="b")])
     assert (found.spent, [place.task for place in found.runs]) == ({}, ["add"])
+
+
+def test_a_run_whose_times_cannot_be_read_counts_once_however_often_it_is_read() -> None:
+    times = [line("task-sent", timestamp="noon"), line("task-started", timestamp="two")]
+    (found,) = summed([*times, line("task-failed"), line("task-failed")]).runs.values()
+    assert (found.number, found.waiting) == (1, {})
 
 
 def test_of_too_many_rows_the_smallest_are_one_row_of_the_latest_minute() -> None:
