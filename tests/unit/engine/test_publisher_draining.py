@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.publisher.sender import LEAST_LEFT_S
+from sedano.engine.publisher.sender import DRAINED, LEAST_LEFT_S
 from sedano.engine.publisher.spool import Taken
 from sedano.errors import SedanoError
+from sedano.memory.backlog import MemoryBacklog
 from sedano.ports import deadlines
 from tests.unit.engine.test_publisher import AWAY, Gate, Kept, message, publisher
 
@@ -131,3 +132,16 @@ def test_a_program_that_ends_or_drains_does_not_wait_for_the_pause() -> None:
     assert (line.drain(), kept.takes) == (0, 2)
     kept.held = False
     assert (line.drain(), kept) == (1, [])
+
+
+def test_a_program_whose_backlog_ends_with_it_gets_back_all_that_was_not_sent_when_it_ends() -> None:
+    away = [True]
+    backlog = MemoryBacklog()
+    line, clock, _ = publisher(Gate(lambda bodies: [AWAY if away else None] * len(bodies)), backlog=backlog)
+    bodies = [str(number) for number in range(2 * DRAINED + 1)]
+    line.publish_or_keep([message(body) for body in bodies])
+    assert sorted(one.outgoing.body for one in line.close()) == sorted(bodies)
+    backlog.give_back(backlog.take(len(bodies), clock.now() + 60.0))
+    away.clear()
+    assert line.close() == []
+    assert not backlog.exists()
