@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _MARGIN = "a margin: what is short has at most 41 951 bytes, so one byte more or less does not matter"
+_SENDER, _KEPT = "sedano.engine.publisher.sender", "the number of times that messages were stored is only compared with itself"
+_RESTS = "self._rests = self._clock.monotonic() + min(LONGEST_PAUSE_S, 2.0 ** min(self._pauses - 1, 5)) if self._pauses else 0.0"
 _OPENED = "two settings of a connection that do not read one another, both made before its first transaction that stores a message"
 PROGRAMS: Mapping[tuple[str, str, str, str], str] = {
     **{("sedano.engine.drafts", "SHORT_BYTES", "SHORT_BYTES = 48_000", f"`SHORT_BYTES` {sign} 1"): _MARGIN for sign in "+-"},
+    (_SENDER, "Publisher.__init__", "self._stored, self._keeps = False, 0", "`0` → `1`"): _KEPT,
+    (_SENDER, "Publisher.__init__", "self._stored, self._keeps = False, 0", "`0` → `-1`"): _KEPT,
+    (_SENDER, "Publisher._keep", "self._keeps += 1", "`1` → `2`"): _KEPT,
+    (_SENDER, "Publisher.__init__", "self._pauses, self._rests = 0, 0.0", "`0.0` → `-1.0`"): "no monotonic time is before either",
+    (_SENDER, "Publisher._drained", _RESTS, "`0.0` → `-1.0`"): "no monotonic time is before either",
+    (_SENDER, "Publisher._drained", _RESTS, "`5` → `6`"): "the longest pause is shorter than either power",
     (
         "sedano.engine.publisher.publisher",
         "Outlet._in_time",

@@ -145,3 +145,15 @@ def test_a_program_whose_backlog_ends_with_it_gets_back_all_that_was_not_sent_wh
     away.clear()
     assert line.close() == []
     assert not backlog.exists()
+
+
+def test_a_backlog_that_another_sender_has_emptied_begins_no_pause() -> None:
+    kept = Shared("old")
+    line, _, _ = publisher(Gate(lambda bodies: [AWAY if body == "new" and not kept else None for body in bodies]), backlog=kept)
+    line.resume()
+    kept.clear()
+    line.publish(message("x"))
+    line.publish(message("new"))
+    assert kept.bodies == ["new"]
+    line.publish(message("y"))
+    assert kept == []
