@@ -59,4 +59,10 @@ HISTORY: Mapping[Key, str] = {
         'tenant = from_event(of_run.get("stamps")).get(TENANT, "") if tenants else ""',
         "`from_event(of_run.get('stamps')).get(TENANT, '') if tenants else ''` → `from_event(of_run.get('stamps')).get(TENANT, '')`",
     ): "a short cut for most apps: without tenants to distinguish, no tenant is kept",
+    (
+        f"{_HISTORY}.cost_shares",
+        "_run",
+        "micros = round(runtime * MILLION) if runtime.__class__ is float and 0 <= runtime <= MOST else 0",
+        "`0 <= runtime <= MOST` → `0 < runtime <= MOST`",
+    ): "a run of no seconds took no microseconds either way",
 }

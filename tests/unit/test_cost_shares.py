@@ -93,6 +93,7 @@ def test_names_beyond_the_most_expensive_ones_are_one_row_a_tenant() -> None:
     sums = shared(Sums({}, {}), events, TENANTS)
     assert len(sums.shares) == MOST_ROWS + 2
     assert sum(share.number for place, share in sums.shares.items() if place.task == OTHERS) == 10
+    assert {place.task for place in sums.shares} == {OTHERS, *(f"t{number:03}" for number in range(10, MOST_ROWS + 10))}
     whole = cost_shares(events, TENANTS)
     for tenant in ("", "acme"):
         assert sum(share.nanodollars for place, share in sums.shares.items() if place.tenant == tenant) == sum(
@@ -113,6 +114,8 @@ def test_a_run_pays_for_the_seconds_that_a_worker_can_report(runtime: object, fi
     assert price(report) == 100
     found = cost_shares([report, end(name="one", runtime=runtime), end("b", name="two")], ())
     assert found[SharePlace("one", "", MINUTE)] == Share(1, first)
+    timeless = cost_shares([report, end(name="one", runtime="3.0"), end("b", name="two", runtime=0.0)], ())
+    assert {share.nanodollars for share in timeless.values()} == {50}, "neither took time"
 
 
 def test_a_run_has_the_name_of_its_own_receipt_or_else_its_own_and_costs_nothing_without_a_report() -> None:
@@ -120,6 +123,7 @@ def test_a_run_has_the_name_of_its_own_receipt_or_else_its_own_and_costs_nothing
     assert cost_shares([named, end()], TENANTS) == {SharePlace("shop.pay", "acme", MINUTE): Share(1, 0)}
     assert cost_shares([named, end("b", name="shop.mail")], TENANTS) == {SharePlace("shop.mail", "", MINUTE): Share(1, 0)}
     assert cost_shares([named, end("b")], TENANTS) == {SharePlace("", "", MINUTE): Share(1, 0)}
+    assert shared(Sums({}, {}), [end("b")], ()).shares == {SharePlace(OTHERS, "", MINUTE): Share(1, 0)}
 
 
 def test_a_line_of_another_writer_is_left_out_and_the_next_run_counts() -> None:
