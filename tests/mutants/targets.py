@@ -366,7 +366,7 @@ TARGETS: Sequence[Target] = (
     Target("processes", ("model.beats", "model.prefetch", "model.restarts"), unit("beats", "prefetch", "restarts")),
     Target(
         "publisher-socket", ("model.publisher_frames", *each("engine.publisher", "socket_connection socket_queues")),
-        unit("publisher_frames", "engine/socket_queues"),
+        unit("publisher_frames", "engine/socket_connection", "engine/socket_queues"),
     ),
     Target(
         "configuration",

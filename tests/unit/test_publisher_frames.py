@@ -10,6 +10,8 @@ from sedano.errors import BacklogFull, ConfigurationError, NotAccepted, SedanoEr
 from sedano.model.publisher_frames import (
     LONGEST_HEAD,
     LONGEST_TEXT,
+    VERSION,
+    WINDOW,
     Confirmations,
     FrameError,
     FrameReader,
@@ -229,3 +231,49 @@ def test_a_code_of_a_later_version_means_that_the_message_is_not_sent() -> None:
                                            ("--", True), ("a b", False), ("é", False), ("a\n", False)])  # fmt: skip
 def test_a_queue_or_a_tenant_travels_only_if_a_line_can_carry_it(word: str, can: bool) -> None:
     assert travels(word) is can
+
+
+def test_the_bounds_of_the_protocol_are_those_that_are_described() -> None:
+    assert (VERSION, WINDOW, LONGEST_HEAD, LONGEST_TEXT) == (1, 2_000, 512, 300)
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+def test_a_line_may_have_so_many_bytes_before_its_end_and_no_more(longer: int) -> None:
+    head = b"PUB 1 %s 0 - 0"
+    line = head % (b"q" * (LONGEST_HEAD - len(head % b"") + longer))
+    (frame,) = FrameReader(MOST).feed(line + b"\n")
+    assert isinstance(frame, FrameError) is bool(longer)
+    assert not longer or frame == FrameError("malformed", f"a line has more than {LONGEST_HEAD} bytes")
+
+
+@pytest.mark.parametrize("line", [b"\n", b"GET 1 q 0 - 5\n"])
+def test_a_line_that_is_no_publication_is_malformed(line: bytes) -> None:
+    assert FrameReader(MOST).feed(line) == [FrameError("malformed", FORM)]
+
+
+def test_what_was_confirmed_is_forgotten() -> None:
+    some = Confirmations()
+    some.accept(1)
+    some.refuse(2)
+    assert (some.due(), some.due()) == (1, None)
+    assert (some._accepted, some._refused) == (set(), set())
+
+
+@pytest.mark.parametrize("line", [b"x1 full no room", b"-x full no room", b"-1 full", b"- full no room"])
+def test_a_line_that_is_no_answer_is_refused(line: bytes) -> None:
+    program = Unconfirmed()
+    program.add()
+    with pytest.raises(ValueError, match="unreadable answer"):
+        program.read(line)
+    assert len(program) == 1
+
+
+def test_the_error_of_a_publisher_is_told_as_it_is_and_another_word_is_none() -> None:
+    with pytest.raises(ValueError, match=r"^busy 4096 programs are connected$"):
+        read_info(b"ERR busy 4096 programs are connected")
+    with pytest.raises(ValueError, match="not a publisher of version 1"):
+        read_info(b'HELLO {"version":1,"window":1,"ack":"sent","deployment":""}')
+
+
+def test_a_word_of_one_character_travels() -> None:
+    assert travels("q")
