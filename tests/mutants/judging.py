@@ -96,7 +96,10 @@ class Judges:
         self._is_rehearsed = True
         items = self.late if late else self.early
         gc.unfreeze()  # `find` does not see what is frozen
+        caches = [one for one in _caches() if getattr(getattr(one.__wrapped__, "__code__", None), "co_filename", "") in self._files]
         for index, item in enumerate(items):
+            for cache in caches:  # a test that another has spared a function must count as one that runs it
+                cache.cache_clear()
             began, slept = time.process_time(), time.monotonic()
             if not self._rehearsed(item, items[(index + 1) % len(items)], 0 if late else LONG_S):
                 continue
@@ -106,9 +109,9 @@ class Judges:
             items[0].session._setupstate.teardown_exact(items[0].session)
             _forget_errors(items[0].config)
         gc.unfreeze()  # `tests/plugins/garbage.py` set the modules aside, and what is aside is not listed
-        for one in gc.get_objects():
-            if isinstance(one, functools._lru_cache_wrapper) and (one.__module__ or "").startswith(("sedano", "tests")):
-                one.cache_clear()
+        for cache in _caches():
+            if (cache.__module__ or "").startswith(("sedano", "tests")):
+                cache.cache_clear()
         find(self._files)
         gc.collect()
         gc.freeze()
@@ -265,6 +268,11 @@ def _forget_errors(config: pytest.Config) -> None:
     """Forget the errors of threads and destructors that earlier tests left behind: the next test would fail for them."""
     for left in (thread_exceptions, unraisable_exceptions):
         config.stash[left].clear()
+
+
+def _caches() -> list[Any]:
+    """Return all functions that keep their answers."""
+    return [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
 
 
 def _too_long(_number: int, _frame: FrameType | None) -> None:

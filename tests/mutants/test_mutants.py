@@ -65,7 +65,7 @@ def test_a_change_that_no_test_notices_is_reported(planted: Told) -> None:
     assert survivors - {("Till.never_asked", change, "unreached") for change in asked} == {("Till.sell", "`0` → `1`", "survived")}
     assert asked == {"`self.sales + 1` → `self.sales - 1`", "`1` → `2`", "`1` → `0`"}
     assert status == 1
-    assert "survived: tests.mutants.planted.till:44 Till.sell: `0` → `1`" in printed
+    assert "survived: tests.mutants.planted.till:51 Till.sell: `0` → `1`" in printed
 
 
 def test_every_other_change_is_killed_and_the_figures_add_up(planted: Told) -> None:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.mutants.planted.till import IS_DEAR, MOST, Till, change
+from tests.mutants.planted.till import IS_DEAR, MOST, Till, change, is_round
 
 
 def test_change_is_given_in_large_coins() -> None:
@@ -28,6 +28,14 @@ def test_a_till_sells_three_things() -> None:
 
 def test_dear_is_what_costs_more_than_a_hundred() -> None:
     assert [IS_DEAR(price) for price in (100, 101, 101.5)] == [False, True, False]
+
+
+def test_a_price_is_round_or_is_not() -> None:
+    assert is_round(15) in (True, False)
+
+
+def test_fifteen_is_round() -> None:
+    assert is_round(15)
 
 
 def busy(seconds: float) -> None:

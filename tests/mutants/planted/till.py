@@ -1,6 +1,7 @@
 """A small module for the test of the runner: some of its mutants are noticed by `judge_till`, one never ends, one survives."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 MOST = 3
 
@@ -22,6 +23,12 @@ def larger(one: int, two: int) -> int:
     if one > two:
         return one
     return two
+
+
+@lru_cache
+def is_round(price: int) -> bool:
+    """Tell whether a price has no coins of 1 in it; two judges ask for the same price, and only the second looks at the answer."""
+    return price % 5 == 0
 
 
 def receipt(paid: int, name: str) -> str:
