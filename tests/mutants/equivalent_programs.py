@@ -7,6 +7,7 @@ from collections.abc import Mapping
 _MARGIN = "a margin: what is short has at most 41 951 bytes, so one byte more or less does not matter"
 _SENDER, _KEPT = "sedano.engine.publisher.sender", "the number of times that messages were stored is only compared with itself"
 _RESTS = "self._rests = self._clock.monotonic() + min(LONGEST_PAUSE_S, 2.0 ** min(self._pauses - 1, 5)) if self._pauses else 0.0"
+_CONNECTION, _READY = "sedano.engine.publisher.socket_connection", "self._ready.register(self._channel, select.POLLIN)"
 _OPENED = "two settings of a connection that do not read one another, both made before its first transaction that stores a message"
 PROGRAMS: Mapping[tuple[str, str, str, str], str] = {
     **{("sedano.engine.drafts", "SHORT_BYTES", "SHORT_BYTES = 48_000", f"`SHORT_BYTES` {sign} 1"): _MARGIN for sign in "+-"},
@@ -16,6 +17,26 @@ PROGRAMS: Mapping[tuple[str, str, str, str], str] = {
     (_SENDER, "Publisher.__init__", "self._pauses, self._rests = 0, 0.0", "`0.0` → `-1.0`"): "no monotonic time is before either",
     (_SENDER, "Publisher._drained", _RESTS, "`0.0` → `-1.0`"): "no monotonic time is before either",
     (_SENDER, "Publisher._drained", _RESTS, "`5` → `6`"): "the longest pause is shorter than either power",
+    **{
+        (_CONNECTION, "CHUNK", "CHUNK = 65_536", f"`CHUNK` {sign} 1"): "what is read in pieces of any length is the same"
+        for sign in "+-"
+    },
+    **{
+        (_CONNECTION, "PublisherConnection.open", line, f"`{first}` after `{then}`"): (
+            "settings of a socket and of two polls that do not read one another, all before the first wait"
+        )
+        for line, first, then in (
+            ("self._channel.setblocking(False)", "self._channel.setblocking(False)", _READY),
+            (_READY, _READY, "self._both.register(self._channel, select.POLLIN | select.POLLOUT)"),
+        )
+    },
+    (_CONNECTION, "PublisherConnection._wait", "return found[0][1]", "`0` → `-1`"): "a poll of one socket has one event",
+    (
+        "sedano.engine.publisher.socket_queues",
+        "SocketQueues.send",
+        "if len(answers) == len(messages) and not any(answers.values()):",
+        "`if len(answers) == len(messages) and (not any(answers.values()))` → `if False`",
+    ): "a short cut for most calls: without a refusal each answer is None",
     (
         "sedano.engine.publisher.publisher",
         "Outlet._in_time",

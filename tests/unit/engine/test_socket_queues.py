@@ -33,10 +33,12 @@ class Own:
     def __init__(self) -> None:
         """Send nothing yet."""
         self.sent: list[str] = []
+        self.calls = 0
         self.error: SedanoError | None = None
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Note what is sent."""
+        self.calls += 1
         if self.error is not None:
             raise self.error
         self.sent += [message.body for message in messages]
@@ -299,3 +301,16 @@ def test_a_child_process_opens_a_connection_of_its_own(world: Any, own: Own) -> 
     assert queues.send(QUEUE, messages("c")) == [None]
     assert sorted(one.body for one in publisher.got) == ["a", "b", "c"]
     assert [one.seq for one in publisher.got if one.body == "c"] == [2]
+
+
+def test_no_messages_are_no_call_of_the_publisher(world: Any, own: Own) -> None:
+    publisher, queues = world(confirming)
+    assert queues.send(QUEUE, []) == []
+    assert publisher.connections == 0
+    assert queues.bounds is own.bounds
+
+
+def test_what_the_publisher_refused_for_good_is_no_call_of_the_program(world: Any, own: Own) -> None:
+    _, queues = world(lambda some: b"-1 refused bad\n+2\n")
+    assert [type(answer) for answer in queues.send(QUEUE, messages("a", "b"))] == [NotAccepted, type(None)]
+    assert own.calls == 0
