@@ -13,11 +13,12 @@ import pytest
 from sedano.aws.machine import SystemClock
 from sedano.engine.publisher.socket_queues import SocketQueues
 from sedano.errors import ConfigurationError, NotAccepted, SedanoError, Unavailable, UnknownQueue
+from sedano.memory.machine import VirtualClock
 from sedano.memory.telemetry import MemoryTelemetry
 from sedano.model.connection_breaker import Connection
 from sedano.model.publisher_frames import Frame, FrameReader, PublisherInfo, PublishFrame, info_line
 from sedano.model.queues import QueueBounds
-from sedano.ports import Delivery, Outgoing
+from sedano.ports import Clock, Delivery, Outgoing
 from sedano.ports.deadlines import within
 
 QUEUE = "commands:default"
@@ -60,10 +61,10 @@ class Own:
 class Behind(SocketQueues):
     """The queues of a program behind a publisher, and their log."""
 
-    def __init__(self, path: Path, own: Own, deployment: str, patience: float) -> None:
+    def __init__(self, path: Path, own: Own, deployment: str, patience: float, clock: Clock) -> None:
         """Use *own* while the publisher at *path* is away."""
         self.logged = MemoryTelemetry()
-        super().__init__(str(path), lambda: own, own.bounds, deployment, SystemClock(), self.logged, patience)
+        super().__init__(str(path), lambda: own, own.bounds, deployment, clock, self.logged, patience)
 
 
 class Scripted:
@@ -124,11 +125,13 @@ def world(tmp_path: Path, own: Own) -> Iterator[Any]:
     """A function that starts a scripted publisher and returns it with the queues of a program behind it."""
     made: list[Scripted] = []
 
-    def start(answer: Answer | None, deployment: str = "here", patience: float = 5.0, **options: Any) -> tuple[Any, Behind]:
+    def start(
+        answer: Answer | None, deployment: str = "here", patience: float = 5.0, clock: Clock | None = None, **options: Any
+    ) -> tuple[Any, Behind]:  # fmt: skip
         path = tmp_path / "p.sock"
         if answer is not None:
             made.append(Scripted(path, answer, **options))
-        return made[-1] if made else None, Behind(path, own, deployment, patience)
+        return made[-1] if made else None, Behind(path, own, deployment, patience, clock or SystemClock())
 
     yield start
     for one in made:
@@ -253,13 +256,13 @@ def test_a_large_message_is_written_whole(world: Any, own: Own) -> None:
         ("commands:orders.fifo", Outgoing("a", serial_key="k")), (QUEUE, Outgoing("a", attributes={"n": "v"})),
         ("parked", Outgoing("a")), ("records", Outgoing("a")), (QUEUE, Outgoing("a", tenant="-")), (QUEUE, Outgoing("a", once="o")),
         ("commands:a b", Outgoing("a")), (QUEUE, Outgoing("a", serial_key="k")), (QUEUE, Outgoing("a", tenant="a b")),
+        ("commands:orders.fifo", Outgoing("a")),
     ],
 )  # fmt: skip
 def test_what_a_line_cannot_carry_is_sent_by_the_program(queue: str, message: Outgoing, world: Any, own: Own) -> None:
     publisher, queues = world(confirming)
     assert queues.send(queue, [message]) == [None]
-    assert (own.sent, publisher.got) == (["a"], [])
-    assert queues.send(QUEUE, []) == []
+    assert (own.sent, publisher.got, publisher.connections) == (["a"], [], 0)
 
 
 def test_a_publisher_of_another_deployment_is_refused_before_anything_is_sent(world: Any, own: Own) -> None:
@@ -267,6 +270,8 @@ def test_a_publisher_of_another_deployment_is_refused_before_anything_is_sent(wo
     with pytest.raises(ConfigurationError, match="serves another deployment than SEDANO_QUEUES names"):
         queues.send(QUEUE, messages("a"))
     assert (own.sent, publisher.got) == ([], [])
+    publisher._threads[-1].join(5.0)
+    assert not publisher._threads[-1].is_alive(), "the connection is closed"
 
 
 def test_a_program_that_names_no_deployment_uses_that_of_the_publisher(world: Any) -> None:
@@ -314,3 +319,58 @@ def test_what_the_publisher_refused_for_good_is_no_call_of_the_program(world: An
     _, queues = world(lambda some: b"-1 refused bad\n+2\n")
     assert [type(answer) for answer in queues.send(QUEUE, messages("a", "b"))] == [NotAccepted, type(None)]
     assert own.calls == 0
+
+
+def test_one_connection_carries_one_call_after_the_other(world: Any) -> None:
+    publisher, queues = world(confirming)
+    for body in "abcd":
+        assert queues.send(QUEUE, messages(body)) == [None]
+    assert ([one.seq for one in publisher.got], publisher.connections) == ([1, 2, 3, 4], 1)
+
+
+def test_what_was_answered_before_a_restart_is_not_written_again(world: Any, own: Own) -> None:
+    answers = [b"+1\n", b"+2\n-3 full no\n", None, b"+1\n"]
+    publisher, queues = world(lambda some: answers.pop(0) if some else b"")
+    assert queues.send(QUEUE, messages("a")) == [None]
+    (idle,) = queues._idle
+    seen: dict[int, Any] = {}
+    idle.exchange(QUEUE, messages("b", "c"), seen, time.monotonic() + 5.0)
+    assert list(seen) == [0, 1]
+
+    class Half:
+        def exchange(self, queue: str, some: Sequence[Outgoing], found: dict[int, Any], until: float) -> None:
+            found[0] = None
+            raise ConnectionResetError
+
+    queues._idle.append(Half())
+    answers[:] = [b"+1\n"]
+    assert queues.send(QUEUE, messages("d", "e")) == [None, None]
+    assert ([one.body for one in publisher.got], own.sent) == ([*"abce"], [])
+    assert len(queues._idle) == 1, "the connections of the publisher that ended are gone"
+
+
+def test_a_publisher_is_asked_again_a_second_after_it_was_away_and_then_as_before(world: Any, own: Own) -> None:
+    clock = VirtualClock(0.0)
+    clock.advance(100.0)
+    _, queues = world(None, clock=clock)
+    assert queues.send(QUEUE, messages("a")) == [None]
+    publisher, _ = world(confirming)
+    clock.advance(0.5)
+    assert queues.send(QUEUE, messages("b")) == [None]
+    assert (own.sent, publisher.got) == (["a", "b"], [])
+    clock.advance(0.5)
+    assert queues.send(QUEUE, messages("c")) == queues.send(QUEUE, messages("d")) == [None]
+    assert ([one.body for one in publisher.got], own.sent) == (["c", "d"], ["a", "b"])
+
+
+def test_half_of_the_usual_time_is_enough_to_answer(world: Any, own: Own) -> None:
+    clock = VirtualClock(0.0)
+
+    def slow(some: Sequence[PublishFrame]) -> bytes:
+        clock.advance(0.125)
+        return b""
+
+    _, queues = world(slow, clock=clock, patience=0.5)
+    assert queues.send(QUEUE, messages("a")) == [None]
+    assert own.sent == ["a"]
+    assert len(queues.telemetry.messages("warning")) == 1

@@ -26,7 +26,6 @@ class PublisherConnection:
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._unconfirmed = Unconfirmed()
-        self._window = 1
         self._ready, self._both = select.poll(), select.poll()
 
     def open(self, path: str, until: float) -> PublisherInfo:

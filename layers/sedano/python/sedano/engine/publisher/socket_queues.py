@@ -100,7 +100,7 @@ class SocketQueues:
         try:
             connection = self._idle_or_new(queue, messages, answers, now + seconds)
         except (OSError, ValueError) as wrong:
-            why = str(wrong) or type(wrong).__name__
+            why = str(wrong)
             self._note_silence(term, now, wrong, why)
             return why
         self._idle.append(connection)
