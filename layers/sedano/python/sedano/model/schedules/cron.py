@@ -7,7 +7,6 @@ enough. Additional terms, as in Quartz, are `L` (last day of the month), `LW` (l
 
 from __future__ import annotations
 
-from calendar import monthrange
 from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -56,7 +55,7 @@ class Expression(NamedTuple):
     wild: bool
 
     def dates(self, start: date) -> Iterator[date]:
-        """Yield the matching days from *start* on, in order, until there is none for `HORIZON_YEARS`, or the last year begins."""
+        """Yield the matching days from *start* on, in order, until no day matches for `HORIZON_YEARS`, or the last year begins."""
         day, last = start, start
         while day.year < date.max.year and day.year - last.year <= HORIZON_YEARS:
             if day.month not in self.months:
@@ -84,7 +83,9 @@ class Expression(NamedTuple):
 
 
 def _end_of_month(day: date) -> date:
-    return day.replace(day=monthrange(day.year, day.month)[1])
+    if day.month == 12:
+        return day.replace(day=31)
+    return day.replace(month=day.month + 1, day=1) - timedelta(days=1)
 
 
 def _last_weekday(day: date) -> date:

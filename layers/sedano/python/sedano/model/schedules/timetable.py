@@ -202,7 +202,7 @@ def _moments_of(read: Expression, day: date, zone: ZoneInfo, gap: OnGap, fold: O
 
 
 def _clock_change(early: int, late: int, zone: ZoneInfo) -> int:
-    """Return the moment of the clock change after *early* and not after *late* (epoch s); *late* if there is none."""
+    """Return the moment of the clock change after *early* and not after *late* (epoch s); *late* if the clocks do not change."""
     before = _offset(early, zone)
     return early + bisect_left(range(early, late), True, key=lambda moment: _offset(moment, zone) != before)
 
