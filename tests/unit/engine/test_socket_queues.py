@@ -267,11 +267,11 @@ def test_what_a_line_cannot_carry_is_sent_by_the_program(queue: str, message: Ou
 
 def test_a_publisher_of_another_deployment_is_refused_before_anything_is_sent(world: Any, own: Own) -> None:
     publisher, queues = world(confirming, deployment="there")
-    with pytest.raises(ConfigurationError, match="serves another deployment than SEDANO_QUEUES names"):
+    with pytest.raises(ConfigurationError, match="serves another deployment than SEDANO_QUEUES names") as refused:
         queues.send(QUEUE, messages("a"))
     assert (own.sent, publisher.got) == ([], [])
     publisher._threads[-1].join(5.0)
-    assert not publisher._threads[-1].is_alive(), "the connection is closed"
+    assert not publisher._threads[-1].is_alive(), f"the connection is closed while {refused.type} holds its frames"
 
 
 def test_a_program_that_names_no_deployment_uses_that_of_the_publisher(world: Any) -> None:
