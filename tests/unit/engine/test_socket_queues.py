@@ -373,4 +373,4 @@ def test_half_of_the_usual_time_is_enough_to_answer(world: Any, own: Own) -> Non
     _, queues = world(slow, clock=clock, patience=0.5)
     assert queues.send(QUEUE, messages("a")) == [None]
     assert own.sent == ["a"]
-    assert len(queues.telemetry.messages("warning")) == 1
+    assert len(queues.logged.messages("warning")) == 1
