@@ -98,8 +98,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "fairness on the local endpoint": lambda: fairness_beside.section(ENDPOINT, BUILD / "endpoint"),
             "autoscaler": lambda: autoscaler.section(BUILD),
         },
-        WRITE_UNITS: {"write units": write_units.section},
-        "first_steps.json": {"first steps": lambda: first_steps.section(progress.round)},
+        WRITE_UNITS: {"write units": write_units.section}, "first_steps.json": {"first steps": lambda: first_steps.section(progress.round)},
     }
 
 

@@ -39,12 +39,13 @@ def test_kinds_of_items_are_apart() -> None:
 
 _texts = st.text(st.characters(), max_size=20)
 _refs = st.none() | st.builds(BlobRef, st.just("ab" * 32), st.integers(0, 2**40))
+_errors = st.builds(ErrorRecord, _texts, _texts, _texts).map(lambda error: error if error.raised else error._replace(arguments=""))
 _outcomes = st.builds(
     Outcome,
     task_id=st.just("t"), state=st.sampled_from([RETRY, SUCCESS]), nonce=st.just("n"), fence=st.just(1), message_id=st.just("m"),
     attempt=st.just(2), clock=st.integers(0, 2**63), name=st.just("shop.add"), at=st.floats(0, 4e9),
     result=st.none() | st.sampled_from(["null", '"é"']), result_ref=_refs,
-    error=st.none() | st.builds(ErrorRecord, _texts, _texts, _texts),
+    error=st.none() | _errors,
     outbox=st.lists(st.builds(Posted, _texts, _texts, st.integers(0, 900), st.none() | _texts), max_size=3).map(tuple),
     outbox_ref=_refs, next_attempt=st.just(3), not_before=st.integers(0, 4 * 10**12).map(lambda number: number / 1000),
     section=st.none() | st.builds(Section, st.integers(0, 99), st.integers(1, 99)),
