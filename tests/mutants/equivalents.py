@@ -12,6 +12,7 @@ from tests.mutants.equivalent_cluster import CLUSTER
 from tests.mutants.equivalent_flows import FLOWS
 from tests.mutants.equivalent_gates import GATES
 from tests.mutants.equivalent_history import HISTORY
+from tests.mutants.equivalent_memory import MEMORY
 from tests.mutants.equivalent_processes import PROCESSES
 from tests.mutants.equivalent_programs import PROGRAMS
 from tests.mutants.equivalent_rules import RULES
@@ -218,6 +219,7 @@ EQUIVALENT: Mapping[Key, str] = {
     **PROCESSES,
     **SCHEDULES,
     **HISTORY,
+    **MEMORY,
     **RULES,
     **_shut(
         "`attribute_not_exists(shut)` always holds",
