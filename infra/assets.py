@@ -27,7 +27,9 @@ NOT_CODE_AT_TOP = ("build", "dist", "venv")
 FOR_DESKS = (
     "sedano/cdk", "sedano/changes", "sedano/cli", "sedano/deploy", "sedano/dev", "sedano/django/management", "sedano/emulator",
     "sedano/local", "sedano/migration", "sedano/sqlite", "sedano/testing", "sedano/views", "sedano/web", "sedano/__main__.py",
-    "sedano/pytest_plugin", "sedano/memory/stream_records.py", "sedano/model/settings.py", "sedano/api/dev_server.py", "sedano/aws/glue.py",
+    "sedano/pytest_plugin", "sedano/memory/stream_records.py", "sedano/model/settings.py", "sedano/model/publisher_frames.py",
+    "sedano/api/dev_server.py", "sedano/api/publisher_socket.py", "sedano/aws/glue.py", "sedano/aws/late_deployment.py",
+    "sedano/engine/publisher/socket_connection.py", "sedano/engine/publisher/socket_queues.py",
     "sedano/engine/deployments.py", "sedano/engine/worker/standing_loop.py", "sedano/memory/archive.py", "sedano/telemetry/journal.py",
     "sedano/model/telemetry/journal_entries.py",
     *(f"sedano/model/{name}.py" for name in ("beats", "deployments", "restarts", "worker_advice")),
