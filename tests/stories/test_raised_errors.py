@@ -1,6 +1,7 @@
 """A caller gets the app's own exceptions back from a task, and a `RemoteError` for all others."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,9 @@ THROWN = {
     "named": OrderRefused("no tea", 7), "key": KeyError("tea"), "late": Late("x"), "value": ValueError("x"),
     "long": OrderRefused("x" * 2_000),
 }  # fmt: skip
+
+LONG = "x" * 300_000
+"""An argument that is kept in the blob store."""
 
 
 @app.task
@@ -46,7 +50,13 @@ def total(orders: list[str]) -> int:
 @app.task(keep_arguments=False)
 def discreet(which: str) -> None:
     """Keep no arguments."""
-    order(which)
+    order("named" if which == LONG else which)
+
+
+@app.task(keep_arguments=False)
+async def discreet_soon(which: str) -> None:
+    """Keep no arguments, in a coroutine."""
+    discreet(which)
 
 
 @pytest.fixture(autouse=True)
@@ -111,3 +121,25 @@ def test_a_reader_that_does_not_name_the_class_gets_a_remote_error(world: testin
 def test_a_name_that_is_no_class_is_refused() -> None:
     with pytest.raises(OptionError, match="raises: 'KeyError' is not a class of exceptions"):
         Sedano("wrong", raises=["KeyError"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("given", ["named", LONG])
+@pytest.mark.parametrize("task", [discreet, discreet_soon])
+def test_a_map_of_a_task_that_keeps_no_arguments_records_only_the_name_and_the_text(
+    task: Any, given: str, world: testing.World
+) -> None:
+    mapped = [task.map(["fine", given]).delay(), task.starmap([["fine"], [given]]).delay()]
+    for result in [*mapped, task.chunks([[given]], 1).delay().children[0]]:
+        with pytest.raises(RemoteError, match=r"OrderRefused: .*no tea"):
+            result.get()
+        record = world.ports.ledger.read([result.id])[result.id]
+        assert record.call is None
+        assert record.error is not None
+        assert (record.error.raised, record.error.arguments) == ("", "")
+
+
+def test_a_map_of_a_task_that_keeps_arguments_raises_its_exception_again(world: testing.World) -> None:
+    result = order.map(["fine", "named"]).delay()
+    with pytest.raises(OrderRefused, match="no tea"):
+        result.get()
+    assert world.ports.ledger.read([result.id])[result.id].call is not None

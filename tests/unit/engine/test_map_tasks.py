@@ -5,13 +5,22 @@ from typing import Any
 
 import pytest
 
-from sedano.engine.canvas.map_tasks import built_in
+from sedano import memory
+from sedano.engine.batch import Held
+from sedano.engine.canvas.map_tasks import built_in, keeps_arguments
 from sedano.engine.registry import Registry
+from sedano.engine.reruns import call_of
 from sedano.engine.task_context import CURRENT, TaskContext
-from sedano.errors import ArgumentError, OptionError, UnknownTask
-from sedano.model.messages.message import MAP, MAP_ASYNC, Command, TimeLimits
+from sedano.engine.worker.body_results import Endings, failed
+from sedano.errors import ArgumentError, OptionError, SedanoError, UnknownTask
+from sedano.model.ledger.raised_errors import checked
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import MAP, MAP_ASYNC, BlobRef, Command, TimeLimits
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec
+from sedano.ports import Ports
+from tests.unit.engine.gated import job
 from tests.unit.engine.test_drafting import running
 
 
@@ -109,3 +118,39 @@ def test_calls_of_an_async_map_have_no_limits() -> None:
         CURRENT.reset(token)
     with running():
         assert mapped(registry(), MAP_ASYNC, "later", [1]) == [2]
+
+
+def keeping(own: Registry, *args: Any, ports: Ports | None = None, **changes: Any) -> bool:
+    """Whether the arguments of a map with *args* may be kept."""
+    spec = built_in(own, MAP)
+    assert spec is not None
+    command = Command("m", MAP, "host", args=args)._replace(**changes)
+    return keeps_arguments(job("m")._replace(command=command, task=spec), ports or memory.ports())
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_map_keeps_arguments_as_the_task_does_that_it_calls(kept: bool) -> None:
+    own, ports = registry(keep_arguments=kept), memory.ports()
+    assert keeping(own, "add", [1]) is kept
+    assert keeping(own, kwargs={"task": "add", "items": [1]}) is kept
+    ref = ports.blobs.put(codec.encode_data(["add", [1]], {}))
+    assert keeping(own, data_ref=ref, ports=ports) is kept
+    assert keeps_arguments(job("m")._replace(task=own.tasks["add"]), ports) is kept
+
+
+@pytest.mark.parametrize("args", [(), ("gone", [1]), ([1], [1])])
+def test_a_map_of_a_task_that_is_not_declared_keeps_no_arguments(args: tuple[Any, ...]) -> None:
+    assert not keeping(registry(), *args)
+
+
+def test_arguments_of_a_map_that_cannot_be_read_are_not_kept() -> None:
+    ports = memory.ports()
+    with pytest.raises(SedanoError):
+        keeping(registry(), data_ref=BlobRef("0" * 64, 9), ports=ports)
+    spec = built_in(registry(), MAP)
+    assert spec is not None
+    lost = job("m")._replace(command=Command("m", MAP, "host", data_ref=BlobRef("0" * 64, 9)), task=spec)
+    run = failed(KeyError("x"))
+    ran = Endings(ports, LamportClock(lambda: 50), checked([KeyError])).ended(Held(lost, None), run, None)
+    assert ran.run.error is not None
+    assert (ran.run.error.raised, call_of(ran, ports)) == ("", None)

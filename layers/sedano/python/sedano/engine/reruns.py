@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Job, Ran
+from sedano.engine.canvas.map_tasks import keeps_arguments
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, RerunRefused, SedanoError
@@ -53,9 +54,11 @@ def call_of(ran: Ran, ports: Ports) -> Posted | None:
     """
     job, stillborn = ran.held.job, ran.held.stillborn
     replaced = stillborn is not None and stillborn.code in REPLACED
-    if ran.run.ignored or replaced or _is_ours(job.task.name) or not job.task.keep_arguments:
+    if ran.run.ignored or replaced or _is_ours(job.task.name):
         return None
     try:
+        if not keeps_arguments(job, ports):
+            return None
         body = _written(job, ports)
     except SedanoError as error:
         words = "the arguments of a failed task are not kept: `sedano retry` cannot run it again"

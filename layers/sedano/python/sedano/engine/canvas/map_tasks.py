@@ -5,18 +5,21 @@ Time limits apply to each call: the message carries those of the task, and they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any
 
+from sedano.engine.batch import Job
 from sedano.engine.body_sections import retry
 from sedano.engine.registry import Registry
 from sedano.engine.task_context import CURRENT
 from sedano.errors import OptionError, UnknownTask
+from sedano.model.messages import codec
 from sedano.model.messages.message import MAP, MAP_ASYNC
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec, apart
+from sedano.ports import Ports
 
 
 def built_in(registry: Registry, name: str) -> TaskSpec | None:
@@ -28,8 +31,32 @@ def built_in(registry: Registry, name: str) -> TaskSpec | None:
         return None
     if name not in registry.tasks:
         function = _mapping_async(registry) if name == MAP_ASYNC else _mapping(registry)
-        registry.tasks[name] = TaskSpec(name, function, Parameters(function), name == MAP_ASYNC)
+        registry.tasks[name] = TaskSpec(name, function, Parameters(function), name == MAP_ASYNC, applies=_applied(registry))
     return registry.tasks[name]
+
+
+def keeps_arguments(job: Job, ports: Ports) -> bool:
+    """Return whether the arguments of *job* may be kept if it fails; those of a map, if the mapped task is declared here and keeps its own.
+
+    Raises:
+        SedanoError: the arguments of a map are in the blob store, and cannot be read.
+    """
+    applies, command = job.task.applies, job.command
+    if applies is None:
+        return job.task.keep_arguments
+    ref = command.data_ref
+    args, kwargs = (command.args, command.kwargs) if ref is None else codec.decode_data(ports.blobs.get(ref))
+    mapped = applies(args, kwargs)
+    return mapped is not None and mapped.keep_arguments
+
+
+def _applied(registry: Registry) -> Callable[[Sequence[Any], Mapping[str, Any]], TaskSpec | None]:
+    """Return the function from the arguments of a map to the task that they name."""
+
+    def applies(args: Sequence[Any], kwargs: Mapping[str, Any]) -> TaskSpec | None:
+        return registry.tasks.get(str(args[0] if args else kwargs.get("task")))
+
+    return applies
 
 
 def _mapping(registry: Registry) -> Callable[..., list[Any]]:

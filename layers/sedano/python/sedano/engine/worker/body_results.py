@@ -6,8 +6,9 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from sedano.engine.batch import Arguments, Held, Ran
+from sedano.engine.batch import Arguments, Held, Job, Ran
 from sedano.engine.body_sections import mark_of
+from sedano.engine.canvas.map_tasks import keeps_arguments
 from sedano.engine.task_context import CURRENT, Replaced, TaskContext
 from sedano.engine.task_log import TELEMETRY
 from sedano.engine.unexpected_errors import unexpected
@@ -18,6 +19,7 @@ from sedano.errors import (
     HopLimit,
     Ignore,
     Reject,
+    SedanoError,
     TaskRevoked,
     TooLarge,
     UnknownQueue,
@@ -54,7 +56,7 @@ class Endings(NamedTuple):
             except Exception as wrong:  # noqa: BLE001 - a value of the user's, whose methods may raise anything
                 run = Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True)
         elif run.thrown is not None:
-            run = self._without_thrown(run, run.thrown, keeps=held.job.task.keep_arguments)
+            run = self._without_thrown(run, run.thrown, held.job)
         began = started if started is not None else now
         if context is None:
             return Ran(held=held, run=run, result=result, drafts=(), started=began, started_clock=self.lamport.forward(), ended=now)
@@ -75,14 +77,20 @@ class Endings(NamedTuple):
             added=len(added), effects=effects,
         )  # fmt: skip
 
-    def _without_thrown(self, run: Run, thrown: BaseException, *, keeps: bool) -> Run:
-        """Return *run* without the exception *thrown*; its error has the class if the app names it and the task *keeps* arguments."""
+    def _without_thrown(self, run: Run, thrown: BaseException, job: Job) -> Run:
+        """Return *run* without the exception *thrown*; its error has the class if the app names it and *job* keeps arguments."""
         error = run.error
-        if error is not None and self.raises and keeps:
+        if error is not None and self.raises and self._keeps(job):
             from sedano.model.ledger.raised_errors import recorded
 
             error = recorded(error, thrown, self.raises)
         return run._replace(error=error, thrown=None)
+
+    def _keeps(self, job: Job) -> bool:
+        try:
+            return keeps_arguments(job, self.ports)
+        except SedanoError:  # which task it maps is not known, and may keep none
+            return False
 
     def surprised(self, held: Held, error: Exception) -> Ran:
         """Return the run of *held* as a failed attempt, because the library's code around its body raised *error*."""
