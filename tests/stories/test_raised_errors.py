@@ -125,9 +125,7 @@ def test_a_name_that_is_no_class_is_refused() -> None:
 
 @pytest.mark.parametrize("given", ["named", LONG])
 @pytest.mark.parametrize("task", [discreet, discreet_soon])
-def test_a_map_of_a_task_that_keeps_no_arguments_records_only_the_name_and_the_text(
-    task: Any, given: str, world: testing.World
-) -> None:
+def test_a_map_of_a_task_that_keeps_no_arguments_records_only_the_name_and_the_text(task: Any, given: str, world: testing.World) -> None:
     mapped = [task.map(["fine", given]).delay(), task.starmap([["fine"], [given]]).delay()]
     for result in [*mapped, task.chunks([[given]], 1).delay().children[0]]:
         with pytest.raises(RemoteError, match=r"OrderRefused: .*no tea"):

@@ -1,5 +1,6 @@
 """The addresses of a user's URL: which are allowed, and how each client that sends requests to such URLs uses them."""
 
+import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from sedano.model.messages.message import Document
 from sedano.model.sinks.content import content_of
 from sedano.model.sources.http_polls import HttpAnswer, plan_of
 from sedano.outbound.addresses import first_answer
+from sedano.outbound.connections import connection_to
 from sedano.outbound.http_polls import HttpSource
 from tests.certificates import certificate
 from tests.unit.http_peer import served
@@ -82,7 +84,7 @@ def test_the_addresses_of_a_host_share_the_time_for_a_connection_and_the_last_on
     assert asked == [("slow", 2.0), ("fast", 2.0), ("last", 3.5)]
 
 
-def test_an_address_gets_a_moment_even_if_no_time_is_left() -> None:
+def test_an_address_gets_a_second_even_if_no_time_is_left() -> None:
     now, given = iter([0.0, 9.0, 9.0]), list[float]()
 
     def connect(address: str, seconds: float) -> None:
@@ -91,7 +93,42 @@ def test_an_address_gets_a_moment_even_if_no_time_is_left() -> None:
 
     with pytest.raises(OSError, match="b"):
         first_answer(["a", "b"], connect, 5.0, now=lambda: next(now))
-    assert given == [0.005, 0.01]
+    assert given == [1.0, 1.0]
+
+
+def refusing(asked: list[tuple[str, float]]) -> Callable[[str, float], None]:
+    """A network without any host."""
+
+    def connect(address: str, seconds: float) -> None:
+        asked.append((address, seconds))
+        raise OSError(address)
+
+    return connect
+
+
+@pytest.mark.parametrize(
+    ("addresses", "tried"),
+    [
+        (["1.1.1.1"], ["1.1.1.1"]),
+        ([f"1.1.1.{one}" for one in range(12)], ["1.1.1.0", "1.1.1.1", "1.1.1.2", "1.1.1.3"]),
+        (["::1", "::2", "::3", "::4", "::5", "1.1.1.1", "1.1.1.2"], ["::1", "::2", "::3", "1.1.1.1"]),
+        (["1.1.1.1", "1.1.1.2", "1.1.1.3", "1.1.1.4", "::1"], ["1.1.1.1", "1.1.1.2", "1.1.1.3", "::1"]),
+        (["1.1.1.1", "::1", "1.1.1.3", "1.1.1.4", "::2"], ["1.1.1.1", "::1", "1.1.1.3", "1.1.1.4"]),
+    ],
+)
+def test_four_addresses_are_tried_of_both_versions_of_ip_and_each_has_a_second(addresses: list[str], tried: list[str]) -> None:
+    asked = list[tuple[str, float]]()
+    with pytest.raises(OSError, match=tried[-1]):
+        first_answer(addresses, refusing(asked), 2.0, now=lambda: 7.0)
+    assert [address for address, _ in asked] == tried
+    assert min(seconds for _, seconds in asked) == (1.0 if len(tried) > 1 else 2.0)
+
+
+def test_the_port_that_the_scheme_means_is_not_named_in_the_header() -> None:
+    for url, port in (("https://api.example.org/", 443), ("http://api.example.org/", 80)):
+        tls = ssl.create_default_context() if port == 443 else None
+        connection = connection_to(http_url(url), ["127.0.0.1"], 1.0, 1.0, tls)
+        assert (connection.port, connection.default_port) == (port, port)
 
 
 def test_an_error_after_the_connection_ends_the_search() -> None:
@@ -205,3 +242,13 @@ def test_a_request_goes_to_the_checked_address_under_the_certificate_of_the_name
             with pytest.raises(Unavailable, match="did not answer: SSL"):
                 request_to(url, **options)
             assert peer.requests == []
+
+
+@each_client
+def test_a_handshake_without_an_end_leads_to_the_next_address(request_to: Request, tmp_path: Path) -> None:
+    file = certificate(tmp_path, "api.example.org")
+    with served(page(), certificate=file) as peer, socket.create_server(("127.0.0.9", peer.server_port)):
+        trusting = ssl.create_default_context(cafile=str(file))
+        found = answering("127.0.0.9", "127.0.0.1")
+        assert request_to(f"https://api.example.org:{peer.server_port}/in", resolve=found, allows=every, tls=trusting)
+    assert len(peer.requests) == 1

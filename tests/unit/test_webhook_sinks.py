@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from sedano.model.sinks.content import content_of
 from sedano.model.sources.http_polls import HttpAnswer
 from sedano.model.sources.signature_schemes import standard_webhooks
 from tests.unit.http_peer import Peer, served
+from tests.unit.test_http_polls import Slow
 
 SECRET = "whsec_c2VjcmV0"
 NOW = 1.9e9
@@ -88,3 +90,45 @@ def test_a_host_that_is_away_is_asked_later() -> None:
         pass
     with pytest.raises(Unavailable, match="the webhook did not answer"):
         sink_at(server).write("hook", CONTENT)
+
+
+def delivered_to(answer: bytes, rest: bytes = b"") -> bool:
+    """Deliver the document to a receiver that writes *answer*, and then *rest* byte by byte for ever."""
+    with Slow(answer, rest, 0.02) as slow:
+        address = f"http://127.0.0.1:{slow.server.getsockname()[1]}/in"
+        return WebhookSink(address, MemorySecretTexts({"hook": SECRET}), lambda: NOW, answer_timeout_s=0.3).write("hook", CONTENT)
+
+
+@pytest.mark.parametrize("length", ["abc", "2, 2", "-1", "2\r\nContent-Length: 2", "1_0", "", "99999999", "65536", "²"])
+def test_a_delivery_was_made_whatever_the_length_of_the_answer_is(length: str) -> None:
+    assert delivered_to(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"), b"x" * 100_000)
+
+
+@pytest.mark.parametrize("headers", [b"Content-Length: 9\r\n", b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", b""])
+def test_a_delivery_was_made_although_its_answer_has_no_end(headers: bytes) -> None:
+    assert delivered_to(b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n")
+    assert delivered_to(b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n", b"1\r\nx\r\n" * 100_000)
+
+
+@pytest.mark.parametrize("rest", [b"", b"X" * 100_000])
+def test_a_receiver_whose_status_is_slower_than_the_time_is_asked_later(rest: bytes) -> None:
+    with pytest.raises(Unavailable, match="the webhook did not answer: TimeoutError"):
+        delivered_to(b"", rest)
+
+
+@pytest.mark.parametrize("head", [b"", b"X: ", b"Content-Length: 9\r\n"])
+def test_a_receiver_whose_headers_are_slower_than_the_time_has_said_its_status(head: bytes) -> None:
+    began = time.monotonic()
+    assert delivered_to(b"HTTP/1.1 200 OK\r\n" + head, b"X" * 100_000)
+    with pytest.raises(Unavailable, match="answered with the status 503"):
+        delivered_to(b"HTTP/1.1 503 Busy\r\n" + head, b"X" * 100_000)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize(("strange", "connections"), [({}, 1), ({"content-length": "0, 0"}, 2), ({"content-length": "-0"}, 2)])
+def test_a_connection_is_kept_only_after_an_answer_with_a_plain_end(strange: dict[str, str], connections: int) -> None:
+    with served(HttpAnswer(200, strange, b"")) as server:
+        sink = sink_at(server)
+        assert sink.write("hook", CONTENT)
+        assert sink.write("hook", CONTENT)
+    assert (len(server.requests), server.connections) == (2, connections)

@@ -17,7 +17,8 @@ from sedano.model.addresses import literal_address, may_connect
 
 Resolve = Callable[[str, int], Sequence[str]]
 T = TypeVar("T")
-_LEAST_S = 0.01
+MOST_ADDRESSES, LEAST_S = 4, 1.0
+"""The most addresses of a host that one request tries, and the least seconds for each."""
 
 
 def resolved(host: str, port: int) -> list[str]:
@@ -72,29 +73,28 @@ def first_answer(
     addresses: Sequence[str], connect: Callable[[str, float], T], timeout_s: float, not_connected: tuple[type[Exception], ...] = (OSError,),
     now: Callable[[], float] = time.monotonic,
 ) -> T:  # fmt: skip
-    """Return the result of `connect(address, seconds)` with the first of *addresses* that answers.
+    """Return the result of `connect(address, seconds)` with the first of *addresses* that answers; at most `MOST_ADDRESSES` are tried.
 
     Args:
         addresses: checked addresses; at least one.
-        connect: connects to an address in at most these seconds, an equal part of the time that is left.
-        timeout_s: the seconds for all addresses together.
+        connect: connects to an address in at most these seconds: an equal part of the time that is left, and at least `LEAST_S`, because a
+            receiver on another continent needs that long.
+        timeout_s: the seconds for all addresses together, if each has more than the least.
         not_connected: the errors of *connect* after which the next address is tried.
         now: returns the time (s) on a clock that is never set back.
 
     Raises:
         Exception: one of *not_connected*: no address answered; it is the error of the last one.
     """
-    until = now() + timeout_s
-    for index, address in enumerate(addresses[:-1]):
+    until, tried = now() + timeout_s, _tried(addresses)
+    for index, address in enumerate(tried[:-1]):
         with suppress(*not_connected):
-            return connect(address, max(_LEAST_S, until - now()) / (len(addresses) - index))
-    return connect(addresses[-1], max(_LEAST_S, until - now()))
+            return connect(address, max(LEAST_S, (until - now()) / (len(tried) - index)))
+    return connect(tried[-1], max(LEAST_S, until - now()))
 
 
-def connected(addresses: Sequence[str], port: int, timeout_s: float) -> socket.socket:
-    """Return a connection to the first of *addresses* that answers at *port*; they share *timeout_s* (s).
-
-    Raises:
-        OSError: none answered.
-    """
-    return first_answer(addresses, lambda address, seconds: socket.create_connection((address, port), seconds), timeout_s)
+def _tried(addresses: Sequence[str]) -> Sequence[str]:
+    """Return the first addresses; if all are of one version of IP, the last place is for the first address of the other version."""
+    found = addresses[:MOST_ADDRESSES]
+    other = next((one for one in addresses[MOST_ADDRESSES:] if all((":" in one) != (":" in tried) for tried in found)), None)
+    return found if other is None else [*found[:-1], other]

@@ -6,20 +6,18 @@ The certificate is that of the name.
 
 from __future__ import annotations
 
-import socket
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 
 from sedano.errors import Unavailable
 from sedano.model.addresses import HttpUrl, http_url, may_connect
 from sedano.model.sources.http_polls import MOST_BODY_BYTES, THIS_MACHINE, HttpAnswer, HttpPlan, polled_of, request_of
 from sedano.model.sources.polls import Polled
-from sedano.outbound.addresses import CheckedHosts, Resolve, connected, resolved
+from sedano.outbound.addresses import CheckedHosts, Resolve, resolved
+from sedano.outbound.connections import bounded, connection_to
 
 CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 5.0, 30.0
 """The seconds for a connection, and for a whole answer."""
@@ -67,7 +65,7 @@ class HttpSource:
         parts = http_url(url)
         connection = self._connection(parts)
         try:
-            with _bounded(connection, self._answer_timeout_s):
+            with bounded(connection, self._answer_timeout_s):
                 connection.request("GET", parts.target, headers=dict(headers))
                 answer = connection.getresponse()
                 named = {name.lower(): value for name, value in answer.getheaders()}
@@ -85,39 +83,8 @@ class HttpSource:
             ConfigurationError: requests may not go to all of its addresses.
         """
         addresses = self._hosts.addresses(parts.host, parts.port)
-        if not parts.secure:
-            return _Connection(parts.host, parts.port, addresses)
-        return _SecureConnection(parts.host, parts.port, addresses, self._tls or ssl.create_default_context())
-
-
-@contextmanager
-def _bounded(connection: HTTPConnection, seconds: float) -> Iterator[None]:
-    """Open *connection*, and end it after *seconds*, however slowly its bytes arrive.
-
-    Raises:
-        TimeoutError: it was ended.
-    """
-    connection.connect()
-    held, late = connection.sock, threading.Event()
-
-    def end() -> None:
-        late.set()
-        with suppress(OSError):
-            held.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except (OSError, HTTPException, ValueError) as error:
-        if late.is_set():
-            raise TimeoutError(f"the answer is not complete after {seconds:g} s") from error
-        raise
-    finally:
-        timer.cancel()
-    if late.is_set():
-        raise TimeoutError(f"the answer is not complete after {seconds:g} s")
+        tls = (self._tls or ssl.create_default_context()) if parts.secure else None
+        return connection_to(parts, addresses, CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S, tls)
 
 
 def _body(answer: HTTPResponse) -> bytes:
@@ -131,35 +98,3 @@ def _body(answer: HTTPResponse) -> bytes:
             break
         found += chunk
     return bytes(found)
-
-
-class _Connection(HTTPConnection):
-    """A connection to one of *addresses* for *host*."""
-
-    def __init__(self, host: str, port: int, addresses: Sequence[str]) -> None:
-        super().__init__(host, port, timeout=CONNECT_TIMEOUT_S)
-        self.addresses = addresses
-
-    def connect(self) -> None:
-        """Connect to a checked address."""
-        self.sock = connected(self.addresses, self.port, CONNECT_TIMEOUT_S)
-        self.sock.settimeout(ANSWER_TIMEOUT_S)
-
-
-class _SecureConnection(HTTPSConnection):
-    """A connection over TLS to one of *addresses*, with the certificate of *host*."""
-
-    def __init__(self, host: str, port: int, addresses: Sequence[str], tls: ssl.SSLContext) -> None:
-        super().__init__(host, port, timeout=CONNECT_TIMEOUT_S, context=tls)
-        self.addresses, self.tls = addresses, tls
-
-    def connect(self) -> None:
-        """Connect to a checked address, and check the certificate."""
-        plain = connected(self.addresses, self.port, CONNECT_TIMEOUT_S)
-        plain.settimeout(CONNECT_TIMEOUT_S)
-        try:
-            self.sock = self.tls.wrap_socket(plain, server_hostname=self.host)
-        except BaseException:
-            plain.close()
-            raise
-        self.sock.settimeout(ANSWER_TIMEOUT_S)
