@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.ledger.raised_errors import MOST_ARGUMENTS, checked, name_of, recorded, restored
+from sedano.model.ledger.raised_errors import MOST_ARGUMENTS, caused, checked, name_of, recorded, restored
 from sedano.model.ledger.records import ErrorRecord
 
 ERROR = ErrorRecord("Refused", "no", "text", cause="t1", notes="two")
@@ -48,7 +48,107 @@ class Evil(Exception):
         raise RuntimeError("no arguments")
 
 
-CLASSES = checked([Refused, Two, Odd, Evil, KeyError])
+class Coded(Exception):
+    """An exception with an attribute that is one of its arguments."""
+
+    def __init__(self, code: int) -> None:
+        """Keep the code."""
+        super().__init__(code)
+        self.code = code
+
+
+class Wrapped(Exception):
+    """An exception whose only argument is another text than the one it takes."""
+
+    def __init__(self, text: str) -> None:
+        """Add words."""
+        super().__init__(f"it failed: {text}")
+
+
+class Defaulted(Exception):
+    """An exception with an attribute that is none of its arguments."""
+
+    def __init__(self, text: str, status: int = 500) -> None:
+        """Keep the status."""
+        super().__init__(text)
+        self.status = status
+
+
+class Slotted(Exception):
+    """An exception with an attribute in a slot."""
+
+    __slots__ = ("extra",)
+
+
+class Exits(Exception):
+    """An exception whose constructor ends the program when it is told to."""
+
+    ends: BaseException | None = None
+
+    def __init__(self, *args: Any) -> None:
+        """End the program, or not."""
+        super().__init__(*args)
+        if Exits.ends is not None:
+            raise Exits.ends
+
+
+class Rude:
+    """A value that cannot be compared."""
+
+    def __eq__(self, other: object) -> bool:
+        """Raise."""
+        raise SystemError("no")
+
+    __hash__ = None  # type: ignore[assignment] # as of any value that defines only equality
+
+
+class Incomparable(Exception):
+    """An exception with a value that cannot be compared."""
+
+    def __init__(self) -> None:
+        """Keep such a value."""
+        super().__init__()
+        self.value = Rude()
+
+
+class Causeless(Exception):
+    """An exception whose cause cannot be set."""
+
+    @property
+    def __cause__(self) -> None:  # type: ignore[override]
+        """Return none."""
+
+
+class Forgetful(Exception):
+    """An exception that forgets its cause."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Do nothing."""
+
+
+class Noteless(Exception):
+    """An exception that takes no notes."""
+
+    def add_note(self, note: str) -> None:
+        """Raise."""
+        raise ValueError(note)
+
+
+class Leaving(SystemExit, Exception):
+    """An exception that ends the program."""
+
+
+def with_(error: Exception, **attributes: Any) -> Exception:
+    """The exception with these attributes."""
+    for name, value in attributes.items():
+        setattr(error, name, value)
+    return error
+
+
+CLASSES = checked([
+    Refused, Two, Odd, Evil, KeyError, Coded, Wrapped, Defaulted, Slotted, Exits, Incomparable, OSError, FileNotFoundError, ImportError,
+    AttributeError, UnicodeDecodeError,
+])  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
@@ -97,6 +197,84 @@ def test_a_class_of_the_same_name_that_is_not_the_named_one_is_not_written() -> 
     twin = type("Refused", (Exception,), {"__module__": __name__})
     assert name_of(twin) == name_of(Refused)
     assert recorded(ERROR, twin("x"), CLASSES) is ERROR
+
+
+@pytest.mark.parametrize(
+    "thrown",
+    [
+        Wrapped("x"), Defaulted("x", 404), with_(Refused("x"), extra=1), with_(Slotted("x"), extra=1), FileNotFoundError(2, "no", "a.txt"),
+        ImportError("no", name="a"), Incomparable(), Two(1, 2), UnicodeDecodeError("utf8", b"a", 0, 1, "x"), with_(Coded(5), code=6),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_an_exception_that_its_class_does_not_make_again_is_not_written(thrown: Exception) -> None:
+    assert recorded(ERROR, thrown, CLASSES) is ERROR
+
+
+@pytest.mark.parametrize(
+    "thrown",
+    [
+        Coded(5), Defaulted("x"), with_(Refused("x"), __notes__=["n"], __sedano_mark__=1), OSError("no"), FileNotFoundError(2, "no"),
+        ImportError("no"), AttributeError("no", name="a", obj=7), Slotted("x"), Exits("x"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_an_exception_that_its_class_makes_again_is_written(thrown: Exception) -> None:
+    again = restored(recorded(ERROR, thrown, CLASSES), CLASSES)
+    assert again is not None
+    assert (type(again), again.args) == (type(thrown), thrown.args)
+
+
+@pytest.mark.parametrize("ends", [SystemExit(3), GeneratorExit(), MemoryError()])
+def test_a_constructor_that_raises_anything_neither_ends_the_worker_nor_the_reader(ends: BaseException) -> None:
+    thrown = Exits("x")
+    kept = recorded(ERROR, thrown, CLASSES)
+    Exits.ends = ends
+    try:
+        assert restored(kept, CLASSES) is None
+        assert recorded(ERROR, thrown, CLASSES) is ERROR
+        Exits.ends = KeyboardInterrupt()
+        with pytest.raises(KeyboardInterrupt):
+            restored(kept, CLASSES)
+    finally:
+        Exits.ends = None
+
+
+def test_an_exception_gets_its_cause_and_its_notes() -> None:
+    remote, made = ValueError("remote"), Refused("x")
+    assert caused(made, remote, "") is made
+    assert (made.__cause__, getattr(made, "__notes__", [])) == (remote, [])
+    assert caused(made, remote, "n") is made
+    assert made.__notes__ == ["n"]
+
+
+@pytest.mark.parametrize("kind", [Causeless, Forgetful, Noteless])
+def test_an_exception_that_takes_no_cause_or_no_note_is_replaced_by_the_remote_one(kind: type[Exception]) -> None:
+    remote = ValueError("remote")
+    assert caused(kind("x"), remote, "n") is remote
+
+
+@pytest.mark.parametrize("wrong", [Refused, 5, object()])
+def test_the_classes_are_given_as_a_list(wrong: Any) -> None:
+    with pytest.raises(OptionError, match=r"is not a list of classes; write raises=\["):
+        checked(wrong)
+
+
+def test_any_iterable_of_classes_is_a_list() -> None:
+    assert checked(one for one in (KeyError, KeyError)) == checked({KeyError}) == {"builtins:KeyError": KeyError}
+
+
+@pytest.mark.parametrize("wrong", [StopIteration, StopAsyncIteration, Leaving, type("Ends", (StopIteration,), {})])
+def test_a_class_that_would_end_the_reader_or_its_loop_is_refused(wrong: Any) -> None:
+    with pytest.raises(OptionError, match=f"{wrong.__name__} would end the reader, or a loop of it; raise a class of your own"):
+        checked([KeyError, wrong])
+    assert checked([ExceptionGroup])
+
+
+def test_two_classes_of_one_name_are_refused() -> None:
+    twin = type("Refused", (Exception,), {"__module__": __name__})
+    with pytest.raises(OptionError, match=f"two classes are named {name_of(twin)}"):
+        checked([Refused, twin])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from sedano.engine.canvas.chord_results import Gathering
 from sedano.engine.registry import Registry
 from sedano.errors import NoResult, OptionError, RemoteError, ResultTimeout, TaskRevoked
 from sedano.model import states
-from sedano.model.ledger.raised_errors import Raised, restored
+from sedano.model.ledger.raised_errors import Raised, caused, restored
 from sedano.model.ledger.records import ErrorRecord, TaskRecord
 from sedano.ports import AWS_LOOKS, Clock, Ports
 
@@ -254,12 +254,7 @@ def error_of(record: TaskRecord, outlet: ResultOutlet) -> Exception | None:
 def _own(remote: RemoteError, error: ErrorRecord, classes: Raised) -> Exception:
     """Return the exception that *error* records, caused by *remote*; *remote* itself if the app does not name its class."""
     found = restored(error, classes)
-    if found is None:
-        return remote
-    found.__cause__ = remote
-    if error.notes:
-        found.add_note(error.notes)
-    return found
+    return remote if found is None else caused(found, remote, error.notes)
 
 
 def value_of(outlet: ResultOutlet, record: TaskRecord) -> Any:
