@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from sedano.aws.sinks.webhook import WebhookSink
-from sedano.errors import ConfigurationError, Unavailable
+from sedano.errors import ConfigurationError, OptionError, Unavailable
 from sedano.memory.webhook_secrets import MemorySecretTexts
-from sedano.model.addresses import HttpUrl, http_url, literal_address, may_connect
+from sedano.model.addresses import HttpUrl, http_url, is_function_url, literal_address, may_connect
 from sedano.model.messages.message import Document
 from sedano.model.sinks.content import content_of
+from sedano.model.sinks.places import place_of
 from sedano.model.sources.http_polls import HttpAnswer, plan_of
-from sedano.outbound.addresses import first_answer
+from sedano.outbound.addresses import CheckedHosts, first_answer
 from sedano.outbound.connections import connection_to
 from sedano.outbound.http_polls import HttpSource
 from tests.certificates import certificate
@@ -23,16 +24,19 @@ from tests.unit.http_peer import served
 
 LINK_LOCAL = [
     "169.254.169.254", "169.254.170.2", "fe80::1", "::ffff:169.254.169.254", "fd00:ec2::254", "64:ff9b::a9fe:a9fe",
-    "2002:a9fe:a9fe::1", "::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "64:ff9b:1::808:808", "64:ff9b::a9fe:aa02", "::ffff:224.0.0.1",
+    "2002:a9fe:a9fe::1", "::a9fe:a9fe", "::ffff:0:169.254.169.254", "::ffff:0:e000:1",
+    "64:ff9b:1::a9fe:a9fe", "64:ff9b:1::808:808", "64:ff9b::a9fe:aa02", "::ffff:224.0.0.1",
 ]  # fmt: skip
 PRIVATE = [
     "127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "::1", "::ffff:10.0.0.1", "fd12::1", "198.18.0.1", "192.0.2.1",
-    "240.0.0.1", "64:ff9b::a00:7", "2002:a00:7::1", "::a00:7", "64:ff9b::7f00:1",
+    "240.0.0.1", "fec0::1", "4000::1", "5f00::1", "1fff::1", "::ffff:0:8.8.8.8", "::ffff:0:10.0.0.1",
+    "64:ff9b::a00:7", "2002:a00:7::1", "::a00:7", "64:ff9b::7f00:1",
 ]  # fmt: skip
-NEVER = ["0.0.0.0", "::", "224.0.0.1", "ff02::1", "", "2130706433", "0x7f000001", "127.1", "example.org", "1.2.3.4.5"]  # noqa: S104
+ZONES = ["fd00:ec2::254%1", "fd00:ec2::23%eth0", "::1%1", "fe80::1%1", "2606:4700::1%1", "::ffff:8.8.8.8%1", "64:ff9b::a9fe:a9fe%1"]
+NEVER = ["0.0.0.0", "::", "224.0.0.1", "ff02::1", "", "2130706433", "0x7f000001", "127.1", "example.org", "1.2.3.4.5", *ZONES]  # noqa: S104
 PUBLIC = [
     "93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946", "8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1",
-    "2606:4700::a00:7",
+    "2606:4700::a00:7", "3ffe::1",
 ]  # fmt: skip
 
 
@@ -58,6 +62,58 @@ def test_only_an_address_in_its_usual_form_is_a_literal_address() -> None:
     assert [literal_address(one) for one in ("10.0.0.1", "[::1]", "::1", "127.1", "0x7f.0.0.1", "example.org")] == [
         "10.0.0.1", "::1", "::1", None, None, None,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["a..b", ".a", "a" * 64, f"a.{'b' * 64}.c", ".".join(["a" * 60] * 5), "[fd00:ec2::254%1]", "a:0", "a..", "."]
+)
+def test_a_url_to_whose_host_no_request_can_go_is_refused_where_it_is_declared(name: str) -> None:
+    words = r"characters|no zone|port 0"
+    with pytest.raises(OptionError, match=words):
+        plan_of(f"https://{name}/", "", None, "", None)
+    with pytest.raises(ConfigurationError, match=words):
+        place_of(f"https://{name}/")
+    with pytest.raises(ConfigurationError, match=words):
+        is_function_url(f"https://{name}/")
+
+
+@pytest.mark.parametrize("name", ["a" * 63, "a.b.example.org", ".".join(["a" * 62] * 4), "a:1", "a:65535", "[2606:4700::1]", "10.0.0.7"])
+def test_a_url_to_whose_host_a_request_can_go_is_declared(name: str) -> None:
+    url = f"https://{name}/"
+    assert plan_of(url, "", None, "", None).url == place_of(url).text == url
+    assert is_function_url(url)
+
+
+@pytest.mark.parametrize("netloc", ["@a", ":@a", "u@a", ":p@a"])
+def test_a_url_with_a_user_is_refused_where_it_is_declared(netloc: str) -> None:
+    with pytest.raises(OptionError, match="an address with a password"):
+        plan_of(f"https://{netloc}/", "", None, "", None)
+    with pytest.raises(ConfigurationError, match="is not the place of a sink"):
+        place_of(f"https://{netloc}/")
+    with pytest.raises(ConfigurationError, match="it has no host, or a user"):
+        is_function_url(f"https://{netloc}/")
+
+
+@pytest.mark.parametrize("name", ["worker", "arn:aws:lambda:eu-west-1:123456789012:function:worker:live", "worker:3", "127.0.0.1:9"])
+def test_a_function_is_named_or_has_a_url(name: str) -> None:
+    assert not is_function_url(name)
+    assert is_function_url("http://127.0.0.1:8000/in")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:80@evil.example/", "http://127.0.0.1.evil.example/", "http://[::1", "https://", "https://a:x/", "ftp://a/"]
+)  # fmt: skip
+def test_a_url_to_another_host_is_not_the_url_of_a_function(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not the URL of a function; write https://HOST/, http://127"):
+        is_function_url(url)
+
+
+def test_a_host_that_the_name_server_cannot_be_asked_about_is_an_error_of_the_declaration() -> None:
+    def resolve(host: str, port: int) -> list[str]:
+        raise UnicodeError("label empty or too long")
+
+    with pytest.raises(ConfigurationError, match=r"poll: 'a\.\.b' is not the name of a host: label empty"):
+        CheckedHosts("poll", "advice", resolve).addresses("a..b", 443)
 
 
 def test_the_parts_of_a_url() -> None:

@@ -270,8 +270,9 @@ def _functions(session: Session, settings: DeploymentSettings) -> CalledFunction
 
 def _direct_calls(session: Session, settings: DeploymentSettings) -> DirectCalls:
     from sedano.aws.direct_calls import LambdaDirectCalls, UrlDirectCalls
+    from sedano.model.addresses import is_function_url
 
-    if settings.worker.startswith(("https://", "http://127.0.0.1:")):  # the second one: of a local endpoint
+    if is_function_url(settings.worker):
         return UrlDirectCalls(session.identity, settings.worker)
     return LambdaDirectCalls(lambda seconds: session.single("lambda", seconds), settings.worker)
 

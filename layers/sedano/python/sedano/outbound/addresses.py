@@ -60,6 +60,8 @@ class CheckedHosts:
             found = [literal] if literal is not None else self._resolve(host, port)
         except OSError as error:
             raise Unavailable(f"{self._feature}: the host {host} has no address now: {error}") from error
+        except UnicodeError as error:
+            raise ConfigurationError(f"{self._feature}: {host!r:.80} is not the name of a host: {error}") from error
         named = literal is None and host not in self._own
         refused = next((one for one in found if not self._allows(one, named)), None)
         if refused is not None or not found:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from sedano.errors import ConfigurationError, TooLarge
-from sedano.model.addresses import literal_address
+from sedano.model.addresses import literal_address, unfit
 
 TABLE: Final = "dynamodb"
 BUCKET: Final = "s3"
@@ -101,7 +101,8 @@ def place_of(text: object) -> SinkPlace:
             return SinkPlace(str(found.lastgroup), text)
         if _is_webhook(text):
             return SinkPlace(WEBHOOK, text)
-    raise ConfigurationError(f"{text!r:.200} is not the place of a sink; expected {EXPECTED}")
+    why = _unfit(text) if isinstance(text, str) else ""
+    raise ConfigurationError(f"{text!r:.200} is not the place of a sink; expected {EXPECTED}" + (f"; {why}" if why else ""))
 
 
 def require_fits(kind: str, text: str) -> None:
@@ -109,6 +110,13 @@ def require_fits(kind: str, text: str) -> None:
     size = len(text.encode())
     if size > MOST_BYTES.get(kind, size):
         raise TooLarge(f"the document has {size} bytes; a sink of {kind} takes at most {MOST_BYTES[kind]}: keep large values in a bucket")
+
+
+def _unfit(text: str) -> str:
+    try:
+        return unfit(urlsplit(text)) if text.startswith("https://") else ""
+    except ValueError as wrong:
+        return str(wrong)
 
 
 def _is_webhook(text: str) -> bool:
@@ -119,7 +127,7 @@ def _is_webhook(text: str) -> bool:
     except ValueError:
         return False
     strange = not text.isascii() or any(one <= " " or one in '<>"\\^`{|}\x7f' for one in text)
-    if strange or parts.username or parts.password or parts.fragment:
+    if strange or "@" in parts.netloc or parts.fragment or unfit(parts):
         return False
     address = literal_address(host)
     if parts.scheme == "http":

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from sedano.errors import ConfigurationError, MessageRefused, OptionError, SourceBusy, Unavailable
-from sedano.model.addresses import literal_address
+from sedano.model.addresses import literal_address, unfit
 from sedano.model.canonical_json import canonical_json
 from sedano.model.messages.strict_json import load
 from sedano.model.sources.polls import LONGEST_WAIT_S, MOST_ITEM_BYTES, MOST_ITEM_DEPTH, Polled
@@ -249,9 +249,11 @@ def _address(url: object) -> str:
     bare = url.replace(CURSOR, "")
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
+        host, why = parts.hostname or "", unfit(parts)
     except ValueError as wrong:
         raise OptionError(f"url: {url!r:.200} is not an address: {wrong}; {expected}") from None
+    if host and why:
+        raise OptionError(f"url: {url!r:.200} cannot be polled: {why}; {expected}")
     if "{" in bare or "}" in bare or CURSOR in parts.netloc or parts.fragment or not host:
         raise OptionError(f"url: {url!r:.200} cannot be polled; {CURSOR} is its only place, in the path or the query; {expected}")
     if parts.username is not None or parts.password is not None:
