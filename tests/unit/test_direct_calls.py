@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from sedano.errors import MessageRefused
+from sedano.aws.deployment import ports_of
+from sedano.aws.settings import from_environment
+from sedano.errors import ConfigurationError, MessageRefused
 from sedano.model import refusals, states
 from sedano.model.direct_calls import (
     MOST_BYTES,
@@ -23,6 +25,7 @@ from sedano.model.direct_calls import (
 )  # fmt: skip
 from sedano.model.ledger.records import ErrorRecord, Outcome, Posted, TaskRecord
 from sedano.model.messages.message import BlobRef
+from tests.unit.telemetry.test_adapters import STAGE
 
 CALL = DirectCall("mail", "v1;k=a", '{"a":"é"}')
 ENDED = TaskRecord("t", states.SUCCESS, attempt=2, message_id="m", name="add", result="5")
@@ -108,3 +111,10 @@ def test_what_is_no_answer_confirms_nothing(data: bytes) -> None:
     with pytest.raises(MessageRefused) as refused:
         read_answer(data, "t", "add")
     assert refused.value.field == "answer"
+
+
+@pytest.mark.parametrize("worker", ["http://127.0.0.1:80@shop.example/", "http://shop.example/", "https://a..b/"])
+def test_no_call_goes_to_a_worker_at_another_host(worker: str) -> None:
+    settings = from_environment({**STAGE, "SEDANO_WORKER": worker})
+    with pytest.raises(ConfigurationError, match=r"SEDANO_WORKER: .* is not the URL of a function"):
+        ports_of(settings, "doctor").direct_calls.call("{}", 1.0)

@@ -63,7 +63,7 @@ def is_function_url(text: str) -> bool:
         parts, why = urlsplit(""), str(wrong)
     if why or not (parts.scheme == "https" or (parts.scheme, parts.hostname) == ("http", "127.0.0.1")):
         words = "is not the URL of a function; write https://HOST/, http://127.0.0.1:PORT/ of a local endpoint, or the function's name"
-        raise ConfigurationError(f"{text!r:.200} {words}" + (f": {why}" if why else ""))
+        raise ConfigurationError(f"SEDANO_WORKER: {text!r:.200} {words}" + (f": {why}" if why else ""))
     return True
 
 

@@ -37,7 +37,7 @@ def checked(classes: Iterable[Any]) -> Raised:
     """Return *classes* by their names.
 
     Raises:
-        OptionError: it is no list, one is not a class of exceptions, one would end the reader or its loop, or two have one name.
+        OptionError: they are not a list, one is not a class of exceptions, one would end the reader or its loop, or two have one name.
     """
     if isinstance(classes, type) or not isinstance(classes, Iterable):
         given = getattr(classes, "__name__", None) or repr(classes)
