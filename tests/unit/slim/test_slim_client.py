@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutErro
 from sedano.aws.client.answer_checks import Unanswered
 from sedano.aws.client.session import Session, is_slim
 from sedano.aws.client.slim.client import OPERATIONS, SlimClient
-from sedano.aws.client.slim.request_form import EVENTS, PROBES, Declined, call_maker, is_botocores, learned, trace_header
+from sedano.aws.client.slim.request_form import EVENTS, PROBES, Declined, learned, trace_header
 from sedano.aws.client.store_date import NotedClient
 from sedano.aws.machine import SystemClock
 from sedano.errors import ConfigurationError
@@ -140,12 +140,6 @@ def test_certificates_that_are_no_file_are_left_to_botocore() -> None:
 def test_credentials_that_no_header_holds_are_left_to_botocore(credentials: Any) -> None:
     with pytest.raises(Declined, match="credentials"):
         learned(client_of(source(), "sqs", "http://127.0.0.1:9"), "sqs", credentials, None)
-
-
-def test_calls_that_a_tracer_has_wrapped_are_botocores() -> None:
-    assert is_botocores(call_maker())
-    assert not is_botocores(lambda: None)
-    assert not is_botocores(len)
 
 
 def test_what_is_learned_of_one_call_holds_for_all_calls_of_its_service() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from operator import is_
 from typing import Any, NamedTuple
 
 from botocore import exceptions
@@ -15,7 +16,7 @@ from sedano.aws.client.slim.answers import AnswerReader
 from sedano.aws.client.slim.clock_skew import SkewedClock
 from sedano.aws.client.slim.connections import Connections
 from sedano.aws.client.slim.http_answers import RawAnswer
-from sedano.aws.client.slim.request_form import Declined, RequestForm, call_maker, identity_of
+from sedano.aws.client.slim.request_form import Declined, RequestForm, identity_of, way_of_calls
 from sedano.aws.client.slim.request_shapes import Fits, checker
 from sedano.aws.client.slim.signature import Identity
 from sedano.ports import deadlines
@@ -78,7 +79,7 @@ class SlimClient:
         self._count, self._sleep, self._clock = count, sleep, SkewedClock(clock)
         self._connections = Connections(form.address, config.connect_timeout, config.max_pool_connections, form.trusted)
         self._read_s, self._most = config.read_timeout, config.retries["total_max_attempts"]
-        self._events, self._made_by = client.meta.events, call_maker()
+        self._events, self._way = client.meta.events, way_of_calls()
         self._observed = False
         self._operations: dict[str, Operation] = {}
 
@@ -136,7 +137,7 @@ class SlimClient:
 
     def _identity(self, operation: Operation, parameters: dict[str, Any]) -> Identity | None:
         """Return what signs a call of *operation*; None if botocore must make the call."""
-        if self._observed or call_maker() is not self._made_by or not operation.fits(parameters):
+        if self._observed or not all(map(is_, way_of_calls(), self._way)) or not operation.fits(parameters):
             return None
         try:
             return identity_of(self._credentials)

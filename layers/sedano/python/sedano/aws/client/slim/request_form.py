@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from botocore.awsrequest import AWSResponse, HeadersDict
-from botocore.client import BaseClient
+from botocore.client import BaseClient, ClientCreator
+from botocore.endpoint import Endpoint
 from botocore.exceptions import BotoCoreError
+from botocore.httpsession import URLLib3Session
 from botocore.utils import get_environ_proxies
 
 from sedano.aws.client.slim.connections import EndpointAddress
@@ -35,6 +37,11 @@ EVENTS = (
 """The events of a call that the slim client does not emit. It emits `before-parameter-build` and `after-call`."""
 KNOWN_HANDLERS = ("botocore.", "aws_lambda_powertools.shared.user_agent")
 """The modules whose handlers of these events are known: the slim client does what they do. Powertools' adds its words to the User-Agent."""
+_WAY: tuple[tuple[type, str], ...] = (
+    (BaseClient, "_make_api_call"), (BaseClient, "_make_request"), (Endpoint, "make_request"), (Endpoint, "create_request"),
+    (Endpoint, "prepare_request"), (Endpoint, "_send_request"), (Endpoint, "_send"), (URLLib3Session, "send"),
+)  # fmt: skip
+"""The functions of botocore through which each call goes, by their classes."""
 _EACH_TIME = frozenset({
     "accept-encoding", "amz-sdk-invocation-id", "amz-sdk-request", "authorization", "content-length", "host", "x-amz-date",
     "x-amz-security-token", "x-amz-target", "x-amzn-trace-id",
@@ -85,25 +92,27 @@ def identity_of(credentials: Any) -> Identity:
     """Return the present *credentials* (of botocore), refreshed if it is time.
 
     Raises:
-        Declined: they are missing, or hold characters that a header cannot.
+        Declined: they are missing, or hold characters that a header cannot, or not as they are.
     """
     if credentials is None:
         raise Declined("botocore finds no credentials")
     found = credentials.get_frozen_credentials()
     identity = Identity(found.access_key or "", found.secret_key or "", found.token or "")
+    if identity.token != " ".join(identity.token.split()):
+        raise Declined("the credentials have a session token with spaces that no signature keeps")
     if not identity.access_key or not identity.secret_key or not _is_header(identity.access_key) or not _is_header(identity.token):
         raise Declined("the credentials are not those of AWS")
     return identity
 
 
-def call_maker() -> Any:
-    """Return the function through which all calls of botocore's clients go, and which tracers replace."""
-    return vars(BaseClient)["_make_api_call"]
+def way_of_calls() -> tuple[Any, ...]:
+    """Return the functions through which the calls of botocore's clients go at present. A tracer replaces one of them."""
+    return tuple([vars(owner).get(name) for owner, name in _WAY])
 
 
 def is_botocores(function: Any) -> bool:
-    """Return whether *function* is of botocore, and not a tracer's around it."""
-    return isinstance(function, FunctionType) and str(function.__globals__.get("__name__", "")).startswith("botocore.")
+    """Return whether *function* is of botocore, and not a tracer's around it; those of wrapt say of themselves that they are functions."""
+    return type(function) is FunctionType and str(function.__globals__.get("__name__", "")).startswith("botocore.")
 
 
 def learned(client: Any, service: str, credentials: Any, trusted: Any) -> RequestForm:
@@ -128,8 +137,9 @@ def _obstacles(client: Any, service: str, trusted: Any) -> Iterator[str]:
     """Yield what of the client's configuration only botocore honours."""
     config, url = client.meta.config, client.meta.endpoint_url
     yield from (f"{module} observes {event}" for event, module in _observers(client, service))
-    if not is_botocores(call_maker()):
+    if not all(map(is_botocores, (*way_of_calls(), vars(ClientCreator).get("_create_api_method")))):
         yield "the calls of all clients are traced or replaced"
+    yield from (f"{name} of the client is traced or replaced" for name in _replaced(client))
     if config.proxies or get_environ_proxies(url):
         yield "a proxy is configured"
     if config.client_cert or not (trusted is None or Path(trusted).is_file()):
@@ -140,6 +150,14 @@ def _obstacles(client: Any, service: str, trusted: Any) -> Iterator[str]:
         yield "a timeout is not a number of seconds"
     if config.tcp_keepalive or config.signature_version not in ("v4", None):
         yield "TCP keep-alive or another signature is configured"
+
+
+def _replaced(client: Any) -> Iterator[str]:
+    """Yield each method of *client* that makes calls and is not botocore's."""
+    own = vars(client)
+    for name in (*client.meta.method_to_api_mapping, "_make_api_call", "_make_request"):
+        if name in own or not is_botocores(getattr(type(client), name, None)):
+            yield name
 
 
 def _observers(client: Any, service: str) -> Iterator[tuple[str, str]]:
