@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from sedano.aws.expressions import Write
 from sedano.testing.strict_aws import dynamodb
 from tests.mutants import typing_judge
 from tests.mutants.command import COUNTS, tabled
@@ -205,6 +206,18 @@ def test_a_changed_expression_is_one_that_dynamodb_accepts(module: str) -> None:
             if "#e" in new.names:  # the adapter numbers these
                 given["ExpressionAttributeNames"] = {name: attribute.replace("0", "7") for name, attribute in new.names.items()}
             assert [*dynamodb.problems("UpdateItem", {"TableName": "t", "Key": {"pk": {"S": "k"}}, **given})] == [], change
+
+
+def test_an_attribute_that_is_not_written_is_read_under_its_own_name() -> None:
+    """Under another name everywhere, it would be written and read as before, and the change would be none."""
+    write = Write("#u < :now AND #w = :me", "SET #u = :until, #h = :me REMOVE #w", {"#u": "until", "#h": "holder", "#w": "who"})
+    found = {change: new for change, new in changes(write) if " is not " in change}
+    assert {change: (new.update, {**new.names}) for change, new in found.items()} == {
+        "`until` is not set": ("SET #zzu = :until, #h = :me REMOVE #w", {**write.names, "#zzu": "zzuntil"}),
+        "`holder` is not set": ("SET #u = :until, #zzh = :me REMOVE #w", {"#u": "until", "#w": "who", "#zzh": "zzholder"}),
+        "`who` is not removed": ("SET #u = :until, #h = :me REMOVE #zzw", {**write.names, "#zzw": "zzwho"}),
+    }
+    assert {new.condition for new in found.values()} == {write.condition}
 
 
 def test_a_sample_of_the_changes_of_modules_that_hold_is_killed(tmp_path: Path, assembly: Path, request: pytest.FixtureRequest) -> None:

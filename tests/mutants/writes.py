@@ -82,20 +82,32 @@ def updates(write: Write) -> Iterator[tuple[str, str, dict[str, str]]]:
     for found in [*_TARGET.finditer(text), *_ADDED.finditer(text)]:
         name = found[1]
         if name.startswith("#"):
-            yield f"`{names[name]}` is not set", text, {**names, name: f"zz{names[name]}"}
+            yield f"`{names[name]}` is not set", *_elsewhere(write, name, found.start(1))
         else:
             yield f"`{name}` is not set", f"{text[: found.start(1)]}zz{text[found.start(1) :]}", names
     for found in _SUM.finditer(text):
         yield f"`{text[: found.end()][-12:]}` subtracts", f"{text[: found.start()]} - {text[found.end() :]}", names
-    yield from _kept(text, names)
+    yield from _kept(write)
 
 
-def _kept(text: str, names: dict[str, str]) -> Iterator[tuple[str, str, dict[str, str]]]:
+def _elsewhere(write: Write, name: str, at: int) -> tuple[str, dict[str, str]]:
+    """Return the update that changes another attribute than that of the placeholder *name* at this place, and its names.
+
+    Everywhere else, in the condition too, the placeholder stays what it is: an attribute with another name everywhere would do the same.
+    """
+    other = f"#zz{name[1:]}"
+    update = f"{write.update[:at]}{other}{write.update[at + len(name) :]}"
+    kept = {one: attribute for one, attribute in write.names.items() if re.search(rf"{one}\b", f"{write.condition} {update}")}
+    return update, {**kept, other: f"zz{write.names[name]}"}
+
+
+def _kept(write: Write) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Yield each attribute that is removed, not removed."""
+    text, names = write.update, dict(write.names)
     head, found, tail = text.partition(" REMOVE ")
     for name in tail.split(", ") if found else ():
         if name.startswith("#"):
-            yield f"`{names[name]}` is not removed", text, {**names, name: f"zz{names[name]}"}
+            yield f"`{names[name]}` is not removed", *_elsewhere(write, name, len(head) + len(found) + tail.index(name))
         elif "[" in name:
             yield f"`{name}` is not removed", head, names
         else:
