@@ -158,27 +158,39 @@ class Judges:
         return (on_moto and self._moto_is_late) or item.get_closest_marker("slow") is not None
 
     def _rehearsed(self, item: pytest.Item, then: pytest.Item, most: float) -> bool:
-        """Run *item*, note the lines, and return whether it is a judge: it ended in time, *most* seconds unless that is 0, and is green."""
-        self._now = item.nodeid
-        signal.signal(signal.SIGPROF, _too_long)
+        """Run *item*, note the lines, and return whether it is a judge: it ended in time, *most* seconds unless that is 0, and is green.
+
+        The interruption may be swallowed where an error cannot leave, as in a destructor or a callback of the garbage collector. Then the
+        test goes on, and is red or green for no reason of its own.
+        """
+        self._now, alarm, reports = item.nodeid, _Alarm(), list[pytest.TestReport]()
+        signal.signal(signal.SIGPROF, alarm)
         threading.settrace(self._trace)
         sys.settrace(self._trace)
         try:
             signal.setitimer(signal.ITIMER_PROF, most)
             reports = runtestprotocol(item, log=False, nextitem=then)
         except KeyboardInterrupt:
-            with suppress(Exception):
-                item.session._setupstate.teardown_exact(None)
-            _forget_fixtures(item)
-            self.late.append(item)
-            return False
+            if not alarm.has_rung:
+                raise
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
+        if alarm.has_rung:
+            self._postpone(item)
+            return False
         failed = [report for report in reports if report.failed]
         self.red += [f"{item.nodeid}: {report.longreprtext}" for report in failed]
         return not failed
+
+    def _postpone(self, item: pytest.Item) -> None:
+        """Make *item*, which was interrupted, a late judge, and leave nothing of it to the next test."""
+        with suppress(Exception):
+            item.session._setupstate.teardown_exact(None)
+        _forget_fixtures(item)
+        _forget_errors(item.config)
+        self.late.append(item)
 
     def _trace(self, frame: FrameType, _event: str, _: Any) -> Any:
         return self._line if frame.f_code.co_filename in self._files else None
@@ -275,5 +287,11 @@ def _caches() -> list[Any]:
     return [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
 
 
-def _too_long(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+class _Alarm:
+    """A handler of a signal: it interrupts what runs, and remembers that."""
+
+    has_rung = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        self.has_rung = True
+        raise KeyboardInterrupt

@@ -112,6 +112,14 @@ def test_an_early_judge_for_which_there_was_no_time_judges_late(planted: Told) -
     assert {status for status, _ in judged.values()} == {"killed"}
 
 
+def test_an_early_judge_that_swallows_its_interruption_judges_late_and_is_not_red(planted: Told) -> None:
+    name = "test_a_till_is_opened_again_by_a_judge_that_is_slow_where_no_interruption_ends_it"
+    assert [error for error in planted[1]["errors"] if name in error] == []
+    judged = {entry[3]: (entry[4], entry[5].rpartition("::")[2]) for entry in planted[1]["verdicts"] if entry[1] == "Till.reopen"}
+    assert judged["`self.sales * 4` → `self.sales // 4`"] == ("killed", name)
+    assert {status for status, _ in judged.values()} == {"killed"}
+
+
 def test_a_change_that_mypy_refuses_is_killed_without_a_test(planted: Told) -> None:
     (found,) = [entry for entry in planted[1]["verdicts"] if entry[3] == "`_line(paid, name)` → `_line(name, paid)`"]
     assert found[4:6] == ["killed", typing_judge.NAME]

@@ -1,6 +1,7 @@
 """The judges of `till`. They leave a hole: no test sells a thing of price 1, so a till that asks for more than 1 is not noticed."""
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -55,6 +56,22 @@ def test_a_till_counts_what_it_sold_in_more_than_a_second() -> None:
     till = Till()
     till.sell(3)
     assert till.count() == 3
+
+
+def slow_to_close() -> Iterator[None]:
+    """A generator whose close takes longer than an early judge may; an exception that its close raises does not leave it."""
+    try:
+        yield
+    finally:
+        busy(1.6)
+
+
+def test_a_till_is_opened_again_by_a_judge_that_is_slow_where_no_interruption_ends_it() -> None:
+    till, closing = Till(), slow_to_close()
+    till.sell(3)
+    next(closing)
+    del closing
+    assert till.reopen() == 4
 
 
 @pytest.mark.slow

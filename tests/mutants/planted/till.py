@@ -61,6 +61,10 @@ class Till:
         """Only the second of two judges that take a second each notices what is wrong here."""
         return self.sales * 3
 
+    def reopen(self) -> int:
+        """Only a judge that takes long where an interruption is swallowed notices what is wrong here."""
+        return self.sales * 4
+
     def never_asked(self) -> int:
         """No judge calls this."""
         return self.sales + 1
