@@ -334,7 +334,7 @@ TARGETS: Sequence[Target] = (
         "sources-steps",
         (*each("engine.sources", "streams webhooks polls"), "engine.router"),
         (
-            *unit("engine/router", "engine/webhook_steps", "engine/stream_steps"),
+            *unit("engine/router", "engine/webhook_steps", "engine/stream_steps", "engine/poll_steps"),
             *stories("streams", "streams_parked", "webhooks", "webhooks_attacked", "webhooks_tokens", "webhooks_github"),
             *stories("webhooks_checked", "long_outages_aside", "polls", "polls_time"),
         ),

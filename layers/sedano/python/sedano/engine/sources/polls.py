@@ -17,7 +17,7 @@ from sedano.engine.batch import Batch
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
-from sedano.engine.unexpected_errors import answers_of, is_unexpected
+from sedano.engine.unexpected_errors import answers_of
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, SourceBusy, Unavailable
 from sedano.model import refusals
 from sedano.model.history.run_rows import Chronicle, Host
@@ -189,7 +189,7 @@ class Polls:
         for (item, _), error in zip(calls, answers, strict=True):
             if error is None:
                 continue
-            if not (error.is_final or is_unexpected(error)):
+            if not error.is_final:
                 raise error
             refused.append((item, MessageRefused(refusals.STREAM, "call", str(error))))
         self._park(poll, refused)
