@@ -106,3 +106,4 @@ def test_its_code_runs_as_it_says() -> None:
         PAGE.run(order, names)
         assert str(eval("order.get()", names)).startswith("8 EUR, task ")  # noqa: S307 - the page is ours
         assert "`order.get()` is `8 EUR, task` and the id" in PAGE.text
+        PAGE.run(PAGE.blocks[1], names)

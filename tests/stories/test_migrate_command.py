@@ -12,6 +12,7 @@ from sedano.cli import main, migration
 from sedano.cli.exits import Exit
 from sedano.migration.answers import VERDICTS
 from sedano.migration.findings import FileFindings
+from sedano.migration.retries import ONCE
 from tests.stories.terminals import items, on_terminal
 from tests.stories.test_terminal import NASTY
 from tests.unit.test_printer import harmless
@@ -45,7 +46,8 @@ def test_each_finding_has_its_place_its_remedy_and_its_page(shop: Path, capsys: 
     assert out == (
         "shop/tasks.py:1:20: change: from celery import shared_task\n"
         "    do: `shared_task = shared.task`, where `shared = sedano.SharedTasks()` (docs/shared_tasks.md). (docs/celery.md#imports)\n"
-        "shop/tasks.py:4:2: same: @shared_task\n"
+        "shop/tasks.py:4:2: change: @shared_task\n"
+        f"    do: {ONCE} (docs/celery.md#options-of-a-task-and-of-a-call)\n"
         "shop/tasks.py:4:14: remove: @shared_task acks_late=True\n"
         "    do: Always on. (docs/celery.md#options-of-a-task-and-of-a-call)\n"
         "shop/tasks.py:8:1: same: add.apply_async(…)\n"
@@ -53,7 +55,7 @@ def test_each_finding_has_its_place_its_remedy_and_its_page(shop: Path, capsys: 
         "    do: `@app.task(priority=…)`. A call has no priority: send it to another queue with `queue=`. "
         "(docs/celery.md#options-of-a-task-and-of-a-call)\n"
     )
-    assert err == "sedano migrate check: 1 file: 2 stay, 2 change, 1 to remove, 0 cannot be kept\n"
+    assert err == "sedano migrate check: 1 file: 1 stay, 3 change, 1 to remove, 0 cannot be kept\n"
 
 
 def test_the_work_alone_is_shown_with_todo(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,9 +91,9 @@ def test_a_program_gets_one_document(shop: Path, capsys: pytest.CaptureFixture[s
     out, _ = capsys.readouterr()
     document = json.loads(out)
     assert (document["schema"], document["files"]) == ("sedano.migrate.check/1", 1)
-    assert document["counts"] == {"same": 2, "change": 2, "remove": 1, "lost": 0, "unreadable": 0}
-    assert [one["verdict"] for one in items(out)] == ["change", "remove", "change"]
-    assert items(out)[1] == {
+    assert document["counts"] == {"same": 1, "change": 3, "remove": 1, "lost": 0, "unreadable": 0}
+    assert [one["verdict"] for one in items(out)] == ["change", "change", "remove", "change"]
+    assert items(out)[2] == {
         "path": f"{shop}/tasks.py", "line": 4, "column": 14, "verdict": "remove", "found": "@shared_task acks_late=True",
         "remedy": "Always on.", "page": "docs/celery.md#options-of-a-task-and-of-a-call",
     }  # fmt: skip

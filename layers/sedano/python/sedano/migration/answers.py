@@ -35,6 +35,13 @@ class NameAnswer(NamedTuple):
         return _LINK.sub(r"\1 (docs/\2)", _ALONE.sub(r"(docs/\1)", self.text.removeprefix("None: ")))
 
 
+class Judgement(NamedTuple):
+    """The *verdict* on one use of an option or a name, and the *remedy*."""
+
+    verdict: Verdict
+    remedy: str
+
+
 def answer(verdict: Verdict, names: str, text: str) -> NameAnswer:
     """Return the answer to *names*, which are separated by spaces."""
     return NameAnswer(tuple(names.split()), verdict, text)

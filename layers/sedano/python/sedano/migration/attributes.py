@@ -9,11 +9,12 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from sedano.errors import celery_names
-from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, NameAnswer, Verdict, find
-from sedano.migration.calls import OF_OPTIONS, Judgement, Option, code, of_task
+from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, Judgement, NameAnswer, Verdict, find
+from sedano.migration.calls import OF_OPTIONS, Option, given_by, of_task
 from sedano.migration.findings import Remark
 from sedano.migration.imports import REQUEST
 from sedano.migration.scopes import Kind, Meaning
+from sedano.migration.syntax import code
 
 SAME_NAMES: Mapping[Kind, frozenset[str]] = {
     "app": frozenset({"send_task", "signature", "task", "control", "close"}),
@@ -66,7 +67,8 @@ _BY_CALL = frozenset({
 """Names that are reported where they are called, or whose own attributes are reported."""
 _TASK_OPTIONS = frozenset({
     "max_retries", "default_retry_delay", "rate_limit", "ignore_result", "time_limit", "soft_time_limit", "acks_late", "autoretry_for",
-    "retry_backoff", "retry_backoff_max", "retry_jitter", "serializer", "throws", "track_started",
+    "retry_backoff", "retry_backoff_max", "retry_jitter", "retry_kwargs", "dont_autoretry_for", "serializer", "throws", "track_started",
+    "reject_on_worker_lost", "priority", "queue", "expires",
 })  # fmt: skip
 HOOKS = {
     "on_failure": "app.on_failure", "on_retry": "app.on_retry", "on_success": "app.after_run", "after_return": "app.after_run",
@@ -130,16 +132,31 @@ def of_class(node: ast.ClassDef) -> Iterator[Remark]:
     """Yield the answers to a subclass of Celery's task."""
     text = "a task is a function: write @app.task above it, keep shared state in its module, and write hooks of the app (docs/hooks.md)"
     yield Remark(node, CHANGE, f"class {node.name}", text, "methods-and-attributes")
+    options = list(_options(node))
+    for option in options:
+        verdict, remedy = of_task(given_by(options), option)
+        yield Remark(option.node, verdict, f"{node.name}.{option.name}={code(option.value)}", remedy, OF_OPTIONS)
     for one in node.body:
-        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and one.targets[0].id in _TASK_OPTIONS:
-            option = Option(one.targets[0].id, one.value, one.targets[0])
-            verdict, remedy = of_task(option)
-            yield Remark(one, verdict, f"{node.name}.{option.name}={code(one.value)}", remedy, OF_OPTIONS)
-        elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-            if one.name in HOOKS:
-                yield Remark(one, CHANGE, f"{node.name}.{one.name}", f"write a hook: {HOOKS[one.name]}(…) (docs/hooks.md)", "signals")
-            elif one.name == "run":
-                yield Remark(one, CHANGE, f"{node.name}.run", "write the body as a function below @app.task(bind=True)")
-            elif one.name in _OVERRIDDEN:
-                text = "a task has no class that overrides this; app.on_publish and app.before_run see each call (docs/hooks.md)"
-                yield Remark(one, LOST, f"{node.name}.{one.name}", text, "signals")
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _overridden(node.name, one)
+
+
+def _options(node: ast.ClassDef) -> Iterator[Option]:
+    """Yield the options that the body of a class of tasks sets."""
+    for one in node.body:
+        targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
+        value = one.value if isinstance(one, ast.Assign | ast.AnnAssign) else None
+        for target in targets if value is not None else ():
+            if value is not None and isinstance(target, ast.Name) and target.id in _TASK_OPTIONS:
+                yield Option(target.id, value, target)
+
+
+def _overridden(name: str, one: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Remark]:
+    """Yield the answer to the method *one* of a class of tasks, *name*."""
+    if one.name in HOOKS:
+        yield Remark(one, CHANGE, f"{name}.{one.name}", f"write a hook: {HOOKS[one.name]}(…) (docs/hooks.md)", "signals")
+    elif one.name == "run":
+        yield Remark(one, CHANGE, f"{name}.run", "write the body as a function below @app.task(bind=True)")
+    elif one.name in _OVERRIDDEN:
+        text = "a task has no class that overrides this; app.on_publish and app.before_run see each call (docs/hooks.md)"
+        yield Remark(one, LOST, f"{name}.{one.name}", text, "signals")

@@ -6,24 +6,20 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from sedano.errors import celery_names
-from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, Verdict, find
+from sedano.api.declaration import OPTIONS as DECLARED
+from sedano.errors import OptionError, celery_names
+from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, Judgement, find
 from sedano.migration.findings import Needs, Remark
 from sedano.migration.imports import RETRY
 from sedano.migration.options import OPTIONS
-from sedano.model.retry import MAX_EXECUTIONS
+from sedano.migration.retries import RETRY_OPTIONS, of_declaration
+from sedano.migration.syntax import code, constant_of, is_true
+from sedano.model.limits.rate import paces
+from sedano.model.tasks.signature import Options
 
 OF_OPTIONS = "options-of-a-task-and-of-a-call"
 """The anchor of the table of options."""
-LONGEST_CODE = 60
-"""The longest expression, in characters, that a remedy repeats."""
 LONGEST_RUN_S = 15 * 60
-MOST_RETRIES = MAX_EXECUTIONS - 1
-_POLICY = {
-    "default_retry_delay": "interval_start={}, backoff=1, jitter=False",
-    "retry_backoff_max": "interval_max={}",
-    "retry_jitter": "jitter={}",
-}
 _ARGUMENTS = frozenset({"args", "kwargs"})
 _ALWAYS_ON = frozenset({
     "acks_late", "acks_on_failure_or_timeout", "reject_on_worker_lost", "track_started", "send_events", "trail", "typing",
@@ -33,7 +29,9 @@ _LONG = (
     "a function runs for 15 minutes at most, and a longer limit fails the task (docs/time_limits.md): split the work into a chain or a "
     "group, or let `sedano worker` serve its queue (docs/worker.md)"
 )
-_ONLY_OF_A_CALL = frozenset({"countdown", "eta", "task_id", "link", "link_error"})
+_RATE = 'write rate={rate}{given}; it limits all workers together, per="worker" each one'
+PUBLISHED_OPTIONS = frozenset({*Options.__dataclass_fields__, "link", "link_error"})
+"""The options of a publication that sedano has."""
 
 
 OF_CELERY = frozenset({
@@ -49,13 +47,6 @@ class Option(NamedTuple):
     name: str
     value: ast.expr
     node: ast.expr | ast.keyword
-
-
-class Judgement(NamedTuple):
-    """The *verdict* on an option or a name, and the *remedy*."""
-
-    verdict: Verdict
-    remedy: str
 
 
 def options_of(keywords: list[ast.keyword], mappings: Mapping[str, ast.Dict]) -> Iterator[Option | ast.keyword]:
@@ -84,11 +75,6 @@ def _entries(value: ast.expr, mappings: Mapping[str, ast.Dict], depth: int) -> I
             yield None
 
 
-def is_true(value: ast.expr) -> bool:
-    """Return whether *value* is the constant True."""
-    return isinstance(value, ast.Constant) and value.value is True
-
-
 def judged(
     found: str, options: Iterable[Option | ast.keyword], rule: Callable[[Option], Judgement], needs: Needs | None
 ) -> Iterator[Remark]:  # fmt: skip
@@ -109,8 +95,15 @@ def retry_arguments(node: ast.Call) -> Iterator[Option | ast.keyword]:
     yield from options_of(node.keywords, {})
 
 
-def of_task(option: Option) -> Judgement:
-    """Return the answer to an *option* of a declaration."""
+def given_by(options: Iterable[Option | ast.keyword]) -> dict[str, ast.expr]:
+    """Return the values of *options* by name."""
+    return {one.name: one.value for one in options if isinstance(one, Option)}
+
+
+def of_task(given: Mapping[str, ast.expr], option: Option) -> Judgement:
+    """Return the answer to an *option* of a declaration that has all options *given*."""
+    if option.name in RETRY_OPTIONS:
+        return of_declaration(option.name, given)
     special = _by_value(option)
     if special is not None:
         return special
@@ -118,9 +111,10 @@ def of_task(option: Option) -> Judgement:
         return Judgement(CHANGE, _once(option.value))
     if option.name == "base" and code(option.value).rpartition(".")[2] in ("QueueOnce", "Singleton"):
         return Judgement(CHANGE, "write singleton=… instead of the class (docs/leases.md)")
-    if option.name in _ONLY_OF_A_CALL:
+    if option.name in PUBLISHED_OPTIONS - set(DECLARED):
         return Judgement(CHANGE, f"give {option.name} to each call")
-    return _listed(option)
+    is_band = option.name != "priority" or isinstance(constant_of(option.value), str)
+    return Judgement(SAME, "") if option.name in DECLARED and is_band else _listed(option)
 
 
 def of_call(option: Option) -> Judgement:
@@ -129,7 +123,10 @@ def of_call(option: Option) -> Judgement:
         return Judgement(SAME, "")
     if option.name == "retry":
         return Judgement(REMOVE, celery_names.OPTIONS["retry"])
-    return _by_value(option) or _listed(option)
+    special = _by_value(option)
+    if special is not None:
+        return special
+    return Judgement(SAME, "") if option.name in PUBLISHED_OPTIONS else _listed(option)
 
 
 def of_retry(option: Option) -> Judgement:
@@ -148,23 +145,36 @@ def _listed(option: Option) -> Judgement:
 
 def _by_value(option: Option) -> Judgement | None:
     """Return the answer that depends on the value of *option*; None where the table's holds for all values."""
-    value = option.value
-    constant = value.value if isinstance(value, ast.Constant) else ...
+    constant = constant_of(option.value)
     if option.name in _ALWAYS_ON and constant is False:
         return Judgement(LOST, "it is always on.")
     if option.name == "serializer" and isinstance(constant, str) and constant in _UNSAFE:
         return Judgement(LOST, f"a message is JSON, not {constant}; annotations restore other types (docs/arguments.md)")
-    if option.name == "max_retries":
-        return _retries(constant, value)
-    if option.name == "retry_backoff":
-        return _backoff(constant, value)
-    if option.name in _POLICY:
-        return Judgement(CHANGE, f"write retry=Retry({_POLICY[option.name].format(code(value))})")
-    if option.name == "rate_limit" and isinstance(constant, str):
-        return Judgement(CHANGE, f'write rate="{constant}"; it limits all workers together, per="worker" each one')
+    if option.name == "rate_limit" and constant is not ...:
+        return _rate(constant)
     if option.name in ("time_limit", "soft_time_limit") and isinstance(constant, int | float) and constant > LONGEST_RUN_S:
         return Judgement(CHANGE, _LONG)
     return None
+
+
+def _rate(constant: object) -> Judgement:
+    """Return the answer to a `rate_limit`: in Celery, a number without a unit is per second, and 0 removes the limit."""
+    text = constant.strip() if isinstance(constant, str) else constant
+    number = text if isinstance(text, int | float) else text if isinstance(text, str) and "/" in text else _number(text)
+    if number in (None, 0):
+        return Judgement(REMOVE, "a task has no limit by default")
+    try:
+        paces(number)  # type: ignore[arg-type] # it raises OptionError for any other type
+    except (OptionError, TypeError, OverflowError):
+        return Judgement(CHANGE, _RATE.format(rate='"10/s"', given=f", not {str(constant)[:20]!r}"))
+    return Judgement(CHANGE, _RATE.format(rate=f'"{number}"' if isinstance(number, str) else number, given=""))
+
+
+def _number(text: object) -> object:
+    try:
+        return int(str(text)) if str(text).isdecimal() else float(str(text))
+    except ValueError:
+        return text
 
 
 def _once(value: ast.expr) -> str:
@@ -177,25 +187,3 @@ def _once(value: ast.expr) -> str:
     written = "a function of the arguments" if names is None or len(names) > 1 else names[0] if names else "True"
     busy = ', on_busy="drop"' if "graceful" in given and is_true(given["graceful"]) else ""
     return f"write singleton={written}{busy}: one run at a time; a duplicate that is published while the first waits is not refused"
-
-
-def _retries(constant: object, value: ast.expr) -> Judgement:
-    if constant is None or (isinstance(constant, int) and constant > MOST_RETRIES):
-        return Judgement(LOST, f"a task is retried {MOST_RETRIES} times at most; write retry=Retry(max_retries={MOST_RETRIES})")
-    if constant == 0:
-        return Judgement(CHANGE, "write retry=False")
-    return Judgement(CHANGE, f"write retry=Retry(max_retries={code(value)})")
-
-
-def _backoff(constant: object, value: ast.expr) -> Judgement:
-    if constant is False:
-        return Judgement(CHANGE, "write retry=Retry(backoff=1)")
-    if constant is True:
-        return Judgement(CHANGE, "write retry=Retry(interval_start=1, backoff=2, interval_max=600)")
-    return Judgement(CHANGE, f"write retry=Retry(interval_start={code(value)}, backoff=2, interval_max=600)")
-
-
-def code(value: ast.expr) -> str:
-    """Return *value* as source; a long one as an ellipsis."""
-    text = ast.unparse(value)
-    return text if len(text) <= LONGEST_CODE and "\n" not in text else "…"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from sedano.errors import celery_names
 from sedano.migration.answers import CHANGE, LOST, NameAnswer, find
-from sedano.migration.calls import code
 from sedano.migration.findings import Needs, Remark
 from sedano.migration.imports import IMPORTS
 from sedano.migration.schedules import cron_of, every_of
 from sedano.migration.scopes import Meaning, Scopes
 from sedano.migration.setting_names import heading, setting, upper_case_setting
+from sedano.migration.syntax import code
 
 _SERIALIZERS = frozenset({"task_serializer", "result_serializer", "accept_content", "result_accept_content"})
 _UNSAFE = ("pickle", "yaml", "msgpack")

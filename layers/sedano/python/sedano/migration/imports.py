@@ -170,18 +170,11 @@ RETRY = (
     answer(
         CHANGE,
         "exc throw",
-        "Raise the error itself (`raise … from …`): every error is retried by the policy of the task ([retries](retries.md)).",
+        "`with retry(…): raise` where the body calls `self.retry`, and `retry=False` at the task: else every error is retried "
+        "([retries](retries.md)).",
     ),
-    answer(
-        CHANGE,
-        "max_retries",
-        "`retry=Retry(max_retries=…)` at the task, up to 19; `with retry(max_retries=…):` for a part of the body.",
-    ),
-    answer(
-        CHANGE,
-        "countdown",
-        "`retry=Retry(interval_start=…, backoff=1, jitter=False)` at the task; `with retry(…):` for a part of the body.",
-    ),
+    answer(CHANGE, "max_retries", "`with retry(max_retries=…): raise`, up to 19."),
+    answer(CHANGE, "countdown", "`with retry(interval_start=…, backoff=1, jitter=False): raise`; above 300 s also `interval_max=…`."),
     answer(LOST, "eta", "None: the policy counts the seconds from the failure."),
     answer(
         LOST,

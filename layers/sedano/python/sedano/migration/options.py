@@ -6,11 +6,20 @@ from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, answer
 
 OPTIONS = (
     answer(SAME, "name bind ignore_result time_limit soft_time_limit expires countdown eta task_id queue link link_error", "The same."),
-    answer(CHANGE, "max_retries", "`retry=Retry(max_retries=…)`."),
-    answer(CHANGE, "default_retry_delay", "`retry=Retry(interval_start=…)`."),
-    answer(CHANGE, "autoretry_for", "Every error is retried by default; `retry=False` turns that off."),
-    answer(CHANGE, "dont_autoretry_for", "`with poisonous():` around the part of the body whose errors are final."),
-    answer(CHANGE, "retry_backoff retry_backoff_max retry_jitter", "`Retry(backoff=…, interval_max=…, jitter=…)`."),
+    answer(
+        CHANGE,
+        "max_retries default_retry_delay",
+        "With `autoretry_for`: `Retry(max_retries=…, interval_start=…)`. Without it, they apply to `self.retry` alone: `retry=False`, and "
+        "`with retry(max_retries=…, interval_start=…): raise` there.",
+    ),
+    answer(
+        CHANGE,
+        "autoretry_for",
+        "Every error is retried by default; a task without this option needs `retry=False`. For some errors only: `retry=False`, and "
+        "`except OSError:` with `with retry(…): raise` in it ([retries as in Celery](celery.md#retries-as-in-celery)).",
+    ),
+    answer(CHANGE, "dont_autoretry_for", "`except KeyError:` with `with poisonous(): raise` in it."),
+    answer(CHANGE, "retry_backoff retry_backoff_max retry_jitter retry_kwargs", "`Retry(backoff=…, interval_max=…, jitter=…)`."),
     answer(CHANGE, "throws", "Raise `Ignore` or `Reject`."),
     answer(CHANGE, "rate_limit", '`rate="10/s"`; it applies to all workers together, or to each one with `per="worker"`.'),
     answer(CHANGE, "priority", "`@app.task(priority=…)`. A call has no priority: send it to another queue with `queue=`."),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from sedano.errors import celery_names
-from sedano.migration import attributes, calls, configuration
+from sedano.migration import attributes, calls, configuration, retries
 from sedano.migration.answers import CHANGE, REMOVE, SAME, find
 from sedano.migration.findings import PAGE, CodeFinding, FileFindings, Needs, Remark
 from sedano.migration.imports import IMPORTS
 from sedano.migration.options import SIGNALS
 from sedano.migration.scopes import PUBLISHED, SIGNED, TASK_CLASSES, Meaning, Scopes, own_nodes
+from sedano.migration.syntax import code, is_true
 
 SHARED = frozenset({"celery.shared_task", "celery.app.shared_task", "celery.decorators.task"})
 CONFIGURATION_MODULES = frozenset({"celeryconfig", "celery_config", "celeryconf"})
@@ -144,12 +146,13 @@ class Rules(ast.NodeVisitor):
 
     def _method(self, node: ast.Call, function: ast.Attribute, value: Meaning) -> Iterable[Remark]:
         """Return the answers to the call of a method of *value*, and to its options."""
-        method, found = function.attr, f"{calls.code(function.value)}.{function.attr}(…)"
+        method, found = function.attr, f"{code(function.value)}.{function.attr}(…)"
         if value.kind == "conf" and method == "update":
             return configuration.of_update(node, value)
         if value.kind == "task" and method == "retry":
-            remark = Remark(node, CHANGE, found, celery_names.TASK["retry"], "the-running-task", needs=value.needs)
-            return [remark, *calls.judged("self.retry", calls.retry_arguments(node), calls.of_retry, value.needs)]
+            arguments = list(calls.retry_arguments(node))
+            remark = Remark(node, CHANGE, found, retries.of_call(calls.given_by(arguments)), "the-running-task", needs=value.needs)
+            return [remark, *calls.judged("self.retry", arguments, calls.of_retry, value.needs)]
         is_task = value.kind in ("task", "signature") or (value.kind == "name" and not value.name.startswith("celery"))
         if is_task and (method in PUBLISHED | SIGNED or (method == "set" and value.kind == "signature")):
             return self._published(node, method, found, Needs("task", value.name) if value.kind == "name" else value.needs)
@@ -161,7 +164,7 @@ class Rules(ast.NodeVisitor):
         """Return the answers to `X.apply_async(…)` where the source does not say what X is, if an option is one of Celery alone."""
         if function.attr != "apply_async" or not any(one.arg in calls.OF_CELERY for one in node.keywords):
             return ()
-        return self._published(node, "apply_async", f"{calls.code(function.value)}.apply_async(…)", None)
+        return self._published(node, "apply_async", f"{code(function.value)}.apply_async(…)", None)
 
     def _published(self, node: ast.Call, method: str, found: str, needs: Needs | None) -> Iterable[Remark]:
         hint = celery_names.TASK.get(method)
@@ -179,12 +182,14 @@ class Rules(ast.NodeVisitor):
             return first
         needs = None if is_shared or owner is None else Needs("app", owner.name) if owner.kind == "name" else owner.needs
         self.result.tasks[self.scopes.qualified(name)] = needs
-        found = f"@{calls.code(called)}"
+        found = f"@{code(called)}"
         keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
         options = list(calls.options_of(keywords, self.mappings))
-        self._report([Remark(decorator, SAME, found, needs=needs), *calls.judged(found, options, calls.of_task, needs)])
-        is_bound = any(isinstance(one, calls.Option) and one.name == "bind" and calls.is_true(one.value) for one in options)
-        return Meaning("task", needs=needs) if is_bound else None
+        given = calls.given_by(options)
+        once = retries.declared_once(given, unknown=len(given) < len(options))
+        remark = Remark(decorator, SAME if once is None else CHANGE, found, once or "", calls.OF_OPTIONS, needs=needs)
+        self._report([remark, *calls.judged(found, options, partial(calls.of_task, given), needs)])
+        return Meaning("task", needs=needs) if "bind" in given and is_true(given["bind"]) else None
 
     def _receiver(self) -> Meaning:
         """Return the meaning of the first parameter of a method: the running task, or an object of the class."""
