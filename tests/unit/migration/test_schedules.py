@@ -69,7 +69,8 @@ def test_fields_keep_their_order() -> None:
     ("text", "written"),
     [
         ("30", "every(30)"), ("30.0", "every(30)"), ("timedelta(minutes=5)", "every(minutes=5)"), ("0.5", None), ("True", None),
-        ("datetime.timedelta(hours=1, seconds=2)", "every(hours=1, seconds=2)"), ("timedelta(weeks=1)", None), ("timedelta(1)", None),
+        ("datetime.timedelta(hours=1, seconds=2)", "every(hours=1, seconds=2)"), ("timedelta(weeks=1)", "every(604800)"),
+        ("timedelta(1)", "every(86400)"),
         ("other(minutes=5)", None), ("x", None), ("timedelta(milliseconds=5)", None),
     ],
 )  # fmt: skip

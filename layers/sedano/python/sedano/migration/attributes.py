@@ -63,8 +63,11 @@ ACCEPTED: Mapping[tuple[Kind, str], frozenset[str]] = {
 """Options of methods that sedano has too; a test compares them with the methods."""
 _BY_CALL = frozenset({
     "apply_async", "delay", "s", "si", "signature", "set", "map", "starmap", "chunks", "retry", "request", "send_task", "conf", "control",
+    "task",
 })  # fmt: skip
 """Names that are reported where they are called, or whose own attributes are reported."""
+_READ = frozenset({*(("request", name) for name in _BY_CALL), ("signature", "task")})
+"""Those that are attributes of another kind."""
 _TASK_OPTIONS = frozenset({
     "max_retries", "default_retry_delay", "rate_limit", "ignore_result", "time_limit", "soft_time_limit", "acks_late", "autoretry_for",
     "retry_backoff", "retry_backoff_max", "retry_jitter", "retry_kwargs", "dont_autoretry_for", "serializer", "throws", "track_started",
@@ -75,6 +78,11 @@ HOOKS = {
     "before_start": "app.before_run", "__call__": "app.before_run",
 }  # fmt: skip
 _OVERRIDDEN = frozenset({"apply_async", "delay", "retry", "apply", "signature_from_request", "shadow_name", "update_state"})
+
+
+WAITS = frozenset({"get", "join", "join_native", "iterate", "iter_native", "collect", "wait"})
+"""Methods of a result that wait for it."""
+_WAITS = "a body does not wait for tasks (WaitInsideTask): let a chain or a chord pass the result to the next task (docs/canvas.md)"
 
 
 def methods() -> list[NameAnswer]:
@@ -90,17 +98,18 @@ def methods() -> list[NameAnswer]:
     return [NameAnswer(tuple(names), verdict, text) for (verdict, text), names in found.items()]
 
 
-def of_attribute(node: ast.Attribute, value: Meaning) -> Iterator[Remark]:
-    """Yield the answer to the attribute *node* of *value*, an object of Celery."""
+def of_attribute(node: ast.Attribute, value: Meaning, *, in_body: bool) -> Iterator[Remark]:
+    """Yield the answer to the attribute *node* of *value*, an object of Celery; *in_body*: the body of a task reads it."""
     name = node.attr
-    if value.kind in ("conf", "name") or (name in _BY_CALL and value.kind != "request"):
+    if value.kind in ("conf", "name") or (name in _BY_CALL and (value.kind, name) not in _READ):
         return
     found, anchor = f"{_SHOWN[value.kind]}.{name}", "methods-and-attributes"
     if value.kind == "request":
         answer = find(name, REQUEST) or REQUEST[-1]
         yield Remark(node, answer.verdict, found, "" if answer.verdict == SAME else answer.plain, "the-running-task", needs=value.needs)
         return
-    judgement = of_name(value.kind, name)
+    waits = in_body and value.kind == "result" and name in WAITS
+    judgement = Judgement(CHANGE, _WAITS) if waits else of_name(value.kind, name)
     if judgement is not None:
         yield Remark(node, judgement.verdict, found, judgement.remedy, anchor, needs=value.needs)
 

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from sedano.api.declaration import OPTIONS as DECLARED
 from sedano.errors import OptionError, celery_names
+from sedano.migration import moments
 from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, Judgement, find
 from sedano.migration.findings import Needs, Remark
 from sedano.migration.imports import RETRY
 from sedano.migration.options import OPTIONS
 from sedano.migration.retries import RETRY_OPTIONS, of_declaration
-from sedano.migration.syntax import code, constant_of, is_true
+from sedano.migration.syntax import code, constant_of, entries_of, is_true
 from sedano.model.limits.rate import paces
 from sedano.model.tasks.signature import Options
 
@@ -29,6 +30,14 @@ _LONG = (
     "a function runs for 15 minutes at most, and a longer limit fails the task (docs/time_limits.md): split the work into a chain or a "
     "group, or let `sedano worker` serve its queue (docs/worker.md)"
 )
+_FIRST = {"apply_async": 2, "send_task": 3}
+_PLACES = {
+    "apply_async": ("task_id", "producer", "link", "link_error", "shadow"),
+    "send_task": (
+        "countdown", "eta", "task_id", "producer", "connection", "router", "result_cls", "expires", "publisher", "link", "link_error",
+    ),
+}  # fmt: skip
+"""The options that Celery's methods take by place, after the arguments of the task."""
 _RATE = 'write rate={rate}{given}; it limits all workers together, per="worker" each one'
 PUBLISHED_OPTIONS = frozenset({*Options.__dataclass_fields__, "link", "link_error"})
 """The options of a publication that sedano has."""
@@ -152,9 +161,38 @@ def _by_value(option: Option) -> Judgement | None:
         return Judgement(LOST, f"a message is JSON, not {constant}; annotations restore other types (docs/arguments.md)")
     if option.name == "rate_limit" and constant is not ...:
         return _rate(constant)
+    if option.name in ("eta", "expires"):
+        return moments.of_moment(option.name, option.value)
+    if option.name == "countdown" and isinstance(constant, int | float) and constant < 0:
+        return Judgement(CHANGE, "sedano refuses a time in the past: remove it")
+    if option.name == "headers":
+        return _headers(option.value)
     if option.name in ("time_limit", "soft_time_limit") and isinstance(constant, int | float) and constant > LONGEST_RUN_S:
         return Judgement(CHANGE, _LONG)
     return None
+
+
+def _headers(value: ast.expr) -> Judgement | None:
+    """Return the answer to headers: a stamp is a text that is not empty."""
+    entries = [constant_of(one) for one in entries_of(value).values()]
+    if any(one is not ... and (not isinstance(one, str) or not one) for one in entries):
+        return Judgement(CHANGE, "write stamps={…}, whose values are texts that are not empty, such as stamps={'attempt': '1'}")
+    return Judgement(REMOVE, "it says nothing") if constant_of(value) is None or code(value) == "{}" else None
+
+
+def positional(node: ast.Call, method: str) -> Iterator[Option]:
+    """Yield the options of the publication *node* that it gives by place; sedano takes them by name alone."""
+    places = _PLACES.get(method, ())
+    yield from (Option(name, one, one) for name, one in zip(places, node.args[_FIRST.get(method, 0) :], strict=False))
+
+
+def of_place(option: Option) -> Judgement:
+    """Return the answer to an *option* that is given by place."""
+    verdict, remedy = of_call(option)
+    is_none = constant_of(option.value) is None
+    if is_none or verdict in (LOST, REMOVE):
+        return Judgement(verdict if verdict == LOST else REMOVE, remedy or "it says nothing, and sedano takes options by name alone")
+    return Judgement(CHANGE, remedy or f"give it by name: {option.name}={code(option.value)}")
 
 
 def _rate(constant: object) -> Judgement:
@@ -164,8 +202,10 @@ def _rate(constant: object) -> Judgement:
     if number in (None, 0):
         return Judgement(REMOVE, "a task has no limit by default")
     try:
-        paces(number)  # type: ignore[arg-type] # it raises OptionError for any other type
-    except (OptionError, TypeError, OverflowError):
+        if not isinstance(number, str | int | float):
+            raise OptionError("rate: not a text or a number")
+        paces(number)
+    except (OptionError, OverflowError):
         return Judgement(CHANGE, _RATE.format(rate='"10/s"', given=f", not {str(constant)[:20]!r}"))
     return Judgement(CHANGE, _RATE.format(rate=f'"{number}"' if isinstance(number, str) else number, given=""))
 

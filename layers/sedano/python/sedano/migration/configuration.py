@@ -12,7 +12,7 @@ from sedano.migration.imports import IMPORTS
 from sedano.migration.schedules import cron_of, every_of
 from sedano.migration.scopes import Meaning, Scopes
 from sedano.migration.setting_names import heading, setting, upper_case_setting
-from sedano.migration.syntax import code
+from sedano.migration.syntax import code, text_of
 
 _SERIALIZERS = frozenset({"task_serializer", "result_serializer", "accept_content", "result_accept_content"})
 _UNSAFE = ("pickle", "yaml", "msgpack")
@@ -20,6 +20,8 @@ _CREATED = (
     'write Sedano("NAME"); with retry=Retry(max_retries=0), errors are not retried unless a task says so, as in Celery '
     "(by default they are retried 3 times)"
 )
+_BY_NAME = frozenset({"celery.signature", "celery.subtask", "celery.canvas.signature", "celery.canvas.subtask"})
+"""Functions that make the signature of a task by its name."""
 _OWN = "Celery has no such setting; declare settings of your own with app.configure(…) (docs/configuration.md)"
 _CRON = (
     "write cron(…) with the five fields in the order minute, hour, day of month, month, day of week; a day of the month and a day of the "
@@ -39,7 +41,7 @@ def of_assignment(scopes: Scopes, target: ast.expr, value: ast.expr, *, is_confi
             yield from of_setting(target, target.id, found, value)
     elif isinstance(target, ast.Attribute | ast.Subscript):
         owner = scopes.evaluate(target.value)
-        key = target.attr if isinstance(target, ast.Attribute) else _text(target.slice)
+        key = target.attr if isinstance(target, ast.Attribute) else text_of(target.slice)
         if owner is not None and owner.kind == "conf" and key is not None:
             yield from _of_key(target, key, value, owner)
         elif isinstance(target, ast.Subscript):
@@ -53,7 +55,7 @@ def of_update(node: ast.Call, owner: Meaning) -> Iterator[Remark]:
             yield from _of_key(one, one.arg, one.value, owner)
     for mapping in node.args:
         for key, value in zip(mapping.keys, mapping.values, strict=True) if isinstance(mapping, ast.Dict) else ():
-            if key is not None and (name := _text(key)) is not None:
+            if key is not None and (name := text_of(key)) is not None:
                 yield from _of_key(key, name, value, owner)
 
 
@@ -64,6 +66,9 @@ def of_call(node: ast.Call, name: str) -> Iterator[Remark]:
         for one in node.keywords:
             if one.arg is not None and (hint := celery_names.OPTIONS.get(one.arg)) is not None:
                 yield Remark(one, CHANGE, f"Celery({one.arg}={code(one.value)})", hint, "settings")
+    elif name in _BY_NAME and node.args and text_of(node.args[0]) is not None and "app" not in {one.arg for one in node.keywords}:
+        text = f"a signature by name needs its app: write app.signature({code(node.args[0])}, …)"
+        yield Remark(node, CHANGE, f"{name.rpartition('.')[2]}({code(node.args[0])})", text, "imports")
     elif name in ("celery.schedules.crontab", "celery.crontab"):
         written, shown = cron_of(node), code(node)
         text = f"write {written}; tz= names a zone, else it is UTC" if written else _CRON
@@ -114,7 +119,7 @@ def _of_entry(target: ast.Subscript, value: ast.expr, owner: Meaning | None) -> 
 
 def _entry(node: ast.AST, entry: ast.Dict, needs: Needs | None) -> Remark:
     """Return the answer to one *entry* of a beat schedule, as code."""
-    given = {_text(key): value for key, value in zip(entry.keys, entry.values, strict=True) if key is not None}
+    given = {text_of(key): value for key, value in zip(entry.keys, entry.values, strict=True) if key is not None}
     task, schedule = given.get("task"), given.get("schedule")
     written = None
     if schedule is not None:
@@ -136,10 +141,6 @@ def _installed(value: ast.expr) -> Iterator[Remark]:
 
 def _is_crontab(value: ast.Call) -> bool:
     return ast.unparse(value.func).rpartition(".")[2] == "crontab"
-
-
-def _text(value: ast.expr) -> str | None:
-    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
 
 
 def _texts(value: ast.expr) -> list[str]:

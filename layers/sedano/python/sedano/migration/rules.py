@@ -12,8 +12,8 @@ from sedano.migration.answers import CHANGE, REMOVE, SAME, find
 from sedano.migration.findings import PAGE, CodeFinding, FileFindings, Needs, Remark
 from sedano.migration.imports import IMPORTS
 from sedano.migration.options import SIGNALS
-from sedano.migration.scopes import PUBLISHED, SIGNED, TASK_CLASSES, Meaning, Scopes, own_nodes
-from sedano.migration.syntax import code, is_true
+from sedano.migration.scopes import PIPELINE, PUBLISHED, SIGNED, TASK_CLASSES, Meaning, Scopes, own_nodes
+from sedano.migration.syntax import called, code, is_true
 
 SHARED = frozenset({"celery.shared_task", "celery.app.shared_task", "celery.decorators.task"})
 CONFIGURATION_MODULES = frozenset({"celeryconfig", "celery_config", "celeryconf"})
@@ -36,6 +36,8 @@ class Rules(ast.NodeVisitor):
         self._task_classes: list[bool] = []
         self._bases: set[str] = set()
         self._declares = False
+        self._bodies = 0
+        self._declared: set[int] = set()
 
     def visit_Module(self, node: ast.Module) -> None:
         """Visit a file."""
@@ -79,12 +81,16 @@ class Rules(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """Visit a function, which may be a task."""
+        self._declared |= {id(one) for one in node.decorator_list}
         self._visit_each([*node.decorator_list, node.args, *([node.returns] if node.returns is not None else [])])
         first = self._receiver() if self.scopes.is_class[-1] else self._helper(node)
         for one in node.decorator_list:
             first = self._declaration(one, node.name, first)
+        is_body = self.scopes.qualified(node.name) in self.result.tasks or (self._is_of_class() and node.name == "run")
         self.scopes.enter(node, first)
+        self._bodies += is_body
         self._visit_each(node.body)
+        self._bodies -= is_body
         self.scopes.leave()
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - ast names the methods
@@ -112,7 +118,7 @@ class Rules(ast.NodeVisitor):
         if value is not None and value.kind == "conf":
             self._report(configuration.of_reading(node, value))
         elif value is not None and value.kind != "name":
-            self._report(attributes.of_attribute(node, value))
+            self._report(attributes.of_attribute(node, value, in_body=self._bodies > 0))
         elif value is not None and value.name in PARENTS and f"{value.name}.{node.attr}" not in PARENTS:
             self._name(node, f"{value.name}.{node.attr}", f"{value.name}.{node.attr}")
         self.generic_visit(node)
@@ -139,6 +145,12 @@ class Rules(ast.NodeVisitor):
         function = self.scopes.evaluate(node.func)
         if function is not None and function.kind == "name":
             self._report(configuration.of_call(node, function.name))
+        elif function is not None and function.kind == "signature" and function.name == PIPELINE:
+            shown = f"({code(node.func)})" if isinstance(node.func, ast.BinOp) else code(node.func)
+            text = f"a pipeline is not called: write {shown}.delay(…)"
+            self._report([Remark(node, CHANGE, f"{shown}(…)", text, "methods-and-attributes", needs=function.needs)])
+        if id(node) not in self._declared and called(node) in ("task", "shared_task"):
+            self._declaration(node, "<call>", None)
         if isinstance(node.func, ast.Attribute):
             value = self.scopes.evaluate(node.func.value)
             self._report(self._method(node, node.func, value) if value is not None else self._unknown(node, node.func))
@@ -171,6 +183,7 @@ class Rules(ast.NodeVisitor):
         yield Remark(node, SAME if hint is None else CHANGE, found, hint or "", "methods-and-attributes", needs=needs)
         if method in _WITH_OPTIONS:
             yield from calls.judged(f"{method}:", calls.options_of(node.keywords, self.mappings), calls.of_call, needs)
+            yield from calls.judged(f"{method}:", calls.positional(node, method), calls.of_place, needs)
 
     def _declaration(self, decorator: ast.expr, name: str, first: Meaning | None) -> Meaning | None:
         """Report a *decorator* that declares the task *name*; return the meaning of the first parameter, by default *first*."""
@@ -191,9 +204,12 @@ class Rules(ast.NodeVisitor):
         self._report([remark, *calls.judged(found, options, partial(calls.of_task, given), needs)])
         return Meaning("task", needs=needs) if "bind" in given and is_true(given["bind"]) else None
 
+    def _is_of_class(self) -> bool:
+        return self.scopes.is_class[-1] and self._task_classes[-1]
+
     def _receiver(self) -> Meaning:
         """Return the meaning of the first parameter of a method: the running task, or an object of the class."""
-        return Meaning("task") if self._task_classes[-1] else Meaning("name", self.scopes.prefixes[-1])
+        return Meaning("task") if self._is_of_class() else Meaning("name", self.scopes.prefixes[-1])
 
     def _helper(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Meaning | None:
         """Return the meaning of the first parameter of a function outside classes: `self` is the running task in a module of tasks."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from sedano.errors import OptionError
-from sedano.model.schedules.timetable import read_expression
+from sedano.migration.syntax import constant_of, span_of
+from sedano.model.schedules.timetable import every, read_expression
 
 FIELDS = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
 _SPANS = frozenset({"seconds", "minutes", "hours", "days"})
@@ -35,17 +36,31 @@ def cron_of(call: ast.Call) -> str | None:
 
 
 def every_of(value: ast.expr) -> str | None:
-    """Return the `every(…)` of a number of seconds or a `timedelta(…)`; None for another expression."""
-    if isinstance(value, ast.Constant) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
-        return f"every({value.value:g})" if value.value >= 1 and value.value == int(value.value) else None
-    is_span = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] == "timedelta"
-    if isinstance(value, ast.Call) and is_span and not value.args and {one.arg for one in value.keywords} <= _SPANS:
-        return f"every({', '.join(ast.unparse(one) for one in value.keywords)})"
-    return None
+    """Return the `every(…)` of a number of seconds or a `timedelta(…)`; None for another one, or what `every` refuses."""
+    number, span = constant_of(value), span_of(value)
+    if span is None and isinstance(number, int | float) and not isinstance(number, bool):
+        return f"every({int(number)})" if _is_interval(number) else None
+    if span is None or not isinstance(value, ast.Call) or not _is_interval(span.total_seconds()):
+        return None
+    keywords = {one.arg for one in value.keywords}
+    if value.args or not keywords <= _SPANS:
+        return f"every({int(span.total_seconds())})"
+    return f"every({', '.join(ast.unparse(one) for one in value.keywords)})"
+
+
+def _is_interval(seconds: float) -> bool:
+    try:
+        every(seconds)
+    except (OptionError, OverflowError, ValueError):
+        return False
+    return True
 
 
 def _text(value: ast.expr) -> str | None:
     """Return the field that a constant *value* is, without spaces, which Celery allows."""
-    if isinstance(value, ast.Constant) and isinstance(value.value, int | str) and not isinstance(value.value, bool):
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, int | str) or isinstance(value.value, bool):
+        return None
+    try:
         return "".join(str(value.value).split())
-    return None
+    except ValueError:  # a number of more digits than Python writes
+        return None

@@ -32,8 +32,17 @@ TASK_CLASSES = frozenset({
 })  # fmt: skip
 
 
+PIPELINE = "|"
+"""The name of a signature that is written `a | b`."""
+CALLED = frozenset({"chain", "group", "chord", "chunks", PIPELINE})
+"""Names of signatures that a call publishes."""
+
+
 class Meaning(NamedTuple):
-    """The meaning of an expression: its *kind*, the dotted *name* of one of kind ``name``, and the condition under which that holds."""
+    """The meaning of an expression: its *kind*, the dotted *name* of one of kind ``name``, and the condition under which that holds.
+
+    The *name* of a signature says how it is made: ``chain``, ``group`` and so on.
+    """
 
     kind: Kind
     name: str = ""
@@ -101,14 +110,17 @@ class Scopes:
             return self._call(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             sides = (self.evaluate(node.left), self.evaluate(node.right))
-            return next((one for one in sides if one is not None and one.kind == "signature"), None)
+            found = next((one for one in sides if one is not None and one.kind == "signature"), None)
+            return found._replace(name=PIPELINE) if found is not None else None
         return None
 
     def _call(self, node: ast.Call) -> Meaning | None:
         owner = self.evaluate(node.func.value) if isinstance(node.func, ast.Attribute) else None
         function = _attribute(owner, node.func.attr) if isinstance(node.func, ast.Attribute) else self.evaluate(node.func)
         if function is not None and function.kind == "name" and function.name in _MADE:
-            return Meaning(_MADE[function.name])
+            return Meaning(_MADE[function.name], name=function.name.rpartition(".")[2] if _MADE[function.name] == "signature" else "")
+        if function is not None and function.kind == "signature" and function.name in CALLED:
+            return Meaning("result", needs=function.needs)
         return _method(owner, node.func.attr) if isinstance(node.func, ast.Attribute) else None
 
     def _bind(self, node: ast.Module | Scoped, *, is_function: bool) -> None:
