@@ -10,7 +10,7 @@ from sedano.migration.answers import CHANGE, LOST, NameAnswer, find
 from sedano.migration.findings import Needs, Remark
 from sedano.migration.imports import IMPORTS
 from sedano.migration.schedules import cron_of, every_of
-from sedano.migration.scopes import Meaning, Scopes
+from sedano.migration.scopes import APP_CLASSES, Meaning, Scopes
 from sedano.migration.setting_names import heading, setting, upper_case_setting
 from sedano.migration.syntax import code, text_of
 
@@ -61,7 +61,7 @@ def of_update(node: ast.Call, owner: Meaning) -> Iterator[Remark]:
 
 def of_call(node: ast.Call, name: str) -> Iterator[Remark]:
     """Yield the answers to the call of *name*, a dotted name of Celery: the app's options, and timetables."""
-    if name in ("celery.Celery", "celery.app.base.Celery"):
+    if name in APP_CLASSES:
         yield Remark(node, CHANGE, "Celery(…)", _CREATED, "settings")
         for one in node.keywords:
             if one.arg is not None and (hint := celery_names.OPTIONS.get(one.arg)) is not None:

@@ -10,7 +10,7 @@ IMPORTS = (
         "celery celery.app celery.canvas celery.exceptions celery.result celery.schedules celery.signals celery.utils celery.utils.log",
         "`import sedano`; this table has the names of these modules.",
     ),
-    answer(CHANGE, "celery.Celery celery.app.base.Celery", '`from sedano import Sedano`, then `app = Sedano("shop")`.'),
+    answer(CHANGE, "celery.Celery celery.app.Celery celery.app.base.Celery", '`from sedano import Sedano`, then `app = Sedano("shop")`.'),
     answer(
         CHANGE,
         "celery.shared_task celery.app.shared_task celery.decorators.task",

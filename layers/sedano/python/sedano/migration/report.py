@@ -17,7 +17,8 @@ from sedano.migration.source_files import MOST_BYTES, module_of, source_files
 
 _WORDS = re.compile(
     rb"celery|CELERY|BROKER_|\.task\b|\.delay|apply_async|\.si?\(|\.signature\(|\.subtask\(|\.(?:star)?map\(|\.chunks\(|\.conf\b|\.control\b"
-    rb"|send_task|kombu|billiard"
+    rb"|send_task|kombu|billiard|\.apply\(|on_after_|add_periodic_task|config_from_object|_on_commit|autodiscover_tasks|\.tasks\b"
+    rb"|\.AsyncResult|\.backend\b|\.retry\(|\.request\b|\.connection|\.update_state"
 )
 """Words without which a file has no finding; others are not parsed."""
 
@@ -100,8 +101,8 @@ def _read(file: Path, shown: str) -> FileFindings:
             tree = ast.parse(text, filename=shown)
         rules.visit(tree)
     except SyntaxError as wrong:
-        return _unreadable(shown, wrong.lineno or 1, wrong.offset or 1, f"not valid in this Python: {wrong.msg}")
-    except (ValueError, RecursionError, MemoryError) as wrong:
+        return _unreadable(shown, max(wrong.lineno or 1, 1), max(wrong.offset or 1, 1), f"not valid in this Python: {wrong.msg}")
+    except (ValueError, ArithmeticError, RecursionError, MemoryError) as wrong:
         return _unreadable(shown, 1, 1, f"cannot be parsed: {str(wrong) or type(wrong).__name__}")
     return rules.result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import Literal
 
 from sedano.errors import celery_names
 from sedano.migration import attributes, calls, configuration, retries
@@ -20,6 +21,7 @@ CONFIGURATION_MODULES = frozenset({"celeryconfig", "celery_config", "celeryconf"
 PARENTS = frozenset(name.rpartition(".")[0] for one in IMPORTS for name in one.names) | {"celery.signals"}
 """Modules of Celery whose names are looked up where an attribute reads them."""
 _WITH_OPTIONS = frozenset({"apply_async", "set", "signature", "subtask", "send_task"})
+_DECLARED: tuple[Literal["app", "task"], ...] = ("app", "task")
 _DECLARES = frozenset({"task", "periodic_task"})
 
 
@@ -119,6 +121,10 @@ class Rules(ast.NodeVisitor):
             self._report(configuration.of_reading(node, value))
         elif value is not None and value.kind != "name":
             self._report(attributes.of_attribute(node, value, in_body=self._bodies > 0))
+        elif value is not None and not value.name.startswith(("celery", "sedano", "kombu")):
+            for kind in _DECLARED:
+                meaning = Meaning(kind, needs=Needs(kind, value.name))
+                self._report(attributes.of_attribute(node, meaning, in_body=self._bodies > 0))
         elif value is not None and value.name in PARENTS and f"{value.name}.{node.attr}" not in PARENTS:
             self._name(node, f"{value.name}.{node.attr}", f"{value.name}.{node.attr}")
         self.generic_visit(node)
@@ -161,6 +167,8 @@ class Rules(ast.NodeVisitor):
         method, found = function.attr, f"{code(function.value)}.{function.attr}(…)"
         if value.kind == "conf" and method == "update":
             return configuration.of_update(node, value)
+        if method == "retry" and value.kind == "name":
+            value = Meaning("task", needs=Needs("task", value.name))
         if value.kind == "task" and method == "retry":
             arguments = list(calls.retry_arguments(node))
             remark = Remark(node, CHANGE, found, retries.of_call(calls.given_by(arguments)), "the-running-task", needs=value.needs)

@@ -19,8 +19,12 @@ PUBLISHED = frozenset({"delay", "apply_async", "apply", "delay_on_commit", "appl
 _KINDS: dict[str, Kind] = {
     "celery.current_app": "app", "celery.app.app_or_default": "app", "celery.current_task": "task",
 }  # fmt: skip
+APP_CLASSES = frozenset({"celery.Celery", "celery.app.Celery", "celery.app.base.Celery"})
+FACTORY = "celery.<factory>"
+"""The name of a function of the code base that returns an app."""
+_STAR = ("Celery", "Task", "chain", "chord", "chunks", "current_app", "current_task", "group", "shared_task", "signature", "subtask")
 _MADE: dict[str, Kind] = {
-    "celery.Celery": "app", "celery.app.base.Celery": "app", "celery.app.app_or_default": "app",
+    **dict.fromkeys(("celery.Celery", "celery.app.Celery", "celery.app.base.Celery", "celery.app.app_or_default", FACTORY), "app"),
     **{f"celery.{where}{name}": "signature"
        for where in ("", "canvas.") for name in ("chain", "group", "chord", "chunks", "signature", "subtask", "maybe_signature")},
     **{f"celery.result.{name}": "result" for name in ("AsyncResult", "GroupResult", "ResultSet")},
@@ -108,6 +112,10 @@ class Scopes:
             return _attribute(self.evaluate(node.value), node.attr)
         if isinstance(node, ast.Call):
             return self._call(node)
+        if isinstance(node, ast.NamedExpr):
+            return self.evaluate(node.value)
+        if isinstance(node, ast.IfExp):
+            return next((found for one in (node.body, node.orelse) if (found := self.evaluate(one)) is not None), None)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             sides = (self.evaluate(node.left), self.evaluate(node.right))
             found = next((one for one in sides if one is not None and one.kind == "signature"), None)
@@ -135,14 +143,38 @@ class Scopes:
             if isinstance(one, ast.Import | ast.ImportFrom):
                 self._import(one)
         for one in own:
-            if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
-                self._assign(one.targets[0].id, one.value, stored)
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and self._makes_app(one):
+                names[one.name] = Meaning("name", FACTORY)
+            elif isinstance(one, ast.ClassDef) and any(_is_app_class(self.evaluate(base)) for base in one.bases):
+                names[one.name] = Meaning("name", "celery.Celery")
+        functions = [one for one in own if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+        elsewhere = [pair for function in functions for pair in _of_globals(function)]
+        self._assign([*(pair for one in own for pair in _pairs(one)), *elsewhere], stored)
 
-    def _assign(self, name: str, value: ast.expr, stored: Sequence[str]) -> None:
-        """Remember the kind of what *name* is assigned, if there is one assignment."""
-        found = self.evaluate(value) if isinstance(value, ast.Call | ast.BinOp | ast.Attribute) else None
-        if found is not None and found.kind != "name" and stored.count(name) == 1:
-            self.names[-1][name] = found
+    def _assign(self, pairs: Sequence[tuple[str, ast.expr]], stored: Sequence[str]) -> None:
+        """Remember the kinds of what names are assigned: all assignments of a name but None have one kind."""
+        values: dict[str, list[ast.expr]] = {}
+        for name, value in pairs:
+            values.setdefault(name, []).append(value)
+        for name, given in values.items():
+            found = [self.evaluate(one) for one in given if not (isinstance(one, ast.Constant) and one.value is None)]
+            kinds = {None if one is None else one.kind for one in found}
+            first = next(iter(found), None)
+            if first is not None and first.kind != "name" and len(kinds) == 1 and len(given) >= stored.count(name):
+                self.names[-1][name] = first
+
+    def _makes_app(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Return whether the function *node* returns an app, by its annotation or by what it returns."""
+        if node.returns is not None and _is_app_class(self.evaluate(node.returns)):
+            return True
+        own = list(own_nodes(node))
+        made = {name for one in own for name, value in _pairs(one) if self._is_app(value)}
+        returned = [one.value for one in own if isinstance(one, ast.Return) and one.value is not None]
+        return any(one.id in made if isinstance(one, ast.Name) else self._is_app(one) for one in returned)
+
+    def _is_app(self, value: ast.expr) -> bool:
+        found = self.evaluate(value) if isinstance(value, ast.Call) else None
+        return found is not None and found.kind == "app"
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         names = self.names[-1]
@@ -152,8 +184,29 @@ class Scopes:
             return
         module = self.absolute(node)
         for one in node.names:
-            if one.name != "*":
+            if one.name == "*" and module in ("celery", "celery.app"):
+                names.update({name: _named(f"celery.{name}") for name in _STAR})
+            elif one.name != "*":
                 names[one.asname or one.name] = _named(f"{module}.{one.name}" if module else one.name)
+
+
+def _is_app_class(value: Meaning | None) -> bool:
+    return value is not None and value.kind == "name" and value.name in APP_CLASSES
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that *node* assigns, with the value."""
+    if isinstance(node, ast.Assign):
+        yield from ((one.id, node.value) for one in node.targets if isinstance(one, ast.Name))
+    elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name) and node.value is not None:
+        yield node.target.id, node.value
+
+
+def _of_globals(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of the module that the function *node* assigns, with the value."""
+    own = list(own_nodes(node))
+    names = {name for one in own if isinstance(one, ast.Global) for name in one.names}
+    yield from (pair for one in own for pair in _pairs(one) if pair[0] in names)
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -181,6 +234,8 @@ def _attribute(value: Meaning | None, attribute: str) -> Meaning | None:
         return None
     if value.kind == "name" and attribute in ("conf", "control") and not value.name.startswith("celery"):
         return Meaning("conf" if attribute == "conf" else "control", needs=Needs("app", value.name))
+    if value.kind == "name" and attribute == "request" and not value.name.startswith("celery"):
+        return Meaning("request", needs=Needs("task", value.name))
     if value.kind == "name":
         return _named(f"{value.name}.{attribute}", value.needs)
     kinds: dict[tuple[str, str], Kind] = {
