@@ -61,3 +61,9 @@ def test_no_number_and_no_encoding_ends_the_check(tmp_path: Path) -> None:
     )
     found = joined(read(tmp_path)).found
     assert [(Path(one.path).name, one.line, one.column) for one in found if one.verdict == "unreadable"] == [("a.py", 1, 1)]
+
+
+def test_an_app_that_cannot_be_followed_is_reported(tmp_path: Path) -> None:
+    head = "from celery import chain\nfrom sedano import Sedano\nfrom elsewhere import make\n"
+    text = f"{head}app = make()\nours = Sedano('x')\n@app.task\ndef f(): ...\n@ours.task\ndef g(): ...\n"
+    assert [short(one) for one in report(tmp_path, {"a.py": text}).found[1:]] == ["6 change: not followed: @app.task"]

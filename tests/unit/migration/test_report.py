@@ -69,6 +69,7 @@ def test_packages_of_others_and_excluded_files_are_left_out(tmp_path: Path) -> N
 
     assert paths() == ["shop/a.py", "shop/old/a.py", "shop/skip_a.py", "shop/tests/a.py", "tests/a.py"]
     assert paths("tests", "shop/old/", "skip_*") == ["shop/a.py"]
+    assert paths("./tests", "./shop/old", f"{tmp_path}/shop/tests", f"{tmp_path}/shop/skip_a.py") == ["shop/a.py"]
 
 
 def test_one_file_is_checked_and_its_module_is_that_of_its_packages(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def _show(one: CodeFinding) -> None:
 
 
 def _summary(report: CodeReport) -> str:
+    if not report.files:
+        return "sedano migrate check: 0 files: no Python file was found; give the folder of the code base, or fewer --exclude"
     counts = report.counts()
     words = [f"{counts[SAME]} stay", f"{counts[CHANGE]} change", f"{counts[REMOVE]} to remove", f"{counts[LOST]} cannot be kept"]
     words += [f"{counts[UNREADABLE]} not checked"] if counts[UNREADABLE] else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sedano.errors import celery_names
 from sedano.migration.answers import CHANGE, LOST, NameAnswer, find
@@ -12,7 +12,7 @@ from sedano.migration.imports import IMPORTS
 from sedano.migration.schedules import cron_of, every_of
 from sedano.migration.scopes import APP_CLASSES, Meaning, Scopes
 from sedano.migration.setting_names import heading, setting, upper_case_setting
-from sedano.migration.syntax import code, text_of
+from sedano.migration.syntax import as_mapping, code, text_of
 
 _SERIALIZERS = frozenset({"task_serializer", "result_serializer", "accept_content", "result_accept_content"})
 _UNSAFE = ("pickle", "yaml", "msgpack")
@@ -31,14 +31,8 @@ _CRON = (
 
 def of_assignment(scopes: Scopes, target: ast.expr, value: ast.expr, *, is_configuration: bool) -> Iterator[Remark]:
     """Yield the answers to a setting that is assigned: `app.conf.X`, `app.conf["X"]`, `CELERY_X`, or X in a module of settings."""
-    if isinstance(target, ast.Name) and target.id == "INSTALLED_APPS":
-        yield from _installed(value)
-    elif isinstance(target, ast.Name):
-        found = upper_case_setting(target.id)
-        if found is None and is_configuration and target.id.islower():
-            found = setting(target.id)
-        if found is not None:
-            yield from of_setting(target, target.id, found, value)
+    if isinstance(target, ast.Name):
+        yield from _of_name(target, value, is_configuration=is_configuration)
     elif isinstance(target, ast.Attribute | ast.Subscript):
         owner = scopes.evaluate(target.value)
         key = target.attr if isinstance(target, ast.Attribute) else text_of(target.slice)
@@ -48,15 +42,34 @@ def of_assignment(scopes: Scopes, target: ast.expr, value: ast.expr, *, is_confi
             yield from _of_entry(target, value, owner)
 
 
-def of_update(node: ast.Call, owner: Meaning) -> Iterator[Remark]:
-    """Yield the answers to the settings of `app.conf.update(…)`."""
+def _of_name(target: ast.Name, value: ast.expr, *, is_configuration: bool) -> Iterator[Remark]:
+    """Yield the answers to a setting that is a name of a module: Django's, or in lower case in a module of settings."""
+    if target.id == "INSTALLED_APPS":
+        yield from _installed(value)
+    elif target.id == "CELERY":
+        yield from of_mapping(as_mapping(value, {}), Meaning("conf"))
+    else:
+        found = upper_case_setting(target.id)
+        if found is None and is_configuration and target.id.islower():
+            found = setting(target.id)
+        if found is not None:
+            yield from of_setting(target, target.id, found, value)
+
+
+def of_update(node: ast.Call, owner: Meaning, mappings: Mapping[str, ast.Dict]) -> Iterator[Remark]:
+    """Yield the answers to the settings of `app.conf.update(…)` and `app.config_from_object(…)`."""
     for one in node.keywords:
         if one.arg is not None:
             yield from _of_key(one, one.arg, one.value, owner)
-    for mapping in node.args:
-        for key, value in zip(mapping.keys, mapping.values, strict=True) if isinstance(mapping, ast.Dict) else ():
-            if key is not None and (name := text_of(key)) is not None:
-                yield from _of_key(key, name, value, owner)
+    for given in [*node.args, *(one.value for one in node.keywords if one.arg is None)]:
+        yield from of_mapping(as_mapping(given, mappings), owner)
+
+
+def of_mapping(mapping: ast.Dict | None, owner: Meaning) -> Iterator[Remark]:
+    """Yield the answers to the settings that a *mapping* writes out."""
+    for key, value in zip(mapping.keys, mapping.values, strict=True) if mapping is not None else ():
+        if key is not None and (name := text_of(key)) is not None:
+            yield from _of_key(key, name, value, owner)
 
 
 def of_call(node: ast.Call, name: str) -> Iterator[Remark]:
@@ -66,6 +79,8 @@ def of_call(node: ast.Call, name: str) -> Iterator[Remark]:
         for one in node.keywords:
             if one.arg is not None and (hint := celery_names.OPTIONS.get(one.arg)) is not None:
                 yield Remark(one, CHANGE, f"Celery({one.arg}={code(one.value)})", hint, "settings")
+            elif one.arg is not None and (found := setting(one.arg)) is not None:
+                yield from of_setting(one, f"Celery({one.arg}={code(one.value)})", found, one.value)
     elif name in _BY_NAME and node.args and text_of(node.args[0]) is not None and "app" not in {one.arg for one in node.keywords}:
         text = f"a signature by name needs its app: write app.signature({code(node.args[0])}, …)"
         yield Remark(node, CHANGE, f"{name.rpartition('.')[2]}({code(node.args[0])})", text, "imports")

@@ -13,9 +13,9 @@ UNREADABLE: Literal["unreadable"] = "unreadable"
 
 
 class Needs(NamedTuple):
-    """A condition of a finding: *name*, a dotted name of the code base, must be an app or a task (*kind*)."""
+    """A condition of a finding: *name*, a dotted name, must be an app or a task (*kind*), or must not be a known app (``unknown``)."""
 
-    kind: Literal["app", "task"]
+    kind: Literal["app", "task", "unknown"]
     name: str
 
 

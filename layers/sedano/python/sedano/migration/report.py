@@ -69,6 +69,8 @@ class _Index:
 
 
 def _holds(needs: Needs, apps: _Index, tasks: _Index) -> bool:
+    if needs.kind == "unknown":
+        return not apps.has(needs.name)
     return (apps if needs.kind == "app" else tasks).has(needs.name)
 
 

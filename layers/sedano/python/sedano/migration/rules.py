@@ -14,7 +14,7 @@ from sedano.migration.findings import PAGE, CodeFinding, FileFindings, Needs, Re
 from sedano.migration.imports import IMPORTS
 from sedano.migration.options import SIGNALS
 from sedano.migration.scopes import PIPELINE, PUBLISHED, SIGNED, TASK_CLASSES, Meaning, Scopes, own_nodes
-from sedano.migration.syntax import called, code, is_true
+from sedano.migration.syntax import as_mapping, called, code, is_true
 
 SHARED = frozenset({"celery.shared_task", "celery.app.shared_task", "celery.decorators.task"})
 CONFIGURATION_MODULES = frozenset({"celeryconfig", "celery_config", "celeryconf"})
@@ -22,6 +22,10 @@ PARENTS = frozenset(name.rpartition(".")[0] for one in IMPORTS for name in one.n
 """Modules of Celery whose names are looked up where an attribute reads them."""
 _WITH_OPTIONS = frozenset({"apply_async", "set", "signature", "subtask", "send_task"})
 _DECLARED: tuple[Literal["app", "task"], ...] = ("app", "task")
+_NOT_FOLLOWED = (
+    "the source does not say whether this is an app of Celery; write its type (`app: Celery = …`) and check again, or compare the options "
+    "of this task with the table"
+)
 _DECLARES = frozenset({"task", "periodic_task"})
 
 
@@ -38,6 +42,8 @@ class Rules(ast.NodeVisitor):
         self._task_classes: list[bool] = []
         self._bases: set[str] = set()
         self._declares = False
+        self._uses_celery = False
+        self._ours: set[str] = set()
         self._bodies = 0
         self._declared: set[int] = set()
 
@@ -56,6 +62,11 @@ class Rules(ast.NodeVisitor):
     def _look_around(self, node: ast.Module) -> None:
         """Remember the apps of the module, the classes of its tasks (`base=`), and whether it declares shared tasks."""
         names = self.scopes.names[-1]
+        self._uses_celery = any(one is not None and one.kind == "name" and one.name.startswith("celery.") for one in names.values())
+        made = [one for one in node.body if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)]
+        makers = [(one, self.scopes.evaluate(one.value.func)) for one in made if isinstance(one.value, ast.Call)]
+        ours = [one for one, maker in makers if maker is not None and maker.name.startswith("sedano")]
+        self._ours = {self.scopes.qualified(name.id) for one in ours for name in one.targets if isinstance(name, ast.Name)}
         self._declares = any(one is not None and one.name in SHARED for one in names.values())
         for name, value in names.items():
             if value is not None and value.kind == "app" and not self._is_imported(node, name):
@@ -137,6 +148,9 @@ class Rules(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         """Find packages that are added to the installed apps."""
+        owner = self.scopes.evaluate(node.target)
+        if owner is not None and owner.kind == "conf":
+            self._report(configuration.of_mapping(as_mapping(node.value, self.mappings), owner))
         self._report(configuration.of_assignment(self.scopes, node.target, node.value, is_configuration=False))
         self.generic_visit(node)
 
@@ -166,7 +180,9 @@ class Rules(ast.NodeVisitor):
         """Return the answers to the call of a method of *value*, and to its options."""
         method, found = function.attr, f"{code(function.value)}.{function.attr}(…)"
         if value.kind == "conf" and method == "update":
-            return configuration.of_update(node, value)
+            return configuration.of_update(node, value, self.mappings)
+        if value.kind == "app" and method == "config_from_object" and node.args:
+            return configuration.of_mapping(as_mapping(node.args[0], self.mappings), value)
         if method == "retry" and value.kind == "name":
             value = Meaning("task", needs=Needs("task", value.name))
         if value.kind == "task" and method == "retry":
@@ -203,6 +219,8 @@ class Rules(ast.NodeVisitor):
             return first
         needs = None if is_shared or owner is None else Needs("app", owner.name) if owner.kind == "name" else owner.needs
         self.result.tasks[self.scopes.qualified(name)] = needs
+        if owner is not None and owner.kind == "name" and self._uses_celery and owner.name not in self._ours:
+            self._report([Remark(decorator, CHANGE, f"not followed: @{code(called)}", _NOT_FOLLOWED, needs=Needs("unknown", owner.name))])
         found = f"@{code(called)}"
         keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
         options = list(calls.options_of(keywords, self.mappings))

@@ -43,5 +43,7 @@ def module_of(file: Path) -> tuple[str, bool]:
 
 
 def _is_excluded(one: Path, root: Path, exclude: Sequence[str]) -> bool:
-    below = one.relative_to(root).as_posix()
-    return any(fnmatchcase(one.name, pattern) or fnmatchcase(below, pattern.rstrip("/")) for pattern in exclude)
+    """Return whether a pattern matches the name of *one*, its path below *root*, as it is shown, or from the root of the disk."""
+    shown = (one.name, one.relative_to(root).as_posix(), one.as_posix(), one.absolute().as_posix())
+    patterns = [os.path.normpath(pattern) for pattern in exclude]
+    return any(fnmatchcase(name, pattern) for name in shown for pattern in patterns)
