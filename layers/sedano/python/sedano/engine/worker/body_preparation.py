@@ -9,8 +9,10 @@ from sedano.engine.batch import Arguments, Batch, Held, Job, Ran, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.history.run_events import count_at_once
+from sedano.engine.redelivery import put_back
 from sedano.engine.unexpected_errors import contain
 from sedano.engine.worker.body_results import Endings
+from sedano.engine.worker.claims import is_inline
 from sedano.errors import ArgumentError, Ignore, MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.ledger.outcome import Run
@@ -79,6 +81,10 @@ class Preparation(NamedTuple):
             if command.place is not None or command.task == LAUNCH:
                 self.conducting.check(command)
             if (limits := limits_of(job)) is not None and limits.longest > batch.deadline - self.guard - job.received:
+                if is_inline(job):  # its message is sent, and begins with a whole invocation
+                    batch.unstarted.append(held)
+                    put_back(job, batch)
+                    return None
                 return Run(error=_too_long(held, batch.deadline - job.received), poisonous=True)
             return job.task.parameters.fit(args, kwargs)
         except (MessageRefused, ArgumentError) as refused:
