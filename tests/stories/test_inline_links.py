@@ -223,10 +223,10 @@ def test_at_most_a_hundred_links_follow_one_message() -> None:
 
 def test_what_has_too_little_time_left_is_sent() -> None:
     line = Line(4)
-    line.during = lambda _: line.stage.pass_time(10.0)
+    line.during = lambda _: line.stage.pass_time(2.0)
     result = line.delay()
     line.processes.deliver()
-    assert len(line.stage.audit.ends) == 2, "after half of an invocation of 30 s"
+    assert len(line.stage.audit.ends) == 2, "after a tenth of an invocation of 30 s"
     line.processes.drain()
     line.assert_whole(result)
 

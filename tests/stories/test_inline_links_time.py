@@ -1,16 +1,24 @@
 """Stories of inline links and time: each link that begins has the time that it needs, and a chain holds up nothing else for long."""
 
+import json
+from contextvars import Context
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from sedano import chain
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.model import states
+from sedano.model.inline_links import MOST_S, TELL_S
+from sedano.ports import RECORDS
 from sedano.ports.limits import Limits
-from tests.stories.chained import Line
+from tests.stories.chained import OFF, Line
 from tests.stories.mutants import Delegating
 from tests.stories.processes import COMMANDS, INVOCATION_S
+from tests.stories.taps import Crash
+from tests.stories.test_extended_claims import VISIBILITY, Hosts
 
 ON = WorkerSettings(lanes=0)
 
@@ -27,6 +35,11 @@ class SlowPermits(Delegating):
         """Give back slowly."""
         self._line.stage.pass_time(self._seconds)
         return self.inner.give_back(*arguments)
+
+
+def rows(line: Line) -> int:
+    """How many runs are in the history."""
+    return sum(len(json.loads(message.body)["rows"]) for message in line.stage.peek(RECORDS))
 
 
 def test_a_link_whose_limit_no_longer_fits_when_it_is_taken_is_sent() -> None:
@@ -50,3 +63,136 @@ def test_a_message_whose_limit_never_fits_still_fails() -> None:
     assert (result.state, line.shop.ran["second"]) == (states.FAILURE, 0)
     with pytest.raises(Exception, match="OptionError"):
         result.get(timeout=1)
+
+
+@pytest.mark.parametrize("settings", [ON, OFF])
+def test_a_body_that_nearly_fills_an_invocation_runs_once_after_another_one(settings: WorkerSettings) -> None:
+    """Lambda ends an environment whose time is over: a link that began too late would be killed, and run twice."""
+    line = Line(2, settings)
+    took, ends = {0: 12.0, 1: 27.0}, [0.0]
+
+    def during(number: int) -> None:
+        left = ends[0] - line.stage.clock.now()
+        line.stage.pass_time(min(took[number], left))
+        if took[number] > left:
+            raise Crash
+
+    line.during = during
+    result = line.delay()
+    while result.state != states.SUCCESS:
+        ends[0] = line.stage.clock.now() + INVOCATION_S
+        assert line.processes.deliver()
+    assert line.bodies == {0: 1, 1: 1}
+
+
+def test_a_link_with_a_limit_may_use_the_time_that_is_left() -> None:
+    line = Line(1)
+    slow = line.shop.task("slow", lambda: line.stage.pass_time(9.0) or 1)
+    short = line.shop.task("short", lambda before: before + 1, time_limit=INVOCATION_S - 9.0 - ON.guard)
+    long = line.shop.task("long", lambda before: before + 1, time_limit=INVOCATION_S - 9.0 - ON.guard + 0.1)
+    chain(slow.s(), short.s()).delay()
+    line.processes.deliver()
+    assert line.shop.ran["short"] == 1
+    chain(slow.s(), long.s()).delay()
+    line.processes.deliver()
+    assert line.shop.ran["long"] == 0
+
+
+def test_where_claims_are_extended_each_link_has_a_whole_deadline() -> None:
+    """`--timeout 40` means that a body may take 40 s: also one that begins 19 s after its carrier."""
+    hosts = Hosts(workers=6, lasts=40.0)
+    result = chain(hosts.long.s("a", 19.0), hosts.long.s(36.0)).delay()
+    hosts.rest()
+    assert (hosts.began, len(hosts.received), result.state) == (["a"] * 2, 1, states.SUCCESS)
+
+
+def test_where_claims_are_extended_a_link_that_hangs_is_taken_over_after_its_own_deadline() -> None:
+    hosts, began = Hosts(workers=6, lasts=20.0), list[float]()
+    hosts.during = lambda passed: began.append(hosts.ports.clock.now()) if passed == 0.0 else None
+    chain(hosts.long.s("a", 10.0), hosts.long.s(10.0), hosts.long.s(27.0)).delay()
+    hosts.rest(40.0)
+    first, second, third, again, *_ = began
+    assert (second - first, third - second) == (10.0, 10.0)
+    assert 20.0 - VISIBILITY < again - third <= 20.0 + VISIBILITY + 1.0
+
+
+@pytest.mark.parametrize("lasts", [900.0, 3_600.0])
+def test_a_chain_makes_way_after_half_a_minute(lasts: float) -> None:
+    line = Line(20)
+    line.processes.invocation = lasts
+    line.during = lambda _: line.stage.pass_time(4.0)
+    result = line.delay()
+    line.processes.deliver()
+    assert len(line.stage.audit.ends) == MOST_S // 4 + 1
+    line.processes.drain()
+    line.assert_whole(result)
+
+
+def test_a_chain_of_extended_claims_makes_way_after_half_a_minute() -> None:
+    hosts, waits, began = Hosts(workers=1), list[Any](), list[float]()
+    other = hosts.app.task(name="other")(lambda: began.append(hosts.ports.clock.now()))
+
+    def publish(_: float) -> None:  # as another program does: what a body publishes would follow its link
+        if not waits:
+            waits.append(hosts.ports.clock.now())
+            Context().run(other.delay)
+
+    hosts.during = publish
+    chain(hosts.long.s("a", 4.0), *(hosts.long.s(4.0) for _ in range(19))).delay()
+    hosts.rest(120.0)
+    assert MOST_S < began[0] - waits[0] < MOST_S + 2 * 4.0
+
+
+def test_ends_of_links_are_seen_while_their_chain_goes_on() -> None:
+    line, seen = Line(10), list[int]()
+    line.processes.invocation = 900.0
+
+    def during(_: int) -> None:
+        seen.append(rows(line))
+        line.stage.pass_time(2.0)
+
+    line.during = during
+    line.delay()
+    line.processes.deliver()
+    assert seen == [0, 0, 0, 3, 3, 3, 6, 6, 6, 9], f"each {TELL_S:g} s or a little later"
+    assert rows(line) == 10
+    lines = [one for message in line.stage.peek(RECORDS) for one in json.loads(message.body)["lines"]]
+    assert [one["messages"] for one in lines if one["type"] == "worker-invocation"] == [1], "the invocation has one line"
+
+
+def test_a_quick_chain_is_one_message_of_the_history() -> None:
+    line = Line(10)
+    line.processes.invocation = 900.0
+    line.during = lambda _: line.stage.pass_time(TELL_S / 10 - 0.01)
+    line.delay()
+    line.processes.deliver()
+    assert (rows(line), len(line.stage.peek(RECORDS))) == (10, 1)
+
+
+def test_a_death_loses_the_counts_of_the_last_seconds_alone() -> None:
+    line = Line(10)
+    line.processes.invocation = 900.0
+
+    def during(number: int) -> None:
+        line.stage.pass_time(TELL_S)
+        if number == 4 and line.bodies[4] == 1:
+            raise Crash
+
+    line.during = during
+    line.delay()
+    with pytest.raises(Crash):
+        line.processes.deliver()
+    line.processes.restart()
+    line.stage.telemetry.flush()
+    assert rows(line) == 4
+    assert line.stage.telemetry.counted("TasksSucceeded", task="step") == 4
+
+
+def test_a_worker_counts_each_link_that_ended() -> None:
+    line, follows = Line(1), list[int]()
+    late = line.shop.task("late", lambda before: before)
+    line.processes.worker.inline.follows = lambda: follows.append(len(line.stage.audit.ends))
+    chain(line.step.s(0, 0), line.step.s(1), line.step.s(2), late.s()).delay()
+    line.shop.app.control.pause(task="late", until=datetime.fromtimestamp(line.stage.clock.now() + 100, UTC))
+    line.processes.deliver()
+    assert (line.processes.worker.commands.worked, follows) == (3, [1, 2, 3]), "the last link waits"

@@ -9,6 +9,7 @@ from sedano.model.messages.message import Command, JoinMember, Place
 NOW = 1_000.0
 LINK = NextLink(
     receives=1, links=0, same_queue=True, plain=True, claimed=True, limit=0.0, whole=60.0, deadline=NOW + 60.0, guard=1.0,
+    began=NOW,
 )  # fmt: skip
 COMMAND = Command("m", "t", "f", "me", NOW, 1, place=Place("c", "0.1", "plan"))
 SENT = {
@@ -17,14 +18,15 @@ SENT = {
     "it goes to another queue": {"same_queue": False},
     "it needs a message": {"plain": False},
     "a link is delivered without a claim": {"claimed": False},
-    "the worker stops": {"draining": True},
-    "too little time is left": {"deadline": NOW + 30.9},
+    "the worker begins no further body": {"stops": True},
+    "30 s have passed since its carrier began": {"began": NOW - 30.1},
+    "too little time is left": {"deadline": NOW + 53.9},
 }
 links = st.builds(
     NextLink,
     receives=st.integers(1, 3), links=st.integers(0, MOST_LINKS + 1), same_queue=st.booleans(), plain=st.booleans(), claimed=st.booleans(),
     limit=st.floats(0, 900), whole=st.floats(0, 900), deadline=st.floats(NOW - 10, NOW + 900), guard=st.floats(0, 5),
-    draining=st.booleans(),
+    began=st.floats(NOW - 60, NOW), stops=st.booleans(),
 )  # fmt: skip
 
 
@@ -39,18 +41,26 @@ def test_the_last_link_that_may_stay_is_the_hundredth() -> None:
     assert why_sent(LINK._replace(receives=0), NOW) == "", "a queue may count from zero"
 
 
-def test_half_of_the_invocation_is_left_or_the_whole_time_limit() -> None:
-    assert why_sent(LINK, NOW + 29.0) == ""
-    assert why_sent(LINK, NOW + 29.1) == "too little time is left"
+def test_nine_tenths_of_the_invocation_are_left_or_the_time_limit_and_the_guard() -> None:
+    assert why_sent(LINK, NOW + 6.0) == ""
+    assert why_sent(LINK, NOW + 6.1) == "too little time is left"
     assert why_sent(LINK._replace(limit=40.0), NOW + 19.0) == ""
     assert why_sent(LINK._replace(limit=40.0), NOW + 19.1) == "too little time is left"
-    assert why_sent(LINK._replace(limit=10.0), NOW + 29.0) == "", "half of the time is more than its limit"
+    assert why_sent(LINK._replace(limit=10.0), NOW + 29.0) == "", "its author says how long it takes"
+
+
+def test_a_link_may_follow_until_half_a_minute_after_its_carrier_began() -> None:
+    long = LINK._replace(whole=900.0, deadline=NOW + 900.0)
+    assert why_sent(long, NOW + 30.0) == ""
+    assert why_sent(long, NOW + 30.1) == "30 s have passed since its carrier began"
 
 
 @given(links, st.floats(0, 900), st.floats(0, 900))
 def test_a_link_that_stays_has_the_time_that_it_needs(link: NextLink, passed: float, later: float) -> None:
     if not why_sent(link, NOW + passed):
-        assert link.deadline - link.guard - (NOW + passed) >= max(link.limit, link.whole / 2) - 1e-9
+        left = link.deadline - (NOW + passed)
+        assert left >= (link.limit + link.guard if link.limit else 0.9 * link.whole)
+        assert NOW + passed - link.began <= 30.0
     elif link.links < MOST_LINKS:
         assert why_sent(link, NOW + passed + later), "time alone never lets a link stay"
 
@@ -58,7 +68,7 @@ def test_a_link_that_stays_has_the_time_that_it_needs(link: NextLink, passed: fl
 @given(links)
 def test_only_a_first_receipt_with_a_claim_in_one_queue_stays(link: NextLink) -> None:
     if not why_sent(link, NOW):
-        assert (link.receives <= 1, link.links < MOST_LINKS, link.same_queue, link.plain, link.claimed, link.draining) == (
+        assert (link.receives <= 1, link.links < MOST_LINKS, link.same_queue, link.plain, link.claimed, link.stops) == (
             True, True, True, True, True, False,
         )  # fmt: skip
 

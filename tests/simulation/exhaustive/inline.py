@@ -299,7 +299,7 @@ class InlineModel:
         receives = 1 if "againinline" in self.faults else carrier_of(rest, walker).receives
         facts = NextLink(
             receives=receives, links=walker.link, same_queue=True, plain=True, claimed=True, limit=0.0, whole=60.0, deadline=60.0,
-            guard=1.0,
+            guard=1.0, began=0.0,
         )  # fmt: skip
         if not why_sent(facts, 0.0):
             yield "goes on inline", self._next(rest, walker, record.fence)

@@ -15,6 +15,9 @@ send. The states of a chain, seen from its carrier:
   (`sedano.model.ledger.claims`). With a fresh id the chain would be lost: the message that is sent after a death would find a finished
   task of another message.
 - A claim that is held elsewhere is never taken over inline, and never waited for: the link is sent.
+- A record that is refused belongs to another worker, which runs or has ended the link. The link is sent nevertheless, and the carrier is
+  acknowledged: the message that is sent finds the other record, as the carrier would. It waits while the link runs, continues the chain if
+  the link ended under `inline_id`, and otherwise leaves that to the message of that record. So no chain is lost, and no receipt is added.
 - The receiver's window gets the ids only when the carrier is settled. Otherwise the same process would discard a link that it has
   finished and whose follow-ups are not sent.
 """
@@ -29,8 +32,15 @@ from sedano.model.messages.message import Command
 
 MOST_LINKS = 100
 """The most links that follow one carrier inline, which also bounds the walk over a finished chain."""
-SHARE = 0.5
-"""An inline link begins only while this share of the invocation's time is left."""
+SHARE = 0.9
+"""A link without a time limit begins inline only while this share of the invocation's time is left. How long it takes is not known, and its
+author wrote it for a whole invocation; a link that is killed for lack of time runs twice."""
+MOST_S = 30.0
+"""The seconds since its carrier began after which a link is sent. Other messages wait behind a chain that stays: its carrier keeps a lane,
+or an environment of Lambda, for this long and one more body."""
+TELL_S = 5.0
+"""The seconds after which the rows and counts of links that have ended are sent while their chain goes on. A worker that dies loses those
+of so many seconds; a chain that takes less still sends one message of the history."""
 
 
 class NextLink(NamedTuple):
@@ -38,8 +48,10 @@ class NextLink(NamedTuple):
 
     *receives*: those of the carrier; *links*: how many have run inline so far; *same_queue*: the link goes to the carrier's queue; *plain*:
     its task is known here, does not collect calls, and its message has neither a delay nor an order key nor a deduplication key;
-    *claimed*: both links are delivered with a claim; *limit*: the seconds of its time limit; *whole*: those of the invocation, which ends
-    at *deadline* and starts nothing in its last *guard* seconds; *draining*: the worker stops.
+    *claimed*: both links are delivered with a claim; *limit*: the seconds of its time limit (0: it declares none); *whole*: those of the
+    invocation, which ends at *deadline* and starts nothing in its last *guard* seconds. Where claims are extended, each link has an
+    invocation of its own, which begins now. *began*: when the carrier began; *stops*: the worker begins no further body now, because it
+    stops, is paused, is one of too many, or waits for a new configuration.
     """
 
     receives: int
@@ -51,7 +63,8 @@ class NextLink(NamedTuple):
     whole: float
     deadline: float
     guard: float
-    draining: bool = False
+    began: float
+    stops: bool = False
 
 
 def why_sent(link: NextLink, now: float) -> str:
@@ -66,9 +79,16 @@ def why_sent(link: NextLink, now: float) -> str:
         return "it needs a message"
     if not link.claimed:
         return "a link is delivered without a claim"
-    if link.draining:
-        return "the worker stops"
-    if now > link.deadline - link.guard - max(link.limit, SHARE * link.whole):
+    if link.stops:
+        return "the worker begins no further body"
+    return _late(link, now)
+
+
+def _late(link: NextLink, now: float) -> str:
+    """Return why *now* is too late for the next link to run inline; "" if it is not."""
+    if now - link.began > MOST_S:
+        return f"{MOST_S:g} s have passed since its carrier began"
+    if link.deadline - now < (link.limit + link.guard if link.limit else SHARE * link.whole):
         return "too little time is left"
     return ""
 

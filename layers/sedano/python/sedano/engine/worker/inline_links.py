@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
+from sedano.engine.cluster.membership import InboxDoor
 from sedano.engine.drafts import Addressed
+from sedano.engine.history.invocation_costs import Invocations
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.registry import Registry
-from sedano.engine.unexpected_errors import unexpected
+from sedano.engine.unexpected_errors import passing, unexpected
 from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import SedanoError
-from sedano.model.inline_links import NextLink, inline_id, why_sent
+from sedano.model.inline_links import TELL_S, NextLink, inline_id, why_sent
 from sedano.model.ledger.claims import begun_by
 from sedano.model.ledger.dedup_keys import keyed_by
 from sedano.model.ledger.recent_ids import Window
@@ -37,8 +41,22 @@ class KeptLink(NamedTuple):
     message: Addressed
 
 
-class InlineLinks(NamedTuple):
-    """Decides which links of one worker run inline. *window*: the receiver's; *draining*: set when no more bodies are started."""
+def _never() -> bool:
+    return False
+
+
+def _unnoticed() -> None:
+    pass
+
+
+@dataclass(slots=True)
+class InlineLinks:
+    """Decides which links of one worker run inline. *window*: the receiver's; *draining*: set when no more bodies are started;
+    *invocations* sends the history, *commands* counts tasks that ended.
+
+    Its host sets *rests*, which returns whether no further link may begin now, and *follows*, which is called when a task has ended and
+    another one follows it inline.
+    """
 
     registry: Registry
     ports: Ports
@@ -46,6 +64,10 @@ class InlineLinks(NamedTuple):
     window: Window
     publisher: Publisher
     draining: threading.Event
+    invocations: Invocations
+    commands: InboxDoor
+    rests: Callable[[], bool] = _never
+    follows: Callable[[], None] = _unnoticed
 
     def of(self, deliveries: Sequence[Delivery], deadline: float) -> InlineCarrier | None:
         """Return the carrier of the links that may follow *deliveries* inline; None if they are several, or it was received before."""
@@ -60,16 +82,27 @@ class InlineLinks(NamedTuple):
         except Exception as error:  # noqa: BLE001 - the last resort
             return unexpected(self.ports.telemetry, error)
 
+    def tell(self, batch: Batch) -> None:
+        """Send what *batch* has noted so far, so that it is seen while its chain goes on; the line of the invocation follows at its end."""
+        telemetry, told = self.ports.telemetry, batch.chronicle
+        for (metric, task), value in batch.counts.items():
+            telemetry.count(metric, value, task=task)
+        batch.counts.clear()
+        self.invocations.send(told)
+        told.rows.clear()
+        told.lines.clear()
+        telemetry.flush()
+
 
 class InlineCarrier:
     """One received message and the links that follow it inline. *finished*: the ids of the messages that ended, the carrier's first."""
 
-    __slots__ = ("_deadline", "_delivery", "_links", "_next", "_site", "_whole", "finished")
+    __slots__ = ("_began", "_deadline", "_delivery", "_links", "_next", "_site", "_told", "finished")
 
     def __init__(self, site: InlineLinks, delivery: Delivery, deadline: float) -> None:
         """Begin with *delivery*, in an invocation that ends at *deadline* (epoch s)."""
         self._site, self._delivery, self._deadline = site, delivery, deadline
-        self._whole = deadline - site.ports.clock.now()
+        self._began = self._told = site.ports.clock.now()
         self._links = 0
         self._next: KeptLink | None = None
         self.finished: list[str] = []
@@ -81,7 +114,7 @@ class InlineCarrier:
         if type(command) is not Command or task is None or job.command.task in BUILT_IN:
             return False
         now = self._site.ports.clock.now()
-        if why_sent(self._facts(job, command, task, messages[0]), now):
+        if why_sent(self._facts(job, command, task, messages[0], now), now):
             return False
         own = inline_id(command)
         self._next = KeptLink(Delivery(messages[0].queue, own, "", codec.encode(command._replace(id=own)), sent=now), messages[0])
@@ -92,16 +125,33 @@ class InlineCarrier:
         while self._next is not None and not batch.is_decided(self._delivery):
             link, self._next = self._next, None
             self._links += 1
+            self._site.follows()
+            self._tell(batch)
+            batch.deadline = self._ends_at(self._site.ports.clock.now())
             one = Batch(batch.deadline, batch.chronicle, counts=batch.counts, carrier=self)
             take([link.delivery], one)
-            if one.given_back and (why := self._site.send(link.message)) is not None:
+            if not one.is_decided(link.delivery):
+                self._site.commands.worked += 1
+            elif one.given_back and (why := self._site.send(link.message)) is not None:
                 self._site.ports.telemetry.log("warning", "a link was not sent; its carrier is redelivered", error=str(why))
                 batch.give_back(self._delivery)
         if not batch.is_decided(self._delivery):
             for message_id in self.finished:
                 self._site.window.add(message_id)
 
-    def _facts(self, job: Job, command: Command, task: TaskSpec, message: Addressed) -> NextLink:
+    def _tell(self, batch: Batch) -> None:
+        """Send the rows and counts of what has ended, if the last ones were sent a while ago."""
+        now = self._site.ports.clock.now()
+        if now - self._told >= TELL_S:
+            self._told = now
+            passing(self._site.ports.telemetry, "tell", partial(self._site.tell, batch), None)
+
+    def _ends_at(self, now: float) -> float:
+        """Return when a link that begins *now* must have ended: with the invocation, or where claims are extended, after as long a time as
+        the carrier had."""
+        return self._deadline if self._site.settings.visibility is None else now + self._deadline - self._began
+
+    def _facts(self, job: Job, command: Command, task: TaskSpec, message: Addressed, now: float) -> NextLink:
         outgoing, limits = message.outgoing, command.time_limits
         limits = limits.over(task.time_limits) if limits is not None else task.time_limits
         collects = task.limits is not None and bool(task.limits.debounce or task.limits.batch or task.limits.runs)
@@ -109,6 +159,7 @@ class InlineCarrier:
         return NextLink(
             receives=self._delivery.receives, links=self._links, same_queue=message.queue == self._delivery.queue,
             plain=not (collects or known or outgoing.delay or outgoing.serial_key is not None or self._delivery.serial_key is not None),
-            claimed=job.mode == "claimed" and task.mode(command) == "claimed", limit=(limits or NO_LIMITS).longest, whole=self._whole,
-            deadline=self._deadline, guard=self._site.settings.guard, draining=self._site.draining.is_set(),
+            claimed=job.mode == "claimed" and task.mode(command) == "claimed", limit=(limits or NO_LIMITS).longest,
+            whole=self._deadline - self._began, deadline=self._ends_at(now), guard=self._site.settings.guard, began=self._began,
+            stops=self._site.draining.is_set() or self._site.rests(),
         )  # fmt: skip

@@ -15,7 +15,6 @@
 - acknowledge: answer which messages to deliver again; the queue deletes the rest
 
 An unforeseen exception costs only its own message, which is parked (`engine.unexpected_errors`).
-
 A message that is delivered again is processed alone (`rounds`), so that a message that kills its worker does not count against others.
 
 The next link of a chain may follow inline, after all of these steps, and passes through them too (`engine.worker.inline_links`).
@@ -121,12 +120,13 @@ class Worker:
         self._judging, self._lanes = Judging(ports, self.lamport, composer, conducting), Lanes(settings.lanes)
         self.commands = InboxDoor(ports, self.membership, registry, settings, self.running)
         self.commands.overdue, self._invocations = self._extending.overdue, Invocations(WORKER, ports, host, self.lamport)
-        self._inline = self._inlining(registry, window)
+        self.inline = self._inlining(registry, window)
 
     def _inlining(self, registry: Registry, window: Window) -> InlineLinks:
         """Return the object that decides which links of a chain run inline."""
         return InlineLinks(
             registry=registry, ports=self.ports, settings=self.settings, window=window, publisher=self.publisher, draining=self._draining,
+            invocations=self._invocations, commands=self.commands,
         )  # fmt: skip
 
     def _conducting(self, composer: Composer, registry: Registry) -> Conducting:
@@ -162,7 +162,7 @@ class Worker:
 
         Every other message is finished: recorded with its follow-ups, or parked.
         """
-        batch = batch or Batch(deadline, Chronicle(self.host), carrier=self._inline.of(deliveries, deadline))
+        batch = batch or Batch(deadline, Chronicle(self.host), carrier=self.inline.of(deliveries, deadline))
         with self._extending.batch(deliveries, batch):
             return self._work(deliveries, batch)
 
