@@ -182,9 +182,13 @@ class EngineProcess:
 
     def _prepare(self, worker: Worker) -> None:
         """Let *worker* report on this process, and carry out the verbs that apply to the whole process."""
-        worker.membership.report = self._report
+        worker.membership.report, worker.inline.rests = self._report, self._begins_nothing
         receiving = {verb: self._pausing(verb) for verb in (PAUSE, RESUME)}
         worker.commands.host.update({DRAIN: self.stop, RETRY_BOOT: self.boot.hasten, **receiving})
+
+    def _begins_nothing(self) -> bool:
+        """Return whether no further body may begin now, so that a chain sends its next link."""
+        return self._receiving.paused
 
     def end(self) -> None:
         """Stop the boot steps, wait for the background loops, and leave the cluster. Nothing is received afterwards."""

@@ -26,7 +26,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from sedano.app import Sedano
 from sedano.engine.worker.pipeline import Worker
@@ -39,6 +39,7 @@ from sedano.host.process_memory import used_memory
 from sedano.host.record_batches import RecordBatches
 from sedano.host.scaling import Scaling
 from sedano.host.worker_lane import Lane
+from sedano.host.worker_lane import LaneSettings as LaneSettings
 from sedano.model import states
 from sedano.model.cluster.inbox import CONCURRENCY, TERMINATE
 from sedano.model.history.run_rows import Host
@@ -57,19 +58,6 @@ KEEPER, EVENT_LOOP = "keeper of waiting messages", "event loop"
 """The names of the loops that serve all lanes."""
 LOOK_S = 1.0
 """The interval at which failed optional boot steps are checked, in seconds."""
-
-
-class LaneSettings(NamedTuple):
-    """How a process runs commands: *concurrency* bodies at once; *drain*: seconds until it has ended after it was asked to; *poll*:
-    seconds for which a receiver waits for a message. It ends after *most_tasks* messages, and when it uses more than *most_memory* bytes
-    (0: never).
-    """
-
-    concurrency: int = 10
-    drain: float = 25.0
-    poll: float = 5.0
-    most_tasks: int = 0
-    most_memory: int = 0
 
 
 class WorkerProcess(EngineProcess):
@@ -143,6 +131,7 @@ class WorkerProcess(EngineProcess):
 
     def _prepare(self, worker: Worker) -> None:
         super()._prepare(worker)
+        worker.inline.follows = partial(self._count, 1)
         worker.commands.host.update({CONCURRENCY: self._resized, TERMINATE: partial(self._terminate, worker)})
 
     def _report(self) -> str:
@@ -309,6 +298,9 @@ class WorkerProcess(EngineProcess):
         """Return whether nothing is received now: the process is paused, or a new configuration waits until no body runs."""
         return self._receiving.paused or (self._configuration is not None and self._configuration.is_waiting)
 
+    def _begins_nothing(self) -> bool:
+        return self._rests() or len(self._lanes) > self._target
+
     def _work_off(self, lane: Lane) -> None:
         """Process units until the process stops."""
         name, allowed = f"lane {lane.worker.host.hostname}", self._settings.allowed
@@ -358,7 +350,7 @@ class WorkerProcess(EngineProcess):
             self._give_back([delivery for delivery in unit if delivery.message_id in back])
 
     def _count(self, messages: int) -> None:
-        """Count *messages* that were processed, and end the process after so many."""
+        """Count *messages* or links of chains that were processed, and end the process after so many."""
         with self._counting:
             before, self._tasks = self._tasks, self._tasks + messages
         if before < self._own.most_tasks <= self._tasks:
