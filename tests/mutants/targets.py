@@ -57,7 +57,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target("claim", each("model.ledger", "claims outcome"), (*unit("claim", "outcome"), *stories("retries", "given_back", "poison"))),
     Target("inline-links", ("model.inline_links", "engine.worker.inline_links"),
-           (*unit("inline_links", "claim"), *stories("inline_links", "inline_links_crash", "inline_links_time"))),
+           (*unit("inline_links", "claim"), *stories("inline_links", "inline_links_crash", "inline_links_time", "inline_links_lanes"))),
     Target(
         "direct-calls", ("model.direct_calls", "engine.publisher.direct_calls", "engine.worker.call_answers", "memory.direct_calls"),
         (*unit("direct_calls", "engine/call_answers"), *stories("direct_calls", "direct_calls_crash"), *conformance("direct_calls")),
