@@ -34,6 +34,9 @@ TABLE = "control"
 SAMPLE = 10
 """How many permits of a limit are given back and taken again."""
 PERMITS, PERMITS_TARGET = 300, 4.0
+WAITING = 10
+RECEIPT = "AQEB" + "x" * 340
+"""As long as a receipt of SQS."""
 SCHEDULES, SCHEDULES_TARGET = 1_600, 3.0
 NAME, WORKER = "shop.prices.update/", "ip-10-0-163-227.ec2.internal.8.0f3c2a1b"
 
@@ -97,19 +100,42 @@ def _meter() -> Meter:
     return Meter(client)
 
 
-def units_of_permits(limit: int) -> float:
-    """Return the write units of a run under a *limit* whose permits are all held: give a permit back and take it again, on average."""
+def units_of_permits(limit: int, waiting: int = 0) -> float:
+    """Return the write units of a run under a *limit* whose permits are all held: give a permit back and take it again, on average.
+
+    *waiting*: so many messages wait at the first board.
+    """
     os.environ.update(REGION)
     with mock_aws():
         meter, now = _meter(), NOW_S * 1_000 + 457
         limits = DynamoLimits(meter, TABLE)
         for number in range(limit):
             _sure(limits.take(NAME, _permit(number, now), "", now))
+        for number in range(waiting):
+            _sure(limits.wait(NAME, _permit(0, now), _message(number), now))
         meter.units, some = 0, range(0, limit, max(1, limit // SAMPLE))
         for number in some:
             _sure(limits.give_back(NAME, _permit(number, now)))
             _sure(limits.take(NAME, _permit(number, now + 1), "", now))
         return meter.units / len(some)
+
+
+def units_of_a_full_line() -> float:
+    """Return the write units of the last message that fits into a line, and is taken out again."""
+    os.environ.update(REGION)
+    with mock_aws():
+        meter, now = _meter(), NOW_S * 1_000 + 457
+        limits = DynamoLimits(meter, TABLE)
+        for number in range(WAITING):
+            meter.units = 0
+            if not limits.line_up(NAME, f"{now:013d}\n{_message(number)}", now):
+                raise RuntimeError(f"{NAME}: the line has no room for message {number}")
+        limits.leave_line(NAME, f"{now:013d}\n{_message(WAITING - 1)}")
+        return meter.units
+
+
+def _message(number: int) -> str:
+    return "\n".join(("commands:default", RECEIPT, str(uuid.UUID(int=number)), "1800000123.25"))
 
 
 def _sure(answer: BoardChanged) -> None:
@@ -147,6 +173,8 @@ def section() -> Section:
     entries = [
         Entry(f"permits_{PERMITS}_wcu", units_of_permits(PERMITS), "units", Target(PERMITS_TARGET)),
         *(Entry(f"permits_{limit}_wcu", units_of_permits(limit), "units") for limit in (10, 100, 1_000)),
+        Entry(f"permits_10_waiting_{WAITING}_wcu", units_of_permits(10, WAITING), "units"),
+        Entry(f"line_of_{WAITING}_wcu", units_of_a_full_line(), "units"),
         Entry(f"schedules_{SCHEDULES}_wcu", units_of_schedules(SCHEDULES), "units", Target(SCHEDULES_TARGET)),
         *(Entry(f"schedules_{number}_wcu", units_of_schedules(number), "units") for number in (16, 160)),
     ]

@@ -120,7 +120,7 @@ def test_a_permit_that_is_held_is_kept_for_nobody_who_has_no_name(world: World) 
 
 
 def test_a_permit_that_was_never_taken_calls_nobody(world: World) -> None:
-    assert not world.limits.call(NAME, HELD, "m", "who", NOW_MS + 1_000)
+    assert not world.limits.call(NAME, HELD, "m", "who", NOW_MS + 1_000).done
     assert world.limits.board(NAME) == Board(NAME)
 
 
@@ -181,15 +181,15 @@ def test_who_gave_a_permit_back_calls_the_first_and_keeps_it_for_him(world: Worl
     for name in ("first", "second"):
         world.limits.wait(NAME, HELD, name, NOW_MS)
     assert world.limits.give_back(NAME, HELD).board.waiting == ("first", "second")
-    assert not world.limits.call(NAME, HELD, "second", "m-2", NOW_MS + 5_000)
-    assert not world.limits.call(NAME, HELD._replace(nonce="x"), "first", "m-2", NOW_MS + 5_000)
-    assert not world.limits.call(NAME, HELD._replace(token=1), "first", "m-2", NOW_MS + 5_000)
-    assert world.limits.call(NAME, HELD, "first", "m-2", NOW_MS + 5_000)
+    assert not world.limits.call(NAME, HELD, "second", "m-2", NOW_MS + 5_000).done
+    assert not world.limits.call(NAME, HELD._replace(nonce="x"), "first", "m-2", NOW_MS + 5_000).done
+    assert not world.limits.call(NAME, HELD._replace(token=1), "first", "m-2", NOW_MS + 5_000).done
+    assert world.limits.call(NAME, HELD, "first", "m-2", NOW_MS + 5_000).done
     new = HELD._replace(nonce="nonce-2", token=NOW_MS + 1)
     assert not world.limits.take(NAME, new, "m-3", NOW_MS).done
     taken = world.limits.take(NAME, new, "m-2", NOW_MS)
     assert (taken.done, taken.board) == (True, Board(NAME, {3: new}, ("second",)))
-    assert not world.limits.call(NAME, HELD, "second", "m-4", NOW_MS)
+    assert not world.limits.call(NAME, HELD, "second", "m-4", NOW_MS).done
 
 
 def test_the_latest_call_is_the_one_with_the_highest_clock(world: World) -> None:

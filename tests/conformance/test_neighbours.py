@@ -204,5 +204,5 @@ def test_each_board_has_a_line_of_its_own(world: World) -> None:
     assert [world.limits.wait(MINE, permit(1), f"message {number}", MS - 1).done for number in range(10)] == [True] * 10
     assert world.limits.wait(OTHER, permit(1), "late", MS - 1).done, "the other board has room"
     world.limits.give_back(OTHER, permit(1))
-    assert world.limits.call(OTHER, permit(1), "late", "late", MS + 5_000), "what waits for the other board came earlier"
+    assert world.limits.call(OTHER, permit(1), "late", "late", MS + 5_000).done, "what waits for the other board came earlier"
     assert world.limits.board(MINE).waiting == tuple(f"message {number}" for number in range(10))

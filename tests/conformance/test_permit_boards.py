@@ -60,6 +60,17 @@ def test_ten_messages_are_in_a_line(world: World) -> None:
     assert world.limits.boards(NAME, 0).waiting == tuple(texts)
 
 
+def test_messages_at_a_later_board_are_called_by_its_permits_alone(world: World) -> None:
+    first, later = permit(0), permit(25)
+    for held, text in ((first, "first"), (later, "later")):
+        assert world.limits.take(NAME, held, "m", MS).done
+        assert world.limits.wait(NAME, held, text, MS).done
+    assert not world.limits.call(NAME, later, "first", "m", MS + 5_000).done
+    answer = world.limits.call(NAME, later, "later", "m", MS + 5_000)
+    assert (answer.done, answer.board) == (True, Board(NAME, {25: later._replace(expires=MS + 5_000, kept="m")}))
+    assert world.limits.board(NAME).waiting == ("first",)
+
+
 def test_the_messages_of_the_first_board_are_not_those_of_the_line(world: World) -> None:
     world.limits.take(NAME, permit(0), "m", MS)
     assert world.limits.wait(NAME, permit(0), "waits at the board", MS).done

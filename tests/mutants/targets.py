@@ -267,7 +267,8 @@ TARGETS: Sequence[Target] = (
         "limit-steps",
         (*each("engine.limits", "concurrency limit_gate rate waiting_line"), "engine.collection", "engine.lineage_marks"),
         (
-            *unit(*map("engine/{}".format, ("permitting", "permit_boards", "limiting", "pacing", "collecting", "lineage_marks"))),
+            *unit(*(f"engine/{name}" for name in ("permitting", "permit_boards", "permit_orders", "limiting", "pacing", "collecting"))),
+            "unit/engine/test_lineage_marks.py",
             *stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
         ),
     ),

@@ -4,7 +4,8 @@ R1: in no stretch of W seconds do more tasks of a rate start than ``W / T + burs
 clocks differ. R2: every write to a line moves each of its turns on by at least its tickets' intervals, so no two tickets share a slot.
 R3: a slot is used once. P1: never more holders of permits that are alive and in their time than the limit. P2: a permit's number is below
 the limit and its token rises, so a resource that is guarded by both never takes a write from more. P3: a permit ends with its holder's
-invocation, so a dead holder's comes back by itself. P4: nobody takes a permit before it is over, and only its holder gives it back.
+invocation, so a dead holder's comes back by itself. P4: nobody takes a permit before it is over, and only its holder gives it back. A
+worker that sees a permit that is over, or kept for a message, may keep it for the message that it wakes.
 """
 
 from __future__ import annotations
@@ -56,8 +57,12 @@ def permits_changed(world: Any, change: Change) -> None:
         old, new = ({part: item.get(f"{part}{place}") for part in "nkew"} if item else {} for item in (change.old, change.new))
         if old.get("k") is None or old["k"] != new["k"]:
             _taken(world, process, mark, old, new)
-        elif old != new and not text(old, "n").startswith(f"{mark}~"):
+        elif old != new and not text(old, "n").startswith(f"{mark}~") and not _is_free(process, old):
             world.fail("P4", f"{change.key}: {mark} gave back the permit of {text(old, 'n')}")
+
+
+def _is_free(process: Process, permit: Any) -> bool:
+    return permit["w"] is not None or number(permit, "e") <= process.clock.now() * 1000 - GUARD_MS
 
 
 def _taken(world: Any, process: Process, mark: str, old: Any, new: Any) -> None:

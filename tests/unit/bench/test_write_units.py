@@ -27,6 +27,11 @@ def test_a_run_under_a_permit_costs_the_same_under_each_limit(limit: int) -> Non
     assert write_units.units_of_permits(limit) <= write_units.PERMITS_TARGET
 
 
+def test_waiting_messages_make_the_writes_of_their_board_and_of_their_line_larger() -> None:
+    assert write_units.units_of_permits(10, write_units.WAITING) == 12
+    assert write_units.units_of_a_full_line() == 10
+
+
 def test_an_occurrence_costs_the_two_writes_of_its_agenda() -> None:
     assert write_units.units_of_schedules(16) == 2
 

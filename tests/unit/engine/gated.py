@@ -8,6 +8,7 @@ from typing import Any
 
 from sedano import memory
 from sedano.engine.batch import Batch, Job
+from sedano.model.deferrals import WAITED, Waited, written
 from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.messages.message import Command
 from sedano.model.tasks.parameters import Parameters
@@ -91,6 +92,11 @@ def job(name: str, task: str = "only", receives: int = 1, args: Sequence[Any] = 
     declared = TaskSpec(task, print, Parameters(lambda *_, **__: None), **spec)
     delivery = Delivery(QUEUE, name, f"receipt-{name}", "{}", receives)
     return Job(delivery, command, declared, received=0.0, received_clock=7, mode=declared.delivery)
+
+
+def sent_anew(one: Job, times: int) -> Job:
+    """Return *one* as the job of a message that has waited so many *times*, and was sent anew each time."""
+    return one._replace(delivery=one.delivery._replace(attributes={WAITED: written(Waited(times))}))
 
 
 def batch(ports: Ports, seconds: float = 10.0) -> Batch:

@@ -14,8 +14,9 @@ from sedano.errors import ArgumentError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.collection import Basket
 from sedano.model.ledger.records import ErrorRecord
+from sedano.model.limits.concurrency import Permit
 from sedano.model.limits.rate import paces
-from sedano.model.limits.task_limits import LimitChange, TaskLimits, write
+from sedano.model.limits.task_limits import LimitChange, Range, TaskLimits, write
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command, TimeLimits
 from sedano.ports import Ports
@@ -128,6 +129,16 @@ def test_bodies_on_one_loop_have_a_permit_each_and_those_of_a_lane_share_one() -
     assert (names(together), len(now.permits)) == (["a", "b"], 2)
     after, now = admitted(*(job(one, limits=limits) for one in "abc"))
     assert (names(after), len(now.permits)) == (["a", "b", "c"], 1)
+
+
+def test_a_message_waits_where_the_highest_limit_of_its_range_says() -> None:
+    ports = world()
+    now = int(ports.clock.now() * 1000)
+    assert ports.limits.take("only/", Permit(0, 1, "nonce", "another", now + 60_000), "other", now).done
+    for high in (10, 11):
+        admitted(job(f"m{high}", limits=TaskLimits(concurrency=Range(1, high, lambda: 1))), ports=ports)
+    found = [ports.limits.board("only/").waiting, ports.limits.boards("only/", 0).waiting]
+    assert [["m10" in text for text in found[0]], ["m11" in text for text in found[1]]] == [[True], [True]]
 
 
 def test_a_retry_of_a_debounced_task_runs() -> None:

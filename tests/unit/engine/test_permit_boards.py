@@ -1,10 +1,9 @@
-"""Permits of a limit above ten: the calls of a worker, the messages in the line, and that no order of the steps loses a wake-up."""
+"""Permits of a limit above ten: the calls of a worker, and the messages in the line."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import greenlet
 import pytest
 
 from sedano import memory
@@ -13,7 +12,7 @@ from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.errors import Unavailable
 from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, Board, BoardChanged, Permit
 from sedano.ports import Delivery, Ports
-from tests.unit.engine.gated import QUEUE, asked, batch, job, names, told, waits, world
+from tests.unit.engine.gated import QUEUE, FailsOnce, asked, batch, job, sent_anew, told, waits, world
 
 NAME, LIMIT = "only/", 11
 
@@ -241,85 +240,82 @@ def test_a_task_without_a_claim_does_not_wait_in_the_line() -> None:
     assert (list(waits(now)), asked(ports.limits, "line_up")) == (["a"], [])
 
 
-class Stepwise:
-    """Stands for a port; before each call another actor may run."""
-
-    def __init__(self, port: Any) -> None:
-        """Pass every call on to *port*."""
-        self.port = port
-
-    def __getattr__(self, operation: str) -> Any:
-        """Return the operation, before which the turn is given away."""
-
-        def called(*args: Any) -> Any:
-            greenlet.getcurrent().parent.switch()
-            return getattr(self.port, operation)(*args)
-
-        return called
+def line_up(ports: Ports, *names_and_seconds: tuple[str, float]) -> None:
+    """Let messages wait in the line for so many seconds more."""
+    for place, (name, seconds) in enumerate(names_and_seconds):
+        text = "\n".join((f"{place:013d}", QUEUE, f"receipt-{name}", name, str(ports.clock.now() + seconds)))
+        assert ports.limits.line_up(NAME, text, ms(ports))
 
 
-def orders(run: Callable[[Sequence[int]], Sequence[tuple[int, int]]]) -> Iterator[None]:
-    """Yield after each run, in every order of the steps of several actors: *run* takes choices and returns those made, and of how many."""
-    choices: list[int] = []
-    while True:
-        made = run(choices)
-        yield
-        while made and made[-1][0] + 1 >= made[-1][1]:
-            made = made[:-1]
-        if not made:
-            return
-        choices = [choice for choice, _ in made[:-1]] + [made[-1][0] + 1]
+def woken(ports: Ports) -> list[str]:
+    """Which messages were made visible, in order."""
+    return [delivery.message_id for delivery, seconds in asked(ports.queues, "hold") if seconds == 0.0]
 
 
-class Blind(Permitting):
-    """The planted fault: does not look again after a message is in line."""
+class Shared(memory.MemoryLimits):
+    """Limits whose first message in line another worker takes out after the line was read."""
 
-    def _is_free(self, wanted: PermitRequest, job: Job) -> bool:
-        return False
-
-
-class Meeting:
-    """A message that finds no permit, and a holder that gives one back, in one order of their steps."""
-
-    def __init__(self, kind: type[Permitting]) -> None:
-        """Hold all permits; the message is handled by *kind*."""
-        self.ports = world(0.99, "limits")
-        stepwise = replace(self.ports, limits=Stepwise(self.ports.limits), queues=Stepwise(self.ports.queues))
-        held(self.ports, range(LIMIT - 1), 600.0)
-        self.waiter, self.holder = kind(stepwise, "waiter"), Permitting(stepwise, "holder")
-        self.waiters, self.holders = batch(self.ports), batch(self.ports)
-        assert names(admitted(Permitting(self.ports, "holder"), self.holders, job("h"))) == ["h"]
-        self.going: list[Job] = []
-
-    def played(self, choices: Sequence[int]) -> list[tuple[int, int]]:
-        """Let both act, in the order of *choices*; return the choices."""
-        actors = [greenlet.greenlet(self._wait), greenlet.greenlet(lambda: self.holder.release(self.holders))]
-        made: list[tuple[int, int]] = []
-        while living := [actor for actor in actors if not actor.dead]:
-            choice = choices[len(made)] if len(made) < len(choices) else 0
-            made.append((choice, len(living)))
-            living[choice].switch()
-        return made
-
-    def _wait(self) -> None:
-        self.going = admitted(self.waiter, self.waiters, job("a"))
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the message waits although a permit is free."""
-        last = [seconds for delivery, seconds in asked(self.ports.queues, "hold") if delivery.message_id == "a"][-1:]
-        return not self.going and (last != [0.0])
+    def boards(self, name: str, count: int) -> Board:
+        """Read, and let the other worker take the first out."""
+        found = super().boards(name, count)
+        if not count:
+            assert self.leave_line(name, found.waiting[0])
+        return found
 
 
-@pytest.mark.parametrize("kind", [Permitting, Blind])
-def test_no_wake_up_is_lost_in_any_order_and_one_is_if_a_waiter_does_not_look_again(kind: type[Permitting]) -> None:
-    meetings: list[Meeting] = []
+def test_after_a_message_that_another_worker_wakes_the_next_of_the_line_is_woken() -> None:
+    ports, permits, now = world_and_permits(0.0)
+    limits: Any = ports.limits
+    limits.port = Shared()
+    admitted(permits, now, job("a"))
+    line_up(ports, ("m0", 9.0), ("m1", 9.0))
+    permits.release(now)
+    assert woken(ports) == ["m1"], "the other worker wakes m0"
 
-    def run(choices: Sequence[int]) -> Sequence[tuple[int, int]]:
-        meetings.append(Meeting(kind))
-        return meetings[-1].played(choices)
 
-    lost = [meetings[-1].is_lost for _ in orders(run)]
-    assert len(lost) > 30
-    assert any(lost) == (kind is Blind)
-    assert any(one.going for one in meetings), "in some orders it gets the permit at once"
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        ("leave_line", "not answered whether a message waits; it is woken"),
+        ("keep", "permit not kept for the message that is woken"),
+    ],
+)
+def test_a_message_is_woken_whatever_call_before_has_no_answer(operation: str, text: str) -> None:
+    ports, permits, now = world_and_permits(0.0)
+    admitted(permits, now, job("a"))
+    line_up(ports, ("m0", 9.0), ("m1", 9.0))
+    Permitting(replace(ports, limits=FailsOnce(ports.limits, operation, Unavailable("throttled"))), "me").release(now)
+    telemetry: Any = ports.telemetry
+    assert (woken(ports), telemetry.messages()) == (["m0"], [text])
+
+
+def test_after_a_message_of_the_line_that_its_queue_does_not_make_visible_the_next_is_woken() -> None:
+    ports, permits, now = world_and_permits(0.0)
+    admitted(permits, now, job("a"))
+    line_up(ports, ("m0", 9.0), ("m1", 9.0))
+    Permitting(replace(ports, queues=FailsOnce(ports.queues, "hold", Unavailable("throttled"))), "me").release(now)
+    assert (woken(ports), ports.limits.boards(NAME, 1).permits[0].kept) == (["m1"], "m1")
+
+
+def test_a_line_that_cannot_be_read_is_not_called_a_permit_that_is_not_given_back() -> None:
+    ports, permits, now = world_and_permits(0.0)
+    admitted(permits, now, job("a"))
+    line_up(ports, ("m0", 9.0))
+    Permitting(replace(ports, limits=FailsOnce(ports.limits, "boards", Unavailable("throttled"))), "me").release(now)
+    telemetry: Any = ports.telemetry
+    assert telemetry.messages() == ["line not read; its messages wait until a permit expires"]
+    assert ports.limits.boards(NAME, 1).permits[0].expires == 0
+
+
+def test_a_message_that_waited_long_and_that_the_line_refuses_is_sent_anew() -> None:
+    ports, permits, now = world_and_permits()
+    held(ports, range(LIMIT))
+    limits: Any = ports.limits
+    line_up(ports, *((f"m{number}", 9.0) for number in range(MOST_WAITING)))
+    admitted(permits, now, sent_anew(job("a"), 4))
+    assert (waits(now), seconds_held(ports)) == ({"a": 60.0}, [])
+    refusing = Filling()
+    refusing.__dict__.update({name: value for name, value in vars(limits.port).items() if name != "_waiting"}, _waiting={})
+    limits.port = refusing
+    admitted(Permitting(ports, "another"), now, sent_anew(job("b"), 4))
+    assert waits(now) == {"a": 60.0, "b": 60.0}

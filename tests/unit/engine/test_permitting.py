@@ -1,5 +1,6 @@
 """Permits alone: which calls a worker makes for them, what it knows of them, how long a task without one waits, and who is woken."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from sedano.errors import Unavailable
 from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, Board, BoardChanged, Permit
 from sedano.model.limits.task_limits import Range
 from sedano.ports import Delivery, Ports
-from tests.unit.engine.gated import QUEUE, advance, asked, batch, job, names, told, waits, world
+from tests.unit.engine.gated import QUEUE, FailsOnce, advance, asked, batch, job, names, sent_anew, told, waits, world
 
 NAME = "only/"
 
@@ -81,10 +82,10 @@ def test_those_without_a_permit_wait_and_the_first_of_them_is_woken() -> None:
     held(ports)
     assert admitted(permits, now, job("a", receives=3), job("b", receives=3), job("c", receives=3), lanes=3) == []
     seconds, until = 62.25, round(ports.clock.now() + 62.25, 3)
-    later = round(ports.clock.now() + 20 * 0.75, 3)
+    later = round(ports.clock.now() + 5 * 0.75, 3)
     full = "all 1 permits are held"
     assert sorted(told(now)) == [("a", "permit held by another", until), ("b", full, later), ("c", full, later)]
-    assert {delivery.message_id: wait for delivery, wait in asked(ports.queues, "hold")} == {"a": seconds, "b": 15.0, "c": 15.0}
+    assert {delivery.message_id: wait for delivery, wait in asked(ports.queues, "hold")} == {"a": seconds, "b": 3.75, "c": 3.75}
     assert now.counts == {("PermitsBusy", "only"): 3}
     ((_, _, receipt, at),) = asked(ports.limits, "wait")
     assert (receipt, at) == ("\n".join((QUEUE, "receipt-a", "a", str(ms(ports) / 1000 + seconds))), ms(ports))
@@ -93,11 +94,22 @@ def test_those_without_a_permit_wait_and_the_first_of_them_is_woken() -> None:
 def test_a_task_that_waited_often_waits_longer_than_the_permit_lasts() -> None:
     ports, permits, now = world_and_permits()
     held(ports, seconds=9.0)
-    admitted(permits, now, job("a", receives=3))
+    admitted(permits, now, sent_anew(job("a"), 2))
     assert [seconds for _, seconds in asked(ports.queues, "hold")] == [20.25]
 
 
-@pytest.mark.parametrize(("unit", "seconds"), [(0.0, 450.0), (0.25, 675.0)])
+@pytest.mark.parametrize("limit", [1, 11])
+def test_wake_ups_make_no_wait_longer(limit: int) -> None:
+    ports, permits, now = world_and_permits()
+    held(ports, seconds=2.0)
+    for number in range(1, limit):
+        assert ports.limits.take(NAME, Permit(number, 1, f"n{number}", "another", ms(ports, 2.0)), "other", ms(ports)).done
+    admitted(permits, now, job("a", receives=9), job("b", receives=9), limit=limit, lanes=2)
+    admitted(permits, now, sent_anew(job("c", receives=9), 1), limit=limit)
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [5.25, 3.75, 10.25]
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [(0.0, 2.5), (0.25, 3.75)])
 def test_what_was_woken_in_vain_too_often_leaves_no_receipt(unit: float, seconds: float) -> None:
     ports, permits, now = world_and_permits(unit)
     held(ports)
@@ -130,7 +142,17 @@ def test_a_task_whose_receipt_was_not_taken_tries_again() -> None:
     limits.port = Away()
     held(ports)
     admitted(permits, now, job("a"))
-    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [3.75]
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [62.25, 3.75]
+    assert [delivery.message_id for delivery in now.given_back] == ["a"]
+
+
+def test_a_message_that_waited_long_and_finds_no_place_is_sent_anew() -> None:
+    ports, permits, now = world_and_permits()
+    permit = held(ports)
+    for number in range(MOST_WAITING):
+        assert ports.limits.wait(NAME, permit, str(number), ms(ports)).done
+    admitted(permits, now, sent_anew(job("a"), 4))
+    assert (waits(now), asked(ports.queues, "hold")) == ({"a": 60.0}, [])
 
 
 def test_a_full_board_is_known_from_the_refusal_and_read_before_the_next_task_waits() -> None:
@@ -201,7 +223,7 @@ class Crowded(memory.MemoryLimits):
         other = answer.board.permits[1]
         assert super().give_back(name, other).done
         first = answer.board.waiting[0]
-        assert self.call(name, other, first, first.split("\n")[2], other.token + RESERVED_MS)
+        assert self.call(name, other, first, first.split("\n")[2], other.token + RESERVED_MS).done
         return answer
 
 
@@ -222,9 +244,10 @@ def test_two_permits_that_are_given_back_at_once_wake_two_messages() -> None:
 class Called(memory.MemoryLimits):
     """Limits whose waiting messages another worker takes off first."""
 
-    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> BoardChanged:
         """Refuse."""
-        return False
+        board = self.board(name)
+        return BoardChanged(False, board._replace(waiting=board.waiting[1:]))
 
 
 def test_a_permit_that_another_holds_by_now_wakes_no_one() -> None:
@@ -235,6 +258,93 @@ def test_a_permit_that_another_holds_by_now_wakes_no_one() -> None:
     calls(ports)
     permits.release(now)
     assert (calls(ports), now.permits) == (["give_back"], [])
+
+
+class Overtaken(memory.MemoryLimits):
+    """Limits where another worker takes each permit just after it is given back."""
+
+    def give_back(self, name: str, permit: Permit) -> BoardChanged:
+        """Give back, and let the other worker take it."""
+        answer = super().give_back(name, permit)
+        assert self.take(name, permit._replace(nonce="x", token=permit.token + 1), "x", permit.token + 5_000).done
+        return answer
+
+
+def test_after_a_permit_was_taken_by_another_its_holder_calls_once() -> None:
+    ports, permits, now = world_and_permits()
+    limits: Any = ports.limits
+    limits.port = Overtaken()
+    waiting(ports, permits, now, *[9.0] * MOST_WAITING)
+    calls(ports)
+    permits.release(now)
+    assert calls(ports) == ["give_back", "call"]
+    assert (asked(ports.queues, "hold"), len(ports.limits.board(NAME).waiting)) == ([], MOST_WAITING)
+
+
+def test_a_permit_that_is_over_by_some_clocks_alone_is_asked_for_once() -> None:
+    ports, permits, now = world_and_permits()
+    held(ports, seconds=-0.5)
+    calls(ports)
+    assert admitted(permits, now, job("a")) == []
+    assert calls(ports) == ["take", "wait"]
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [5.25, 3.75]
+
+
+class Retaken(memory.MemoryLimits):
+    """Limits whose only permit goes from one holder to the next before the first message waits."""
+
+    def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
+        """Let the next holder take the permit that the message saw."""
+        if seen.token == 1:
+            assert self.give_back(name, seen).done
+            assert self.take(name, seen._replace(token=2, nonce="next"), "x", now).done
+        return super().wait(name, seen, message, now)
+
+
+def test_a_message_waits_for_the_next_holder_of_the_permit_that_it_saw() -> None:
+    ports, permits, now = world_and_permits()
+    limits: Any = ports.limits
+    limits.port = Retaken()
+    held(ports)
+    admitted(permits, now, job("a"))
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [62.25]
+    assert len(ports.limits.board(NAME).waiting) == 1
+
+
+def failing(ports: Ports, port: str, operation: str, owner: str = "me") -> Permitting:
+    """A worker whose first call of that operation has no answer."""
+    broken = FailsOnce(getattr(ports, port), operation, Unavailable("throttled"))
+    return Permitting(replace(ports, **{port: broken}), owner)
+
+
+def test_a_message_whose_call_has_no_answer_is_woken_all_the_same() -> None:
+    ports, permits, now = world_and_permits()
+    waiting(ports, permits, now, 9.0, 9.0)
+    failing(ports, "limits", "call").release(now)
+    assert [(delivery.message_id, seconds) for delivery, seconds in asked(ports.queues, "hold")] == [("m0", 0.0)]
+    assert lines(ports) == ["not answered whether a message waits; it is woken"]
+
+
+def test_after_a_message_that_its_queue_does_not_make_visible_the_next_is_woken() -> None:
+    ports, permits, now = world_and_permits()
+    waiting(ports, permits, now, 9.0, 9.0)
+    failing(ports, "queues", "hold").release(now)
+    assert [(delivery.message_id, seconds) for delivery, seconds in asked(ports.queues, "hold")] == [("m1", 0.0)]
+    assert ports.limits.board(NAME).permits[0].kept == "m1"
+    assert lines(ports) == ["message not woken; it is delivered when its wait is over"]
+
+
+def test_a_permit_that_is_not_given_back_wakes_no_one_and_the_log_says_so() -> None:
+    ports, permits, now = world_and_permits()
+    waiting(ports, permits, now, 9.0)
+    failing(ports, "limits", "give_back").release(now)
+    assert (asked(ports.queues, "hold"), lines(ports)) == ([], ["permit not given back; it will expire"])
+
+
+def lines(ports: Ports) -> list[str]:
+    """The texts in the log."""
+    telemetry: Any = ports.telemetry
+    return list(telemetry.messages())
 
 
 class Fickle(memory.MemoryLimits):

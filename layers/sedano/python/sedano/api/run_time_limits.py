@@ -49,7 +49,8 @@ class LimitControl(ControlPart):
     def concurrency(self, task: str, limit: int | None) -> Mapping[str, str]:
         """Change how many of *task* run at a time, until `restore_limits`: 0 suspends it, None lifts the limit.
 
-        If the limit is lowered, running bodies continue; new ones start only when fewer are left.
+        If the limit is lowered, running bodies continue, and a new one starts where a permit below *limit* is free: until those that hold
+        the permits above it have ended, more than *limit* may run. Messages that already wait may be woken later if the limit passes ten.
 
         Raises:
             OptionError: the app has no such task, it cannot be limited, or the limit is not a number from 0 to 1 000.

@@ -82,10 +82,10 @@ class DynamoLimits:
         values = {":tok": _number(seen.token), ":now": _number(now), ":message": {"L": [{"S": message}]}}
         return self._change("wait", name, seen, values)
 
-    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> BoardChanged:
         """Remove the message *first*, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
         values = {**_mine(permit), ":first": {"S": first}, ":who": {"S": who}, ":exp": _number(until)}
-        return self._change("call", name, permit, values).done
+        return self._change("call", name, permit, values)
 
     def board(self, name: str) -> Board:
         """Return the first board of *name*, strongly consistent."""

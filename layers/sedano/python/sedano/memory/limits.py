@@ -79,15 +79,14 @@ class MemoryLimits:
                 return BoardChanged(False, board)
             return self._set(board._replace(waiting=(*board.waiting, message)), seen.number)
 
-    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> BoardChanged:
         """Remove the message *first*, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
         with self._lock:
             board = self._board(name, permit.number)
             found = board.permits.get(permit.number)
             if found is None or (found.nonce, found.token) != (permit.nonce, permit.token) or board.waiting[:1] != (first,):
-                return False
-            self._pin(board._replace(waiting=board.waiting[1:]), found._replace(expires=until, kept=who))
-            return True
+                return BoardChanged(False, board)
+            return self._pin(board._replace(waiting=board.waiting[1:]), found._replace(expires=until, kept=who))
 
     def board(self, name: str) -> Board:
         """Return the first board of *name*."""

@@ -38,7 +38,7 @@ class Limits(Protocol):
     def wait(self, name: str, seen: Permit, message: str, now: int) -> BoardChanged:
         """Leave *message* (at most ten) to be woken, where *seen* is still held at *now* and there is room."""
 
-    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> BoardChanged:
         """Take the message *first* off, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
 
     def board(self, name: str) -> Board:

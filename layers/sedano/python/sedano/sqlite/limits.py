@@ -106,17 +106,17 @@ class SqliteLimits:
         """Leave *message* to be woken, where *seen* is still held at *now* and there is room."""
         with self._store.changing() as database:
             held = database.execute(AWAIT_PERMIT, (name, seen.number, seen.token, now)).fetchall()
-            done = bool(held) and waits(database, PLACE + name, message)
+            done = bool(held) and waits(database, _place(name, seen.number), message)
             return BoardChanged(done, _board(database, name, seen.number))
 
-    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> bool:
+    def call(self, name: str, permit: Permit, first: str, who: str, until: int) -> BoardChanged:
         """Remove the message *first*, if it is still the first, and keep *permit*, which was given back, for *who* until *until*."""
         with self._store.changing() as database:
             mine = database.execute(_MINE, (name, permit.number, permit.nonce, permit.token)).fetchall()
-            done = bool(mine) and called(database, PLACE + name, first)
+            done = bool(mine) and called(database, _place(name, permit.number), first)
             if done:
                 database.execute(CALL_NEXT, (until, who, name, permit.number))
-            return done
+            return BoardChanged(done, _board(database, name, permit.number))
 
     def board(self, name: str) -> Board:
         """Return the first board of *name*."""
@@ -190,11 +190,16 @@ def _line(rows: Sequence[Sequence[Any]], paces: int) -> Line | None:
     return next((Line(row[0], row[1], tuple(row[2 : 2 + paces]), row[5]) for row in rows), None)
 
 
-def _board(database: sqlite3.Connection, name: str, number: int) -> Board:
-    """Return the board that has the permit *number*; messages wait at the first one."""
+def _place(name: str, number: int) -> str:
+    """Return where messages wait for the board of *name* that has the permit *number*."""
     first = number // BOARD_SIZE * BOARD_SIZE
-    found = _read_board(name, database.execute(_BOARD, (name, first, first + BOARD_SIZE, PLACE + name)).fetchall()[0])
-    return found if first == 0 else found._replace(waiting=())
+    return f"{PLACE}{name}\n{first}" if first else PLACE + name
+
+
+def _board(database: sqlite3.Connection, name: str, number: int) -> Board:
+    """Return the board that has the permit *number*."""
+    first = number // BOARD_SIZE * BOARD_SIZE
+    return _read_board(name, database.execute(_BOARD, (name, first, first + BOARD_SIZE, _place(name, number))).fetchall()[0])
 
 
 def _read_board(name: str, row: Sequence[str]) -> Board:

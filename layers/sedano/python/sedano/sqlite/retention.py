@@ -59,7 +59,8 @@ LEFT_BEHIND = (
     "DELETE FROM candidate WHERE election NOT IN (SELECT id FROM election)",
     "DELETE FROM basket_entry WHERE basket NOT IN (SELECT name FROM basket)",
     """DELETE FROM waiting WHERE place NOT IN (SELECT 'lease:' || name FROM lease
-        UNION SELECT 'board:' || board FROM permit UNION SELECT 'line:' || board FROM permit)""",
+        UNION SELECT 'board:' || board FROM permit UNION SELECT 'line:' || board FROM permit
+        UNION SELECT 'board:' || board || char(10) || number / 10 * 10 FROM permit)""",
 )
 """Deletes rows whose owner no longer exists."""
 

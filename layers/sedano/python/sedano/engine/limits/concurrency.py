@@ -4,9 +4,10 @@ A permit is taken before the claim and given back after all follow-ups. It is a 
 keeps it no longer than that. Bodies that run one after the other share one: a worker takes no more permits of a task than it runs at once.
 
 A limit of at most ten has one board of permits, which is also where messages wait. A higher one has several: a worker takes a permit at
-random of those that it believes free, reads all boards with one call before a message waits, and its messages wait in a line of
-their own (`sedano.engine.limits.waiting_line`). It reads the boards too before its first permit, because a version before boards may have
-left permits above the first ten on the first one: they count until they are given back or expire.
+random of those that it believes free, reads all boards with one or two calls before a message waits, and its messages wait in a line of
+their own (`sedano.engine.limits.waiting_line`). In both cases a message is made invisible, then waits, and then its worker looks whether
+a permit was given back in between: so no wake-up is lost. It reads the boards too before its first permit, because a version before
+boards may have left permits above the first ten on the first one: they count until they are given back or expire.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
-from sedano.engine.limits.waiting_line import WaitingLine
-from sedano.engine.pauses import await_call, may_be_woken, put_off, tell_held, times_of
-from sedano.engine.redelivery import hold_back
+from sedano.engine.limits.waiting_line import WaitingLine, made_visible, tell_unsure
+from sedano.engine.pauses import may_be_woken, put_off, tell_held
 from sedano.errors import SedanoError
-from sedano.model.deferrals import patience
+from sedano.model.deferrals import patience, waited
 from sedano.model.limits.concurrency import (
     BOARD_SIZE,
     GUARD_MS,
@@ -32,6 +32,7 @@ from sedano.model.limits.concurrency import (
     boards_of,
     chosen,
     granted,
+    is_latest,
     merged,
 )
 from sedano.model.limits.task_limits import Concurrency, Range
@@ -39,7 +40,7 @@ from sedano.ports import Delivery, Ports
 
 TRIES = 6
 AGAIN_S = 5.0
-"""How long (s) a message that cannot be woken waits at first; twice as long each time, at most 900 s."""
+"""How long (s) a message that cannot be woken waits at first; twice as long each time that it was sent anew, at most 900 s."""
 SUSPENDED_S = 300.0
 """How long (s) a message of a suspended task is held back before the next check."""
 MOST_BOARDS = 1_000
@@ -108,11 +109,12 @@ class Permitting:
             name, permit, has_line = batch.permits.pop()
             try:
                 answer = self.ports.limits.give_back(name, permit)
-                self._remember(answer.board, has_line)
-                if answer.done and not self._wake(answer.board, permit) and has_line:
-                    self._line.wake(name, permit)
             except SedanoError as error:
                 self.ports.telemetry.log("warning", "permit not given back; it will expire", permit=name, error=str(error))
+                continue
+            self._remember(answer.board, has_line)
+            if answer.done and not self._wake(answer.board, permit) and has_line:
+                self._line.wake(name, permit)
 
     def _permit(self, wanted: PermitRequest, job: Job, batch: Batch) -> Permit | None:
         """Return a permit for *job*, or None if the job is held back."""
@@ -163,59 +165,66 @@ class Permitting:
 
     def _read(self, wanted: PermitRequest) -> Board:
         """Return the permits of all boards as they are now."""
-        if not self._has_line(wanted):
-            return self.ports.limits.board(wanted.name)
-        board = self.ports.limits.boards(wanted.name, boards_of(wanted.limit, self.board_size))
+        limits, has_line = self.ports.limits, self._has_line(wanted)
+        board = limits.boards(wanted.name, boards_of(wanted.limit, self.board_size)) if has_line else limits.board(wanted.name)
         self._known[wanted.name] = board
         return board
 
     def _hold(self, job: Job, full: Full | None, wanted: PermitRequest, batch: Batch) -> None:
-        """Hold *job* back until the first permit expires, and leave its receipt so that it can be woken earlier."""
-        batch.count("PermitsBusy", job.task.name)
-        unit, delivery = self.ports.entropy.unit(), job.delivery
-        again = patience(times_of(delivery), AGAIN_S)
-        if full is None or not may_be_woken(job):
-            put_off(self.ports, job, f"all {wanted.limit} permits are held", again * (0.5 + unit), batch)
-            return
-        now, soonest = self._now(), full.soonest
-        seconds = max((soonest.expires - now + GUARD_MS) / 1000, again) + unit
-        reason = f"permit held by {soonest.owner}"
-        if self._has_line(wanted):
-            self._line_up(job, wanted, reason, (seconds, again * (0.5 + unit)), batch)
-            return
-        receipt = (delivery.queue, delivery.receipt, delivery.message_id, str(now / 1000 + seconds))
-        try:
-            waits = self.ports.limits.wait(wanted.name, soonest, _SEPARATOR.join(receipt), now).done
-        except SedanoError as away:
-            self.ports.telemetry.log("warning", "permit not waited for", task_id=job.command.task_id, error=str(away))
-            waits = False
-        if waits:
-            await_call(self.ports, job, reason, seconds, batch)
-        else:
-            put_off(self.ports, job, reason, again * (0.5 + unit), batch)
+        """Hold *job* back until the first permit expires, and leave its receipt so that it can be woken earlier.
 
-    def _line_up(self, job: Job, wanted: PermitRequest, reason: str, waits: tuple[float, float], batch: Batch) -> None:
-        """Let *job* wait in the line of its limit; *waits*: how long (s) at most there, and how long where it finds no place."""
-        known, (long, short) = self._known.get(wanted.name), waits
-        if known is not None and len(known.waiting) >= MOST_WAITING:
+        Its patience counts the waits that it was sent anew for: a receipt may follow a wake-up, after which it need not wait for longer.
+        """
+        batch.count("PermitsBusy", job.task.name)
+        unit, again = self.ports.entropy.unit(), patience(waited(job.delivery.attributes).times, AGAIN_S)
+        short = again * (0.5 + unit)
+        if full is None or not may_be_woken(job):
+            put_off(self.ports, job, f"all {wanted.limit} permits are held", short, batch)
+            return
+        reason, known = f"permit held by {full.soonest.owner}", self._known.get(wanted.name)
+        seconds = max((full.soonest.expires - self._now() + GUARD_MS) / 1000, again) + unit
+        crowded = known is not None and len(known.waiting) >= MOST_WAITING
+        if crowded or not self._waits(job, full, wanted, seconds):
             put_off(self.ports, job, reason, short, batch)
             return
-        hold_back(self.ports, job.delivery, long, batch)  # before it is in line: a worker that wakes it makes it visible after this
-        until = self.ports.clock.now() + long
-        try:
-            waits_there = self._line.join(wanted.name, job.delivery, until, lambda: self._is_free(wanted, job))
-        except SedanoError as away:
-            self.ports.telemetry.log("warning", "permit not waited for", task_id=job.command.task_id, error=str(away))
-            waits_there = False
-        tell_held(self.ports, job, reason, long if waits_there else short, batch)
-        if not waits_there:
-            self._hold_again(job.delivery, short)
+        tell_held(self.ports, job, reason, seconds, batch)
+        batch.give_back(job.delivery)
 
-    def _hold_again(self, delivery: Delivery, seconds: float) -> None:
+    def _waits(self, job: Job, full: Full, wanted: PermitRequest, seconds: float) -> bool:
+        """Make *job* invisible for *seconds* and then let it wait, so that a worker that wakes it makes it visible after this. Return
+        whether it will be woken.
+        """
+        delivery, until = job.delivery, self.ports.clock.now() + seconds
         try:
             self.ports.queues.hold(delivery, seconds)
-        except SedanoError as error:
-            self.ports.telemetry.log("warning", "message waits longer", message_id=delivery.message_id, error=str(error))
+            if self._has_line(wanted):
+                return self._line.join(wanted.name, delivery, until, lambda: self._is_free(wanted, job))
+            return self._waits_at_board(delivery, full, wanted, until)
+        except SedanoError as away:
+            self.ports.telemetry.log("warning", "permit not waited for", task_id=job.command.task_id, error=str(away))
+            return False
+
+    def _waits_at_board(self, delivery: Delivery, full: Full, wanted: PermitRequest, until: float) -> bool:
+        """Leave *delivery*, which is invisible until *until* (epoch s), at the board, and return whether it will be woken.
+
+        The answer shows the board after that. If another permit than *full*'s was given back before, its holder did not see the message:
+        then that permit wakes the first that waits. If *full*'s was given back, the message did not get a place, and is visible at once.
+        """
+        receipt = _SEPARATOR.join((delivery.queue, delivery.receipt, delivery.message_id, str(until)))
+        for _ in range(TRIES):
+            answer = self.ports.limits.wait(wanted.name, full.soonest, receipt, self._now())
+            self._remember(answer.board, has_line=False)
+            found = chosen(answer.board, wanted.limit, self._now(), delivery.message_id, 0.0)
+            if not isinstance(found, Full):
+                if answer.done:
+                    self._wake(answer.board, answer.board.permits[found])
+                else:
+                    self.ports.queues.hold(delivery, 0.0)
+                return True
+            if answer.done or found == full or len(answer.board.waiting) >= MOST_WAITING:
+                return answer.done
+            full = found
+        return False
 
     def _is_free(self, wanted: PermitRequest, job: Job) -> bool:
         found = chosen(self._read(wanted), wanted.limit, self._now(), job.delivery.message_id, 0.0)
@@ -224,17 +233,28 @@ class Permitting:
     def _wake(self, board: Board, permit: Permit) -> bool:
         """Make the first waiting message visible again, and keep *permit* for it for a moment; skip a message that was delivered since.
 
-        Return whether a message was woken. One that another worker woke just now is followed by the next: two permits that are given back
-        at once wake two messages.
+        Return whether that is done, or another has taken the permit. A message that another worker woke just now is followed by the next:
+        two permits that are given back at once wake two messages. A call without an answer may have taken the message off, so it is made
+        visible as if it had.
         """
-        for receipt in board.waiting:
-            queue, handle, message_id, until = receipt.split(_SEPARATOR)
-            now = self._now()
-            if not self.ports.limits.call(board.name, permit, receipt, message_id, now + RESERVED_MS):
-                continue
-            if float(until) > now / 1000:
-                self.ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
+        waiting = board.waiting
+        while waiting:
+            first, now = waiting[0], self._now()
+            queue, handle, message_id, until = first.split(_SEPARATOR)
+            left = waiting[1:]
+            try:
+                answer = self.ports.limits.call(board.name, permit, first, message_id, now + RESERVED_MS)
+            except SedanoError as away:
+                tell_unsure(self.ports, message_id, away)
+            else:
+                if not answer.done:
+                    if not is_latest(answer.board, permit):
+                        return True
+                    waiting = tuple(one for one in left if one in answer.board.waiting)
+                    continue
+            if float(until) > now / 1000 and made_visible(self.ports, Delivery(queue, message_id, handle, "")):
                 return True
+            waiting = left
         return False
 
     def _remember(self, board: Board, has_line: bool) -> None:

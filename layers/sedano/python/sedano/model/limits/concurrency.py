@@ -5,7 +5,8 @@ running tasks is derived from the permits that have not expired. A permit expire
 holder becomes free. Its token increases with each holder, so that a resource that the tasks share can refuse a late holder: key the guard
 by the permit's number (`current().permit`) and pass `current().token` to it. Then never more than *n* writers are accepted.
 
-A lower limit does not revoke permits: a task with a permit above the limit finishes first. Times are epoch milliseconds.
+A lower limit does not revoke permits: a task with a permit above the limit continues, and a permit below it is taken as soon as it is
+free. Times are epoch milliseconds.
 
 Ten permits are a board, which is one item of the store: a write costs by the size of its item, so it costs the same for each limit. The
 permit *i* is on board *i* // 10. A limit of at most ten has one board, where messages wait too. Those of a higher limit wait in a line of
@@ -23,7 +24,7 @@ GUARD_MS = 1_000
 RESERVED_MS = 5_000
 """How long a released permit is reserved for the message that was woken for it."""
 MOST_PERMITS = 1_000
-"""The highest limit: its boards are read with one call."""
+"""The highest limit: its boards and its line are read with two calls; those of a limit of at most 990 with one."""
 MOST_WAITING = 10
 """The most waiting messages that can be woken; further ones retry after their visibility timeout."""
 BOARD_SIZE = 10
@@ -112,6 +113,12 @@ def chosen(board: Board, limit: int, now: int, who: str, unit: float) -> int | F
 def ended(permit: Permit, now: int) -> bool:
     """Return whether the permit is expired by every clock within the allowed difference."""
     return permit.expires <= now - GUARD_MS
+
+
+def is_latest(board: Board, permit: Permit) -> bool:
+    """Return whether no other has taken *permit* since, according to *board*."""
+    found = board.permits.get(permit.number)
+    return found is not None and (found.nonce, found.token) == (permit.nonce, permit.token)
 
 
 def granted(board: Board, number: int, now: int, until: int, nonce: str, owner: str) -> Permit:
