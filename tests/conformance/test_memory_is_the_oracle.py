@@ -56,7 +56,7 @@ _outcomes = st.builds(
     at=_seconds,
     result=st.none() | st.sampled_from(["null", '"\\u00e9"', "[1, 2]"]),
     result_ref=_refs,
-    error=st.none() | st.builds(ErrorRecord, _short, _short, _short),
+    error=st.none() | st.builds(ErrorRecord, _short, _short, _short, raised=st.just(""), arguments=st.just("")),
     outbox=st.lists(st.builds(Posted, _short, _short, st.integers(0, 900), st.none() | _short), max_size=2).map(tuple),
     outbox_ref=_refs,
     next_attempt=_attempts,
