@@ -60,8 +60,9 @@ def test_what_pip_leaves_in_the_folder_is_neither_committed_nor_deployed(templat
 
 
 @EACH
-def test_ruff_finds_nothing_by_its_own_rules_nor_by_ours(elsewhere: Elsewhere, template: str) -> None:
-    elsewhere.write(files("shop", template))
+@pytest.mark.parametrize("name", ["shop", "customer-notifications"])
+def test_ruff_finds_nothing_by_its_own_rules_nor_by_ours(elsewhere: Elsewhere, template: str, name: str) -> None:
+    elsewhere.write(files(name, template))
     said(elsewhere.folder, "ruff", "check", "--no-cache", ".")
     said(elsewhere.folder, "ruff", "check", "--no-cache", *HOUSE, ".")
     said(elsewhere.folder, "ruff", "format", "--no-cache", "--check", ".")
