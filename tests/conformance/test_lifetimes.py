@@ -67,6 +67,12 @@ def permit(day: float, token: int) -> Permit:
     return Permit(0, token, f"n{token}", "one", at(day) // 1000)
 
 
+def lined_up(world: World, day: float, token: int) -> None:
+    """Let a message wait for a permit that another holds: a line exists beside held permits alone."""
+    world.limits.take("k", permit(day, token), "m", at(day) // 1000)
+    world.limits.line_up("k", f"message {token}", at(day) // 1000)
+
+
 LIVES = {
     "a claim, its record": Life(LEDGER, keys.task("t"), (
         lambda world, day: world.ledger.claim([claim(day)]),
@@ -123,8 +129,8 @@ LIVES = {
         lambda world, day: world.limits.take("k", permit(day, 1)._replace(number=10), "m", at(day) // 1000),
     )),
     "the line of a limit": Life(CONTROL, keys.permit_line("k"), (
-        lambda world, day: world.limits.line_up("k", "m", at(day) // 1000),
-        lambda world, day: world.limits.line_up("k", "n", at(day) // 1000),
+        lambda world, day: lined_up(world, day, 1),
+        lambda world, day: lined_up(world, day, 2),
     )),
     "the latest call": Life(CONTROL, keys.latest("k"), (
         lambda world, day: world.limits.note("k", Latest(1, "a"), NOW + day * DAY),

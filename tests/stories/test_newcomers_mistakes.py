@@ -137,7 +137,7 @@ def test_what_celery_has_and_sedano_has_not_is_told_where_it_is_asked_for(shop: 
         ("broker", "broker: not an option of an app; an app finds its queues by the settings of its stage"),
         ("task_always_eager", "task_always_eager: not an option of an app; test the app in `with sedano.testing.world(app)`"),
         ("backend", "results are in the stage's table"),
-        ("quues", "known are queues, retry, connect, call_timeout, worker, brokers, routes, backlog; did you mean queues?"),
+        ("quues", "known are queues, retry, connect, call_timeout, worker, brokers, routes, backlog, raises; did you mean queues?"),
     ],
 )  # fmt: skip
 def test_an_option_of_celerys_app_is_told_by_its_name_here(option: str, words: str) -> None:

@@ -146,13 +146,6 @@ def test_an_attempt_after_a_retry_is_charged_to_the_worker_that_told_of_it_last_
     assert {row.basis: row.run_micros for row in found.tasks} == {"estimated": 2_000_000, "measured": 4_000_000}
 
 
-def test_a_task_without_a_retry_is_charged_in_the_same_way() -> None:
-    unknown = only(told(event("task-started", 10, hostname="w"), event("task-failed", 12, hostname="w"), event("task-odd", 13)))
-    assert (unknown.attempts, unknown.run_micros) == (1, 2_000_000)
-    found = told(event("task-started", 10, hostname="w"), event("task-odd", 13), report(20, worker="w", duration_ms=9.0))
-    assert [(row.basis, row.attempts) for row in found.tasks] == [("measured", 1)]
-
-
 def test_a_task_that_has_not_ended_has_run_for_no_time_yet_and_one_without_a_name_has_none() -> None:
     row = only(told(event("task-started", 10)))
     assert row == TaskCost("", "", "", "estimated", tasks=1, attempts=1, run_micros=0, nanodollars=round(INVOCATIONS * 1_000))

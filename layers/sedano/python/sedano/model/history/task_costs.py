@@ -94,7 +94,7 @@ def task_costs(once: Mapping[Stamp, Mapping[str, Any]]) -> Costs:
     reports = [(at, event) for at, event in once.items() if at.type.endswith(INVOKED)]
     known = {uuid: finalise(registers) for uuid, registers in fold(once.values())[0].items()}
     of_workers = _by_task(once)
-    ran = {uuid: _runs(of_workers[uuid]) for uuid in known}
+    ran = {uuid: _runs(task, of_workers[uuid]) for uuid, task in known.items()}
     paid = _paid(ran, reports)
     rows = [*_rows(known, paid), *_aside(reports)]
     return Costs(
@@ -111,8 +111,10 @@ def _by_task(once: Mapping[Stamp, Mapping[str, Any]]) -> dict[str, list[tuple[St
     return found
 
 
-def _runs(ordered: Iterable[tuple[Stamp, Mapping[str, Any]]]) -> list[_Share]:
-    """Return the attempts of a task that began; retries divide its *ordered* events into attempts."""
+def _runs(task: Timeline, ordered: Iterable[tuple[Stamp, Mapping[str, Any]]]) -> list[_Share]:
+    """Return the attempts of a *task* that began; retries divide its *ordered* events into attempts."""
+    if RESET not in task.times:
+        return [_share(task.worker or "", _number(task.run_seconds, 0))] if "started" in task.times else []
     found: list[_Share] = []
     attempt: list[tuple[Stamp, Mapping[str, Any]]] = []
     for at, event in ordered:
