@@ -9,8 +9,10 @@ from benchmarks.canvas_costs import BATCH, SETTINGS, Cost, add, cost_of, total
 from benchmarks.report import Entry, Section, Target
 from sedano import chain, chord, group
 from sedano.canvas import Form
+from sedano.model.canvas.page_reader import PAGE_MEMBERS
 
-MOST_BYTES = 1_024
+MOST_BYTES = 3_072
+"""A page of up to 2 000 characters travels in the message."""
 FEW, MANY, MOST = 10, 1_000, 100_000
 BATCHES = 10
 """The most batches of the longest chain that are run, each of up to 101 links; the others do not differ from them."""
@@ -44,7 +46,8 @@ def group_calls(size: int = 10_000) -> tuple[dict[str, int], dict[str, int]]:
     Of the launches only the calls for launching are counted, not the claims and records of the members, which follow later.
     """
     own, _ = cost_of([group(add.s(n, 1) for n in range(size))], most_batches=0)
-    parts = max(own.calls["put"] - 1, 0)
+    pages = -(-size // PAGE_MEMBERS)
+    parts = pages if pages > 1 else 0
     every, _ = cost_of([group(add.s(n, 1) for n in range(size))], most_batches=1 - (-parts // BATCH))
     every.calls.pop("send history")
     if every.messages != size + 1 + parts:

@@ -45,7 +45,7 @@ CANVASES: Mapping[str, Canvas] = {
     "a group over several queues": Canvas(lambda s: group(s.pack.s("a"), s.count.s("b")), succeeded(launch=1, pack=1, count=1)),
     "a group on several pages": Canvas(lambda s: group(s.add.s(n, 1) for n in range(LARGE)), succeeded(launch=3, add=LARGE), 3),
     "chunks": Canvas(lambda s: s.add.chunks(((n, 1) for n in range(20)), 2), Counter({(MAP, states.SUCCESS): 10}) + succeeded(launch=1)),
-    "a chord": Canvas(lambda s: chord((s.add.s(n, 1) for n in range(25)), s.total.s()), succeeded(launch=1, add=25, total=1), 2),
+    "a chord": Canvas(lambda s: chord((s.add.s(n, 1) for n in range(75)), s.total.s()), succeeded(launch=1, add=75, total=1), 2),
     "a group of chains, with a fork": Canvas(_mixed, MIXED),
     "a chain": Canvas(lambda s: chain(s.add.s(1, 1), *(s.add.s(1) for _ in range(LONG - 1))), succeeded(add=LONG), 2),
 }

@@ -15,7 +15,7 @@ from tests.stories.guide import Guide
 from tests.stories.processes import COMMANDS
 from tests.stories.taps import SIDES, Crash, Watch, tapped
 
-PAD = "p" * 400
+PAD = "p" * 1_900
 """Long enough for the plan to lie in the blob store."""
 
 
@@ -88,7 +88,7 @@ def test_the_loss_reaches_the_chords_around_it(g: Guide) -> None:
 
 
 def test_a_header_that_failed_is_the_reason_that_is_told(g: Guide) -> None:
-    result = chord([*header(g), g.sig("fail", PAD)], g.sig("tsum").on_error(g.sig("on_id"))).delay()
+    result = chord([*header(g, 2), g.sig("fail", PAD)], g.sig("tsum").on_error(g.sig("on_id"))).delay()
     launch(g)
     g.processes.drain()
     with pytest.raises(RemoteError, match="out of stock"):

@@ -143,14 +143,14 @@ def test_a_canvas_begins_in_a_page_that_travels_in_the_message_when_it_is_short(
     assert Desk().page(Group((A,)))[0].text == f'{{"chain":[{{"group":[{of()}],"queue":"q"}}]}}'
 
 
-def test_a_page_of_300_characters_travels_in_the_message_and_a_longer_one_is_kept() -> None:
+def test_a_page_of_2000_characters_travels_in_the_message_and_a_longer_one_is_kept() -> None:
     around = len('{"item":{"chain":[{}]}}')
     short, long = Desk(), Desk()
-    assert len(short.page(task(long=300 - around))[1]) == 300
+    assert len(short.page(task(long=2_000 - around))[1]) == 2_000
     assert short.kept == {}
-    name = long.page(task(long=301 - around))[1]
+    name = long.page(task(long=2_001 - around))[1]
     assert list(long.kept) == [name]
-    assert name == f"blob:{sha256(long.kept[name].encode()).hexdigest()}:301"
+    assert name == f"blob:{sha256(long.kept[name].encode()).hexdigest()}:2001"
 
 
 def test_a_step_that_no_worker_would_read_is_refused() -> None:

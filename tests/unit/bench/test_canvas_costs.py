@@ -17,13 +17,13 @@ def missed(entries: Sequence[Entry]) -> list[str]:
 def test_no_message_grows_with_its_canvas() -> None:
     entries = canvas.sizes(most=3_000)
     assert missed(entries) == []
-    assert max(e.value for e in entries) < 700
+    assert max(e.value for e in entries) < 2_700
 
 
 def test_a_group_is_one_message_of_its_publisher_and_is_sent_in_tens_by_its_launches() -> None:
     assert canvas.group_calls(3) == ({"send": 1}, {"send": 1, "claim": 1, "record": 1})
     assert canvas.group_calls(50) == ({"send": 1, "put": 1}, {"send": 5, "get": 1, "claim": 1, "record": 1})
-    assert canvas.group_calls(2_000) == ({"send": 1, "put": 5}, {"send": 201, "get": 5, "claim": 5, "record": 5})
+    assert canvas.group_calls(2_000) == ({"send": 1, "put": 4}, {"send": 201, "get": 4, "claim": 5, "record": 5})
 
 
 def test_a_chord_costs_a_little_more_than_its_members_and_grows_with_them() -> None:

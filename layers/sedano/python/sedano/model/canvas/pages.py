@@ -25,8 +25,8 @@ from sedano.model.canvas.tree import Chain, Fork, Group, TaskNode, Tree
 from sedano.model.messages.message import COLLECT, LAUNCH, BlobRef, Place
 from sedano.model.tasks.signature import Signature
 
-INLINE_BYTES = 300
-"""The most characters of a page that travels in the message."""
+INLINE_BYTES = 2_000
+"""The most characters of a page that travels in the message: a put to S3 costs as much as 12 messages, whatever their sizes up to 64 KB."""
 PAGE_BYTES = 30_000
 SENT_TOGETHER = 10
 """The most members of one call to SQS; pages of members break at a multiple of it, so that a group of any size is sent in full calls."""
