@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.report import Entry, Section
-from infra import cost
+from infra import cost, task_cost
 from sedano.local.stage import stage_context
 from sedano.local.synthesis import synthesise
 
@@ -23,7 +23,7 @@ def section(scratch: Path) -> Section:
     """Synthesise the stage into *scratch* and return the figures of its cost page."""
     context = {**stage_context("tasks:app", ROOT / "examples" / "hello"), "local": "false"}
     idle = cost.idle(cost.read(synthesise(context, scratch / "cdk.out")))
-    entries = [Entry("an idle month", cost.total(idle), "USD")]
+    entries = [Entry("an idle month", task_cost.total(idle), "USD")]
     entries += [Entry(f"an idle month: {item.name}", item.dollars, "USD") for item in idle]
     return Section("Cost of a small stage", "list prices, from the templates of examples/hello", entries)
 

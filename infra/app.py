@@ -18,6 +18,7 @@ from .config import ConfigError
 from .context import Deployment, from_context
 from .discovery import DiscoveryError
 from .sedano_stacks import SedanoStacks
+from .task_cost import total
 
 
 def main() -> int:
@@ -62,7 +63,7 @@ def write_facts(assembly: Path, asked: Deployment, declared: Declared) -> None:
         "permanent": asked.config.permanent,
         "replace": asked.replace,
         "cost": cost.summary(stage) if stage else "",
-        "idle_month_usd": round(cost.total(cost.idle(stage)), 2) if stage else 0.0,
+        "idle_month_usd": round(total(cost.idle(stage)), 2) if stage else 0.0,
     }
     (assembly / "stage.json").write_text(json.dumps(facts), encoding="utf-8")
 

@@ -8,15 +8,15 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from . import cost
-from .cost import Stage
+from . import cost, task_cost
+from .task_cost import Stage
 
 
 def data(name: str, stage: Stage) -> dict[str, Any]:
     """Return the bills of the stage *name*: an idle month, a month with work, and a million tasks in batches and alone."""
     bills = {
         "idle": cost.idle(stage), "working": cost.working(stage),
-        "tasks_in_batches": cost.tasks(stage, "claimed", 1), "tasks_alone": cost.tasks(stage, "claimed", 1, 1),
+        "tasks_in_batches": task_cost.tasks(stage, "claimed", 1), "tasks_alone": task_cost.tasks(stage, "claimed", 1, 1),
     }  # fmt: skip
     return {"stage": name, "summary": cost.summary(stage), **{bill: [item._asdict() for item in items] for bill, items in bills.items()}}
 

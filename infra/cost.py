@@ -7,80 +7,47 @@ million tasks have two prices: in full batches, and with each message alone, as 
 """
 
 import json
-import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import fleet_cost
 from .places import HISTORY_PREFIX
 from .prices import DAY, LIST, MILLION, REGION
+from .task_cost import (
+    CORE_INVOCATION,
+    CORE_TASK,
+    SMALL,
+    WAIT,
+    WRITES,
+    Item,
+    Shape,
+    Stage,
+    events,
+    links,
+    priced,
+    tasks,
+    total,
+)
 from .templates import templates
 
-#: Ledger writes per task, by how it is delivered; a batch sends its history in one message.
-WRITES: Mapping[str, int] = {"claimed": 2, "record_once": 1, "at_least_once": 0}
-SENDS_A_BATCH = 1
 #: How often Lambda polls an idle queue in a month of 30 days: five pollers that wait 20 s each, AWS's own figure.
 POLLS = 5 * 30 * 24 * 3600 // 20
 MINUTES = 30 * 24 * 60
-#: Assumed, not measured: for how many seconds an invocation waits for AWS beside the user's own code.
-WAIT = 0.025
-#: Assumed of the worker: the seconds of a full core that an invocation needs, and each task in it; Lambda gives a full core at 1 769 MB.
-CORE_INVOCATION, CORE_TASK, FULL_CORE_GB = 0.002, 0.001, 1769 / 1024
-#: The bytes that the worker logs of an invocation without trouble: its metrics (`tests/infra/test_cost.py` measures them).
-LOGGED = 500
 #: The custom metrics of a stage in a month without trouble; CloudWatch charges for each that occurs.
 ORDINARY = ("TasksSucceeded", "TasksFailed", "TasksRetried")
 #: The most metrics that Lambda emits for a stream's mapping besides the one of its polls. AWS documents that they cost, not how much: the
 #: price of a custom metric is assumed.
 MORE_METRICS = 5
-#: SQS counts each started 64 KB of a call as a request, and Lambda receives and deletes at most ten messages by a call.
-CHUNK, A_CALL = 64 * 1024, 10
-#: The most bytes and the most members of a page of a canvas. One task publishes the members of a page, which is in S3.
-PAGE_BYTES, PAGE_MEMBERS = 30_000, 500
+#: The links of a chain on the page.
+LENGTH = 10
 _STACK = re.compile(r"((?:.*/)?)sedano-([a-z][a-z0-9-]{0,15})-(?:state|core|observability|pipeline)")
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _ASKED = re.compile(r"SELECT \w+\((\w+)\) FROM")
 _REFERENCE = re.compile(r'"Ref": "(\w+?)(?:Function|Release)')
 _SPANS = {"minute": 1, "hour": 60, "day": 24 * 60}
-
-
-class Item(NamedTuple):
-    """One line of a bill."""
-
-    name: str
-    amount: float
-    dollars: float
-
-
-class Stage(NamedTuple):
-    """The parts of the templates that decide the cost: resources by type, the worker's and the recorder's batches and memory, and whether
-    it counts by task."""
-
-    resources: Sequence[Mapping[str, Any]]
-    batch: int
-    records: int
-    memory_gb: float
-    by_task: bool = False
-
-
-class Shape(NamedTuple):
-    """The shape of an average task.
-
-    *message_bytes*: of its message. *record_kb*: of its record, with its result and the messages that its body published; each started KB
-    is a write unit. *in_chords*: the share of the tasks that are members of chords. *in_s3*: the share whose arguments or result are in S3;
-    *failed*: the share that fails; each is an entry in the ledger's index of failures: a write unit."""
-
-    message_bytes: float = 700
-    record_kb: float = 1
-    in_chords: float = 0
-    in_s3: float = 0
-    failed: float = 0
-
-
-SMALL = Shape()
 
 
 def stages(assembly: Path) -> dict[str, Stage]:
@@ -124,7 +91,7 @@ def idle(stage: Stage) -> list[Item]:
     """Return the cost of a month in which nothing is published, without the cost of storage."""
     mappings = len(_mappings(stage, of_streams=False))
     rounds = sum(_invocations(_properties(one)) for one in stage.resources if one["Type"] == "AWS::Scheduler::Schedule")
-    return _priced(
+    return priced(
         ("Lambda asks the queues", mappings * POLLS, LIST.sqs_request / MILLION),
         ("schedules invoke", rounds, (LIST.scheduler_invocation + LIST.lambda_request) / MILLION),
         ("their functions run, GB·s", rounds * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
@@ -139,72 +106,18 @@ def idle(stage: Stage) -> list[Item]:
 def working(stage: Stage) -> list[Item]:
     """Return the additional cost of a month with any work: custom metrics are paid by the month, once they occur."""
     own = set(_own_metrics(stage))
-    return _priced(
+    return priced(
         ("metrics of its own, of tasks that end well, fail and are tried again", len(ORDINARY) if own else 0, LIST.metric),
         ("metrics of its own that alarms look at, where there was trouble", len(own), LIST.metric),
         ("metrics of streams, at most", MORE_METRICS * len(_told(stage)), LIST.metric),
     )
 
 
-def tasks(
-    stage: Stage, delivery: str, together: float, batch: float | None = None, records: float | None = None, shape: Shape = SMALL,
-) -> list[Item]:  # fmt: skip
-    """Return the cost of a million tasks of this *shape*, with *together* published in one call; their own code takes no time.
-
-    *batch*: so many are received in one invocation, by default as many as the stage takes. *records*: the history of so many invocations
-    becomes one object, by default as many as the stage takes; it is one for less than one task a minute.
-    """
-    batch, records = batch or stage.batch, records or stage.records
-    pages = MILLION * shape.in_chords * max(shape.message_bytes / PAGE_BYTES, 1 / PAGE_MEMBERS)
-    batches = (MILLION + pages) / batch
-    told = batches * SENDS_A_BATCH
-    objects = told / records
-    written = WRITES[delivery] and WRITES[delivery] - 1 + shape.record_kb + shape.failed
-    seconds = WAIT + (CORE_INVOCATION + batch * CORE_TASK) / min(1.0, stage.memory_gb / FULL_CORE_GB)
-    return _priced(
-        ("published", MILLION / together * _requests(together, shape) + pages, LIST.sqs_request / MILLION),
-        ("received and deleted", _taken(MILLION + pages, batch) * (1 + _requests(min(batch, A_CALL), shape)), LIST.sqs_request / MILLION),
-        ("worker invoked", batches, LIST.lambda_request / MILLION),
-        ("worker runs and waits for AWS, GB·s", batches * seconds * stage.memory_gb, LIST.lambda_gb_s / MILLION),
-        ("ledger written", MILLION * written, LIST.dynamodb_write / MILLION),
-        ("joins and launches of chords written", MILLION * shape.in_chords / batch + 2 * pages, LIST.dynamodb_write / MILLION),
-        ("results of chords read", MILLION * shape.in_chords, LIST.dynamodb_read / MILLION),
-        ("arguments, results and pages in S3", MILLION * shape.in_s3 + pages, (LIST.s3_put + LIST.s3_get) / MILLION),
-        ("history events sent and received", told + 2 * _taken(told, records), LIST.sqs_request / MILLION),
-        ("history kept, objects", objects, LIST.s3_put / MILLION),
-        ("roll-ups of the history written, in the table and in its index", 2 * objects, LIST.dynamodb_write / MILLION),
-        ("recorder invoked", objects, LIST.lambda_request / MILLION),
-        ("recorder waits for AWS, GB·s", objects * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
-        ("metrics logged, GB", batches * LOGGED / 1e9, LIST.log_gb),
-    )
-
-
-def events(stage: Stage, together: float, batch: float | None = None) -> list[Item]:
-    """Return the cost of a million events beside the tasks that they call, if so many are published *together* and routed in one
-    *batch*."""
-    batches = MILLION / (batch := batch or stage.batch)
-    return _priced(
-        ("published, received and deleted", MILLION / together + 2 * _taken(MILLION, batch), LIST.sqs_request / MILLION),
-        ("router invoked", batches, LIST.lambda_request / MILLION),
-        ("router waits for AWS, GB·s", batches * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
-    )
-
-
-def _requests(together: float, shape: Shape) -> int:
-    """Return how many requests SQS counts of a call with so many messages."""
-    return max(1, math.ceil(together * shape.message_bytes / CHUNK))
-
-
-def _taken(messages: float, together: float) -> float:
-    """Return in how many calls Lambda receives, and deletes, messages if *together* arrive in one invocation."""
-    return messages / min(together, A_CALL)
-
-
 def webhooks(stage: Stage) -> list[Item]:
     """Return the cost of a million requests to the webhook URL, if each makes one event; nothing without a URL."""
     requests = MILLION if _count(stage, "AWS::Lambda::Url") else 0
     batches = requests / stage.batch
-    return _priced(
+    return priced(
         ("webhook function invoked", requests, LIST.lambda_request / MILLION),
         ("webhook function waits for AWS, GB·s", requests * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
         ("events sent, received and deleted", requests + 2 * batches, LIST.sqs_request / MILLION),
@@ -219,15 +132,10 @@ def streams(stage: Stage, together: int) -> list[Item]:
     Lambda's reading of a DynamoDB stream costs nothing; Kinesis charges for its shards, whether they are read or not.
     """
     batches = MILLION / together
-    return _priced(
+    return priced(
         ("stream function invoked", batches, LIST.lambda_request / MILLION),
         ("stream function waits for AWS, GB·s", batches * WAIT * stage.memory_gb, LIST.lambda_gb_s / MILLION),
     )
-
-
-def total(items: Iterable[Item]) -> float:
-    """Return the sum in dollars."""
-    return sum(item.dollars for item in items)
 
 
 def page(stage: Stage) -> str:
@@ -277,6 +185,9 @@ def _by_shape(stage: Stage) -> Iterator[str]:
     joined, small = Shape(in_chords=1), _in_tens(stage, SMALL)
     more = [_in_tens(stage, joined, batch) - _in_tens(stage, SMALL, batch) for batch in (1, None)]
     yield f"As members of chords a million tasks cost {more[0]:.2f} more received alone, {more[1]:.2f} in batches of {stage.batch}."
+    kept, sent = total(links(stage, LENGTH)), total(tasks(stage, "claimed", 1, 1))
+    yield f"A million links of chains of {LENGTH}, each chain alone, cost {kept:.2f}: the links stay in one invocation. Links that are"
+    yield f"sent, such as those with a delay or for another queue, cost {sent:.2f}."
     alone, full = total(events(stage, 1, 1)), total(events(stage, 10))
     yield f"A million events add {alone:.2f} to the tasks that they call when each arrives alone, and {full:.2f} in tens."
     stored, kb, failed = (_in_tens(stage, one) - small for one in (Shape(in_s3=1), Shape(record_kb=2), Shape(failed=1)))
@@ -300,10 +211,6 @@ def summary(stage: Stage) -> str:
     alone, full, _ = (total(items) for items in _ways(stage, "claimed"))
     month = f"an idle month costs about {total(idle(stage)):.2f} USD, alarms and dashboard included"
     return f"{month}, a million claimed tasks {full:.2f} USD in full batches and {alone:.2f} one at a time, plus their own run time"
-
-
-def _priced(*lines: tuple[str, float, float]) -> list[Item]:
-    return [Item(name, amount, amount * price) for name, amount, price in lines if amount]
 
 
 def _table(title: str, items: Sequence[Item]) -> Iterator[str]:

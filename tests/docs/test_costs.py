@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra import cost
+from infra import task_cost
 from infra.config import StageConfig
 from sedano import testing
 from sedano.errors import SpendingExceeded
@@ -74,7 +74,7 @@ def test_the_limits_of_the_page_are_declared_and_pause_when_they_are_reached() -
 
 def test_the_writes_of_the_table_are_those_of_the_estimate() -> None:
     rows = re.findall(r"^\| `(\w+)`.*? \| (\d) writes? \|", PAGE.text, re.MULTILINE)
-    assert {delivery: int(writes) for delivery, writes in rows} == cost.WRITES
+    assert {delivery: int(writes) for delivery, writes in rows} == task_cost.WRITES
 
 
 def test_every_setting_of_the_page_exists() -> None:

@@ -9,10 +9,10 @@ import pytest
 from benchmarks import tasks as plain
 from examples.census import tasks
 from examples.census.sources import SourceFile, choose, site_packages
-from infra import cost
-from infra.cost import Item, Shape, Stage
+from infra import task_cost
 from infra.prices import MILLION
-from sedano import chord
+from infra.task_cost import Item, Shape, Stage
+from sedano import chain, chord
 from sedano.engine.canvas.page_entries import INLINE_ARGUMENTS
 from sedano.model.canvas.page_reader import PAGE_MEMBERS
 from sedano.model.canvas.pages import PAGE_BYTES
@@ -56,7 +56,7 @@ def test_the_page_counts_of_small_tasks_what_they_are_charged_for(batch: int, to
                 for n in range(together):
                     plain.add.delay(n, 1)
         stage.drain(batch, RECORDS)
-    said = cost.tasks(stage_of(batch), "claimed", together)
+    said = task_cost.tasks(stage_of(batch), "claimed", together)
     assert requests(said, number) == pytest.approx(dollars(stage.meter.charged), rel=0.10)
     for kind in ("sqs", "invocation", "write"):
         assert of_kind(said, kind) * number / MILLION == pytest.approx(stage.meter.charged[kind], rel=0.10), kind
@@ -68,6 +68,18 @@ class Census(NamedTuple):
     batch: int
     charged: Counter[str]
     shape: Shape
+
+
+def test_the_page_counts_of_chains_that_stay_what_they_are_charged_for() -> None:
+    chains, length = 10, 10
+    with deployed(plain.app) as stage:
+        for _ in range(chains):
+            chain(plain.add.s(0, 1), *(plain.add.s(1) for _ in range(length - 1))).delay()
+        stage.drain(1, RECORDS)
+    said = task_cost.links(stage_of(1), length)
+    assert requests(said, chains * length) == pytest.approx(dollars(stage.meter.charged), rel=0.10)
+    for kind in ("sqs", "invocation", "write"):
+        assert of_kind(said, kind) * chains * length / MILLION == pytest.approx(stage.meter.charged[kind], rel=0.10), kind
 
 
 @pytest.fixture(scope="module", params=BATCHES)
@@ -85,9 +97,9 @@ def census(request: pytest.FixtureRequest) -> Iterator[Census]:
 
 def test_the_page_counts_of_the_demo_what_it_is_charged_for(census: Census) -> None:
     stage = stage_of(census.batch)
-    members = cost.tasks(stage, "claimed", 10, shape=census.shape)
-    called = cost.tasks(stage, "claimed", min(10, 2 * census.batch))
-    told = cost.events(stage, census.batch)
+    members = task_cost.tasks(stage, "claimed", 10, shape=census.shape)
+    called = task_cost.tasks(stage, "claimed", min(10, 2 * census.batch))
+    told = task_cost.events(stage, census.batch)
     said = requests(members, FILES) + requests(told, FILES) + requests(called, 2 * FILES + 1)
     assert said == pytest.approx(dollars(census.charged), rel=0.10)
     for kind in ("sqs", "invocation", "write", "put"):
@@ -96,12 +108,12 @@ def test_the_page_counts_of_the_demo_what_it_is_charged_for(census: Census) -> N
 
 
 def test_without_its_chord_and_its_sizes_the_demo_costs_more_than_the_page_would_say(census: Census) -> None:
-    plain_tasks = cost.tasks(stage_of(census.batch), "claimed", 10)
+    plain_tasks = task_cost.tasks(stage_of(census.batch), "claimed", 10)
     assert 3 * requests(plain_tasks, FILES) < 0.85 * dollars(census.charged)
 
 
 def test_a_page_of_a_canvas_is_as_large_as_the_cost_page_says() -> None:
-    assert (cost.PAGE_BYTES, cost.PAGE_MEMBERS) == (PAGE_BYTES, PAGE_MEMBERS)
+    assert (task_cost.PAGE_BYTES, task_cost.PAGE_MEMBERS) == (PAGE_BYTES, PAGE_MEMBERS)
 
 
 def shape_of(files: list[SourceFile], records: list[int]) -> Shape:

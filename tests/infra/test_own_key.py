@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra import cost
+from infra import cost, task_cost
 from infra.config import ConfigError, StageConfig
 from infra.prices import LIST
 from sedano.local.stage import stage_context
@@ -102,7 +102,7 @@ def test_nothing_else_is_another_one(keyed: Templates, production: Templates) ->
 
 def test_it_costs_what_a_key_costs(keyed: Templates, production: Templates) -> None:
     def idle(templates: Templates) -> float:
-        return cost.total(cost.idle(cost.read(templates.directory)))
+        return task_cost.total(cost.idle(cost.read(templates.directory)))
 
     assert idle(keyed) - idle(production) == pytest.approx(LIST.key)
 

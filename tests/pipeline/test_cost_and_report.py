@@ -10,6 +10,7 @@ import pytest
 
 from glue_jobs.pipeline.tables import cost as table
 from infra import cost as reckoning
+from infra import task_cost
 from sedano.cli import main
 from sedano.cli.cost_tables import MEASURED
 from sedano.cli.exits import Exit
@@ -35,7 +36,7 @@ def test_the_cost_of_templates_is_the_page_of_the_constructs(tmp_path: Path, cap
     assert main(["cost", str(made), "--json"]) == Exit.DONE
     found = json.loads(capsys.readouterr().out)
     assert found["stage"] == "dev"
-    assert sum(one["dollars"] for one in found["idle"]) == pytest.approx(reckoning.total(reckoning.idle(reckoning.read(made))))
+    assert sum(one["dollars"] for one in found["idle"]) == pytest.approx(task_cost.total(reckoning.idle(reckoning.read(made))))
     assert found.keys() == {"stage", "summary", "idle", "working", "tasks_in_batches", "tasks_alone"}
 
 
