@@ -26,12 +26,14 @@ from benchmarks import (
     flow,
     framework,
     handler,
+    handler_loopback,
     one_file,
     publisher_hosts,
     publishing,
     report,
     restarts,
     sizes,
+    summary,
     waiting,
     write_units,
 )
@@ -42,7 +44,7 @@ BUILD = ROOT / "build" / "bench"
 ENDPOINT = ROOT / ".venv-ministack" / "bin" / "python"
 CANVAS = "canvas.json"
 """The file whose targets this command enforces."""
-WRITE_UNITS = "write_units.json"
+WRITE_UNITS, UNITS = "write_units.json", "write units"
 
 
 class Progress:
@@ -79,6 +81,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "tasks that wait": waiting.section,
             "framework CPU, twelve contenders in turns": lambda: framework.section(progress.round),
             "handler CPU, AWS client included": lambda: handler.section(progress.round),
+            "handler CPU over a socket": lambda: handler_loopback.section(progress.round),
             "one SQLite file": lambda: one_file.section(progress.round),
             "publishing": lambda: publishing.section(progress.round),
             "many short programs on one host": lambda: publisher_hosts.section(progress.round),
@@ -98,7 +101,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "fairness on the local endpoint": lambda: fairness_beside.section(ENDPOINT, BUILD / "endpoint"),
             "autoscaler": lambda: autoscaler.section(BUILD),
         },
-        WRITE_UNITS: {"write units": write_units.section}, "first_steps.json": {"first steps": lambda: first_steps.section(progress.round)},
+        WRITE_UNITS: {UNITS: write_units.section}, "first_steps.json": {"first steps": lambda: first_steps.section(progress.round)},
     }
 
 
@@ -117,7 +120,7 @@ def main(given: Sequence[str] | None = None) -> None:
     progress.end()
     for name, titles in files.items():
         report.write(BUILD / name, [found[title] for title in titles], time.monotonic() - began)
-    report.write_summary(BUILD / "summary.json", [found[title] for title in files[WRITE_UNITS]])
+    report.write_summary(BUILD / "summary.json", summary.summary(list(found.values()), found[UNITS]))
     print(report.table(list(found.values())))
     missed = [entry.name for title in files[CANVAS] for entry in found[title].entries if entry.verdict == "MISSED"]
     print(f"\n{time.monotonic() - began:.0f} s; the same as JSON in {BUILD.relative_to(ROOT)}: {', '.join(files)}")

@@ -25,8 +25,10 @@ from infra.places import library
 ROUNDS = 9
 ROOT = Path(__file__).resolve().parent.parent
 NOWHERE = "http://127.0.0.1:9"
+TITLE = "Cold start"
 YARDSTICK = "boto3 with SQS and DynamoDB clients"
 OURS = "sedano: worker handler"
+RELATIVE = "worker handler, of boto3 with two clients"
 BARE = "sedano: worker handler, layers without bytecode"
 STARTS = {
     YARDSTICK: "import boto3; boto3.client('sqs'); boto3.client('dynamodb')",
@@ -50,7 +52,7 @@ def section(progress: Callable[[], None], scratch: Path) -> Section:
     cpu = _measured(STARTS, progress, scratch)
     entries = [_held(cpu)]
     entries += [Entry(name, statistics.median(found) * 1e3, "ms", more={"best": min(found) * 1e3}) for name, found in cpu.items()]
-    return Section("Cold start", HOW, entries)
+    return Section(TITLE, HOW, entries)
 
 
 def handler(scratch: Path) -> Entry:
@@ -59,7 +61,7 @@ def handler(scratch: Path) -> Entry:
 
 
 def _held(cpu: Mapping[str, Sequence[float]]) -> Entry:
-    return Entry("worker handler, of boto3 with two clients", ratio(cpu[OURS], cpu[YARDSTICK]), "times", Target(1.15))
+    return Entry(RELATIVE, ratio(cpu[OURS], cpu[YARDSTICK]), "times", Target(1.15))
 
 
 def _measured(names: Iterable[str], progress: Callable[[], None], scratch: Path) -> dict[str, list[float]]:

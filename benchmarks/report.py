@@ -60,10 +60,10 @@ def write(path: Path, sections: Sequence[Section], seconds: float) -> None:
     path.write_text(json.dumps({"machine": machine, "seconds": round(seconds, 1), "sections": told}, indent=1) + "\n")
 
 
-def write_summary(path: Path, sections: Sequence[Section]) -> None:
-    """Write the values by name as JSON."""
+def write_summary(path: Path, figures: Mapping[str, object]) -> None:
+    """Write *figures* as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({entry.name: entry.value for section in sections for entry in section.entries}, indent=1) + "\n")
+    path.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 def table(sections: Sequence[Section]) -> str:

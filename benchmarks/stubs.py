@@ -6,6 +6,7 @@ logged. Time and randomness are those of a deployment, because a claim draws a n
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any
 
 from benchmarks.answers import AnsweringClient, answering
 from sedano import memory
+from sedano.aws.client.session import Session
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.queues import SqsQueues
@@ -22,6 +24,7 @@ from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, Outcome, Re
 from sedano.model.queues import SQS
 from sedano.ports import Outgoing, Ports
 
+_QUEUES = ("commands:default", "events", "records", "parked")
 _GRANTED = Claimed(True, TaskRecord("task", states.RUNNING, fence=1, claims=1))
 _ACCEPTED = Recorded(True)
 
@@ -85,8 +88,15 @@ def adapter_ports() -> Ports:
 def client_ports() -> Ports:
     """Return ports whose ledger and queues are the AWS adapters over botocore's own clients, answered where requests would leave."""
     address = "https://sqs.us-east-1.amazonaws.com/000000000000/bench"
-    queues = SqsQueues(answering("sqs"), dict.fromkeys(("commands:default", "events", "records", "parked"), address))
+    queues = SqsQueues(answering("sqs"), dict.fromkeys(_QUEUES, address))
     return replace(instant_ports(), ledger=DynamoLedger(answering("dynamodb"), "bench", now=time.time), queues=queues)
+
+
+def loopback_ports(*, slim: bool) -> Ports:
+    """Return ports whose ledger and queues call the endpoint of the environment, with botocore's client or with the slim one."""
+    session = Session(slim=slim)
+    queues = SqsQueues(session.client("sqs"), dict.fromkeys(_QUEUES, f"{os.environ['AWS_ENDPOINT_URL']}/000000000000/bench"))
+    return replace(instant_ports(), ledger=DynamoLedger(session.client("dynamodb"), "bench", now=time.time), queues=queues)
 
 
 def instant_ports() -> Ports:

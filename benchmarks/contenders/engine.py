@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.contenders.serving import Contender, Run, serve
-from benchmarks.stubs import adapter_ports, client_ports, instant_ports
+from benchmarks.stubs import adapter_ports, client_ports, instant_ports, loopback_ports
 from benchmarks.tasks import add, app, once, plain
 from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
@@ -80,6 +80,8 @@ if __name__ == "__main__":
         "claimed-adapter": partial(worker, add.name, WorkerSettings(), adapter_ports),
         "claimed-client": partial(worker, add.name, WorkerSettings(), client_ports),
         "record-once-client": partial(worker, once.name, WorkerSettings(), client_ports),
+        "claimed-loopback": partial(worker, add.name, WorkerSettings(), partial(loopback_ports, slim=False)),
+        "claimed-loopback-slim": partial(worker, add.name, WorkerSettings(), partial(loopback_ports, slim=True)),
         "decode": decoding,
         "encode": encoding,
     })  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import boto3
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer, IdempotencyConfig, idempotent_function
 
@@ -52,9 +53,9 @@ def idempotent_batch(client: Callable[[], Any]) -> Contender:
     return _batches(lambda record: once(body=json.loads(record.body)))
 
 
-def put_loop() -> Contender:
-    """Return a plain loop: one conditional put for each message, then the body."""
-    client = answering("dynamodb")
+def put_loop(made: Callable[[], Any]) -> Contender:
+    """Return a plain loop over the client that *made* returns: one conditional put for each message, then the body."""
+    client = made()
 
     def handle(event: dict[str, Any]) -> None:
         for record in event["Records"]:
@@ -108,5 +109,8 @@ def _record(number: int) -> dict[str, Any]:
 if __name__ == "__main__":
     serve({
         "batch": plain_batch, "idempotency": partial(idempotent_batch, AnsweringClient),
-        "idempotency-client": partial(idempotent_batch, partial(answering, "dynamodb")), "put-client": put_loop,
+        "idempotency-client": partial(idempotent_batch, partial(answering, "dynamodb")),
+        "put-client": partial(put_loop, partial(answering, "dynamodb")),
+        "idempotency-loopback": partial(idempotent_batch, partial(boto3.client, "dynamodb")),
+        "put-loopback": partial(put_loop, partial(boto3.client, "dynamodb")),
     })  # fmt: skip

@@ -1,0 +1,45 @@
+"""The figures that a release is judged by, under short names: build/bench/summary.json.
+
+Those of time are ratios between processes that are measured in turns, or CPU; those of money are list prices (`infra/prices.py`). A figure
+whose measurement did not run is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchmarks import cold, handler_loopback, publishing
+from benchmarks.report import Section
+from infra.task_cost import Shape, Stage, links, tasks, total
+
+STAGE = Stage((), batch=10, records=100, memory_gb=0.5)
+"""The smallest stage: messages of ten in a batch, 512 MB."""
+CHAIN = 10
+NAMES = {
+    "claimed_us": handler_loopback.OURS,
+    "claimed_slim_us": handler_loopback.SLIM,
+    "claimed_over_powertools": f"{handler_loopback.OURS}, {handler_loopback.OF[handler_loopback.PEER]}",
+    "claimed_slim_over_powertools": f"{handler_loopback.SLIM}, {handler_loopback.OF[handler_loopback.PEER]}",
+    "claimed_over_plain_put": f"{handler_loopback.OURS}, {handler_loopback.OF[handler_loopback.PUT]}",
+    "claimed_slim_over_plain_put": f"{handler_loopback.SLIM}, {handler_loopback.OF[handler_loopback.PUT]}",
+    "publisher_over_by_hand": publishing.RELATIVE,
+    "cold_over_boto3": cold.RELATIVE,
+}
+"""The short name of an entry that is measured."""
+TITLES = {handler_loopback.TITLE, publishing.TITLE, cold.TITLE}
+"""The sections of these entries: other sections have entries of the same names."""
+
+
+def summary(sections: Sequence[Section], as_they_are: Section) -> dict[str, object]:
+    """Return the figures of *sections* by short names, those of *as_they_are* by their own names, and the dollars of a million."""
+    titles = [section for section in sections if section.title in TITLES]
+    by_name = {entry.name: entry.value for section in titles for entry in section.entries}
+    found: dict[str, object] = {short: by_name[name] for short, name in NAMES.items() if name in by_name}
+    return found | {entry.name: entry.value for entry in as_they_are.entries} | {"dollars": dict(dollars())}
+
+
+def dollars() -> Mapping[str, float]:
+    """Return the price of a million tasks by their kind: published in tens and received in tens, and links of chains that are alone."""
+    by_delivery = {way: total(tasks(STAGE, way, 10)) for way in ("at_least_once", "record_once", "claimed")}
+    member = total(tasks(STAGE, "claimed", 10, shape=Shape(in_chords=1)))
+    return {**by_delivery, "group_member": by_delivery["claimed"], "chord_member": member, "chain_link": total(links(STAGE, CHAIN))}
