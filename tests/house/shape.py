@@ -31,6 +31,7 @@ MANY_METHODS = {
         "aws/limits.py DynamoLimits": LIMITS,
         "sqlite/limits.py SqliteLimits": LIMITS,
         "memory/limits.py MemoryLimits": LIMITS,
+        "engine/task_context.py TaskContext": "the running task as its body sees it: attributes that cost nothing until they are read",
         "result/async_result.py AsyncResult": CELERYS,
         "result/result_set.py ResultSet": CELERYS,
     }.items()

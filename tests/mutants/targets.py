@@ -184,11 +184,11 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "codec",
-        each("model.messages", "attributes blob decoder encoder fast_decoder message plain_json timestamps trace"),
+        each("model.messages", "attributes blob decoder encoder fast_decoder headers message plain_json timestamps trace"),
         (
             *unit("codec_attributes", "codec_canonical", "codec_round_trip", "codec_strictness", "codec_timestamps", "codec_values"),
-            *unit("protocol_documents", "codec_texts", "message_values"),
-            *stories("traces", "ids", "budget_ceiling"),
+            *unit("protocol_documents", "codec_texts", "headers", "message_values"),
+            *stories("traces", "ids", "budget_ceiling", "headers"),
         ),
     ),
     Target("clocks", each("model.messages", "lamport stamps"), unit("clock", "clock_edges", "stamps", "engine/drafts") + stories("stamps")),

@@ -2,6 +2,8 @@
 
 from hypothesis import strategies as st
 
+from sedano.errors import OptionError
+from sedano.model.messages import headers
 from sedano.model.messages.attributes import MAX_ATTEMPT, MAX_CLOCK, MAX_DATA_BYTES, MAX_INT32
 from sedano.model.messages.lineage import DEFAULT_BUDGET, MAX_HOPS, ROOT, Lineage
 from sedano.model.messages.message import BlobRef, Command, Document, Event, Gather, JoinMember, Place, Section, TimeLimits
@@ -21,6 +23,14 @@ ADD = Command(
     args=(1, 2),
 )
 """The command that the README and every comparison with other queues measure."""
+
+
+def travels(some):
+    """Tell whether *some* headers are short and shallow enough to travel."""
+    try:
+        return bool(headers.write(some))
+    except OptionError:
+        return False
 
 
 def fits(stamps):
@@ -57,6 +67,7 @@ stamp_names = st.from_regex(r"[a-z_][a-z0-9_.-]{0,9}", fullmatch=True).filter(la
 stamps = st.dictionaries(st.sampled_from(["cost_centre", "a", "_x.y-z"]) | stamp_names, texts.filter(bool), min_size=1, max_size=3)
 written_stamps = stamps.filter(fits).map(write)
 sections = st.builds(Section, st.integers(1, 999_999), st.integers(1, 999_999))
+written_headers = st.dictionaries(texts.filter(bool), plain, min_size=1, max_size=2).filter(travels).map(headers.write)
 seconds = st.none() | st.integers(1, 9_999_999_999_999).map(lambda micros: micros / 1_000_000)
 time_limits = st.builds(TimeLimits, seconds, seconds).filter(any)
 gathers = st.builds(Gather, ids, sizes, st.booleans(), st.booleans())
@@ -98,6 +109,7 @@ def commands(draw):
         data_ref=ref,
         stamps=draw(st.none() | written_stamps),
         place=draw(st.none() | places),
+        headers=draw(st.none() | written_headers),
     )
 
 

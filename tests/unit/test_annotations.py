@@ -254,6 +254,7 @@ def test_a_number_is_in_its_range(value: object, number: bool, count: bool) -> N
         ({"expires": -250_000_000_000.0}, "expires: -250000000000.0 is not a valid time; give seconds from now, at most 250000000000"),
         ({"serial_key": ""}, "serial_key: is empty; omit it or give a value"),
         ({"stamps": 5}, "stamps: expected a mapping of names to strings, got int"),
+        ({"headers": [1]}, "headers: expected a mapping of names to JSON values, got list"),
         ({"budget": True}, "budget: expected an integer, got bool"),
     ],
 )

@@ -64,6 +64,8 @@ TEXTS: list[tuple[Message, str]] = [
             ',"timelimits":"0.5:60"',
         ),
     ),
+    (COMMAND._replace(headers='{"a":1}'), head("command", ',"headers":"{\\"a\\":1}"')),
+    (COMMAND._replace(expires=AT), head("command", ',"expirytime":"2026-11-20T11:00:00.123456Z"')),
     (COMMAND._replace(time_limits=TimeLimits(None, 100)), head("command", ',"timelimits":":100"')),
     (COMMAND._replace(time_limits=TimeLimits(1.000001, None)), head("command", ',"timelimits":"1.000001:"')),
     (Event("m", "Bought", "me"), head("event", "", "Bought")),

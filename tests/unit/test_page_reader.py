@@ -47,7 +47,8 @@ def test_the_figures_of_a_page_are_those_that_are_described() -> None:
 
 STEP = {
     "task": "shop.add", "queue": "", "id": "t", "args": [1], "kwargs": {"a": 1}, "ref": [DIGEST, 0], "delay": -1.5, "eta": 0,
-    "expires": 253_402_300_798, "lifetime": 1e9, "tenant": "acme", "stamps": "a=b", "traceparent": f"00-{'1' * 32}-{'2' * 16}-01",
+    "expires": 253_402_300_798, "lifetime": 1e9, "tenant": "acme", "stamps": "a=b", "headers": '{"a":1}',
+    "traceparent": f"00-{'1' * 32}-{'2' * 16}-01",
     "ignore_result": True, "immutable": False, "time_limits": [None, 1.5], "links": [{"task": "l"}], "forks": [{"chain": [{"task": "f"}]}],
     "errors": [{"task": "e"}], "watch": [{"task": "w"}],
 }  # fmt: skip
@@ -138,6 +139,7 @@ ARRAY, OBJECT = "a JSON array", "a JSON object"
         ("eta", 253_402_300_799, f"253402300799 is not {MOMENT}"), ("expires", "1", f"'1' is not {MOMENT}"),
         ("lifetime", None, f"None is not {SECONDS}"), ("tenant", "a b", "'a b' is not a tenant of 1 to 128 visible ASCII characters"),
         ("stamps", "a", "'a' is not stamps, name=value,name=value"), ("traceparent", "x", "'x' is not a W3C traceparent"),
+        ("headers", "{}", "'{}' is not headers, a JSON object as a string"), ("headers", {"a": 1}, f"{OBJECT} is not headers, "),
         ("ignore_result", 1, "1 is not true or false"), ("immutable", None, "None is not true or false"),
         ("time_limits", [1], f"{ARRAY} is not {LIMITS}"), ("time_limits", {"a": 1, "b": 2}, f"{OBJECT} is not {LIMITS}"),
         ("time_limits", [1, -1], "-1 is not a number from 0 to 1e+09"),

@@ -74,7 +74,9 @@ def test_the_examples_of_a_schema_are_messages_and_use_every_attribute(name):
         assert set().union(*examples) == TABLES[name].keys() - {"datacontenttype"}
 
 
-BEYOND_A_SCHEMA = {"time": ["2026-02-30T11:00:00Z"], "clock": [str(MAX_CLOCK + 1)], "stamps": ["a=%FF", "a=b,a=c"]}
+BEYOND_A_SCHEMA = {"time": ["2026-02-30T11:00:00Z"], "clock": [str(MAX_CLOCK + 1)], "stamps": ["a=%FF", "a=b,a=c"]} | {
+    "headers": ['{"a":1,"a":2}', '{"a":}', '{"":1}', "{  }", f'{{"a":{"[" * 8}{"]" * 8}}}'],
+}
 """What is wrong but cannot be said in a schema, besides 1.0 where an integer belongs; the page names it."""
 
 

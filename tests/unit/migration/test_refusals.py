@@ -73,7 +73,6 @@ REFUSED = {
     "add.s(1).apply_async((1,), None, 'an-id')": "add.s(1).apply_async((1,), None, task_id='an-id')",
     "signature('shop.add').delay()": "app.signature('shop.add').delay()",
     "(add.s(1) | add.s(2))()": "(add.s(1) | add.s(2)).delay()",
-    "add.apply_async(headers={'attempt': 1})": "add.apply_async(stamps={'attempt': '1'})",
 }  # fmt: skip
 
 

@@ -128,7 +128,7 @@ USES: dict[str, tuple[str, list[str]]] = {
             "5 same: add.apply_async(…)",
             "5 same: apply_async: countdown=3",
             "5 change: apply_async: priority=4",
-            "5 remove: apply_async: headers={}",
+            "5 same: apply_async: headers={}",
             "6 same: result.get",
             "6 change: result.get(interval=…)",
             "7 change: result.date_done",

@@ -21,7 +21,7 @@ from sedano.engine.registry import Registry
 from sedano.errors import MessageRefused, RerunRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.ledger.records import Posted, TaskRecord
-from sedano.model.messages import codec
+from sedano.model.messages import codec, headers
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET, Lineage, rerun_id
 from sedano.model.messages.message import MAP, MAP_ASYNC, Command
@@ -104,6 +104,15 @@ def arguments_of(record: TaskRecord) -> tuple[Sequence[Any], Mapping[str, Any]] 
     except MessageRefused:
         return None
     return (command.args, command.kwargs) if isinstance(command, Command) and command.data_ref is None else None
+
+
+def headers_of(record: TaskRecord) -> Mapping[str, Any] | None:
+    """Return the headers in the call of *record*; None if it keeps no call."""
+    try:
+        command = codec.decode(record.call.body) if record.call is not None else None
+    except MessageRefused:
+        return None
+    return headers.read(command.headers) if isinstance(command, Command) else None
 
 
 def planned(ports: Ports, ids: Sequence[str]) -> list[Rerun | SedanoError]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sedano.engine.drafts import CommandDraft, Draft
 from sedano.errors import ConfigurationError, SedanoError, WaitInsideLoop, WaitInsideTask
+from sedano.model.messages import headers
 from sedano.model.messages.message import Command
 from sedano.model.messages.stamps import read
 from sedano.model.messages.trace import Span, span
@@ -189,6 +190,11 @@ class TaskContext:
     def stamps(self) -> Mapping[str, str]:
         """The stamps of this task, by name; all tasks that it publishes inherit them."""
         return read(self.command.stamps)
+
+    @property
+    def headers(self) -> Mapping[str, Any]:
+        """The headers of this call, by name; its retries keep them, and what it publishes does not inherit them."""
+        return headers.read(self.command.headers)
 
     @property
     def span(self) -> Span:

@@ -40,7 +40,7 @@ OPTIONS = {
     "dont_autoretry_for": "put code whose errors must not be retried into `with poisonous():`",
     "exchange": "write queue=…",
     "fixups": _ALWAYS,
-    "headers": "write stamps={…}; every task that this one publishes inherits them",
+    "headers": "give them to a call: task.apply_async(headers={…})",
     "imports": _IMPORTS,
     "include": _IMPORTS,
     "main": "write the name as the first argument: Sedano('shop')",

@@ -14,7 +14,7 @@ from sedano.migration.findings import Needs, Remark
 from sedano.migration.imports import RETRY
 from sedano.migration.options import OPTIONS
 from sedano.migration.retries import RETRY_OPTIONS, of_declaration
-from sedano.migration.syntax import code, constant_of, entries_of, is_true
+from sedano.migration.syntax import code, constant_of, is_true
 from sedano.model.limits.rate import paces
 from sedano.model.tasks.signature import Options
 
@@ -165,19 +165,9 @@ def _by_value(option: Option) -> Judgement | None:
         return moments.of_moment(option.name, option.value)
     if option.name == "countdown" and isinstance(constant, int | float) and constant < 0:
         return Judgement(CHANGE, "sedano refuses a time in the past: remove it")
-    if option.name == "headers":
-        return _headers(option.value)
     if option.name in ("time_limit", "soft_time_limit") and isinstance(constant, int | float) and constant > LONGEST_RUN_S:
         return Judgement(CHANGE, _LONG)
     return None
-
-
-def _headers(value: ast.expr) -> Judgement | None:
-    """Return the answer to headers: a stamp is a text that is not empty."""
-    entries = [constant_of(one) for one in entries_of(value).values()]
-    if any(one is not ... and (not isinstance(one, str) or not one) for one in entries):
-        return Judgement(CHANGE, "write stamps={…}, whose values are texts that are not empty, such as stamps={'attempt': '1'}")
-    return Judgement(REMOVE, "it says nothing") if constant_of(value) is None or code(value) == "{}" else None
 
 
 def positional(node: ast.Call, method: str) -> Iterator[Option]:

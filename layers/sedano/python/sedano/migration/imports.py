@@ -149,7 +149,8 @@ IMPORTS = (
 REQUEST = (
     answer(SAME, "id task root_id parent_id stamps", "The same."),
     answer(CHANGE, "retries", "`current().attempt`: the number of earlier attempts."),
-    answer(CHANGE, "headers stamped_headers", "`current().stamps`."),
+    answer(CHANGE, "headers", "`current().headers`."),
+    answer(CHANGE, "stamped_headers", "`current().stamps`."),
     answer(CHANGE, "correlation_id", "`current().id`."),
     answer(CHANGE, "update", "`current().update_state(…)`."),
     answer(LOST, "args kwargs argsrepr kwargsrepr", "None: the body has its arguments as parameters."),

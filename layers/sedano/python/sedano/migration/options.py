@@ -5,7 +5,11 @@ from __future__ import annotations
 from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, answer
 
 OPTIONS = (
-    answer(SAME, "name bind ignore_result time_limit soft_time_limit expires countdown eta task_id queue link link_error", "The same."),
+    answer(
+        SAME,
+        "name bind ignore_result time_limit soft_time_limit expires countdown eta task_id queue link link_error headers",
+        "The same.",
+    ),
     answer(
         CHANGE,
         "max_retries default_retry_delay",
@@ -23,7 +27,6 @@ OPTIONS = (
     answer(CHANGE, "throws", "Raise `Ignore` or `Reject`."),
     answer(CHANGE, "rate_limit", '`rate="10/s"`; it applies to all workers together, or to each one with `per="worker"`.'),
     answer(CHANGE, "priority", "`@app.task(priority=…)`. A call has no priority: send it to another queue with `queue=`."),
-    answer(CHANGE, "headers", "`stamps={…}`."),
     answer(CHANGE, "shadow", "None: give the task another `name=`."),
     answer(REMOVE, "serializer compression", "None: a message is JSON."),
     answer(CHANGE, "routing_key exchange", "`queue=`."),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sedano.app import Sedano
 from sedano.engine import bulk
 from sedano.engine.cluster.explanation import Explanation, explain
-from sedano.engine.reruns import arguments_of
+from sedano.engine.reruns import arguments_of, headers_of
 from sedano.model import states
 from sedano.model.history.attempts import Attempt, attempts
 from sedano.model.history.event_order import stamp
@@ -89,9 +89,9 @@ def task(app: Sedano, task_id: str, *, days: int = 0, redact: bool = False, quic
 def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] | None:
     """Return a record as plain values for a reader, without tokens and the messages of its outbox.
 
-    ``arguments``: its arguments, as a JSON array and object; None if they are not kept or are in the blob store. ``retry``:
-    whether `sedano retry` can run it again. ``custom_state``, ``meta``: what its running body shows, or None. *redact*: hide its arguments,
-    result, meta and message.
+    ``arguments``: its arguments, as a JSON array and object; None if they are not kept or are in the blob store. ``headers``: those of its
+    call; None if no call is kept. ``retry``: whether `sedano retry` can run it again. ``custom_state``, ``meta``: what its running body
+    shows, or None. *redact*: hide its arguments, headers, result, meta and message.
     """
     if record is None:
         return None
@@ -101,13 +101,14 @@ def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] 
     result = HIDDEN if redact and record.result is not None else record.result
     given = arguments_of(record)
     arguments = None if given is None else HIDDEN if redact else {"args": [*given[0]], "kwargs": {**given[1]}}
-    custom = custom_state_of(record)
+    said, custom = headers_of(record), custom_state_of(record)
     meta = None if custom is None else HIDDEN if redact else {**custom.meta}
     return {
         "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
         "message_id": record.message_id, "changed": record.clock / 1_000_000, "expires": record.expires, "not_before": record.not_before,
         "published": len(record.outbox), "result": result, "error": error,
-        "arguments": arguments, "retry": record.call is not None,
+        "arguments": arguments, "headers": None if said is None else HIDDEN if redact and said else {**said},
+        "retry": record.call is not None,
         "custom_state": custom.state if custom is not None else None, "meta": meta,
     }  # fmt: skip
 

@@ -27,7 +27,7 @@ from sedano.model.tasks.signature import MAX_DELAY_S
 from sedano.ports import Blobs
 
 Entry = dict[str, Any]
-_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps", "time_limits", "tracestate")
+_OPTIONAL = ("delay", "expires", "tenant", "traceparent", "ignore_result", "stamps", "time_limits", "tracestate", "headers")
 
 
 class LaunchOrigin(NamedTuple):
@@ -77,7 +77,7 @@ def drafted(ask: PlannedTask, origin: LaunchOrigin, now: float, blobs: Blobs) ->
         id="", task_id=ask.task_id, task=str(item["task"]), args=args, kwargs=kwargs, attempt=ask.attempt, expires=_expires(item, now),
         tenant=tenant, traceparent=item.get("traceparent") or origin.traceparent, ignore_result=item.get("ignore_result"),
         member=ask.member, gather=_gather(ask), data_ref=ref, stamps=stamps, place=ask.place, time_limits=_time_limits(item),
-        tracestate=None if "traceparent" in item else origin.tracestate,
+        tracestate=None if "traceparent" in item else origin.tracestate, headers=item.get("headers"),
     )  # fmt: skip
     return CommandDraft(queue, command, delay=_delay(item, now))
 

@@ -14,7 +14,7 @@ from sedano.engine.task_context import CURRENT
 from sedano.errors import OptionError, TooLarge, UnknownTask
 from sedano.model.canvas.continuation import told_to_errback
 from sedano.model.canvas.pages import CONTEXT, Entry, refuse_options
-from sedano.model.messages import codec
+from sedano.model.messages import codec, headers
 from sedano.model.messages.attributes import MAX_DATA_DEPTH
 from sedano.model.messages.message import COLLECT
 from sedano.model.messages.plain_json import dump
@@ -73,6 +73,7 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
         "tenant": options.tenant or own or tenant, "traceparent": options.traceparent, "stamps": joined(stamps, options.stamps),
         "ignore_result": options.ignore_result if options.ignore_result is not None else spec.ignore_result or None,
         "immutable": signature.immutable, "id": options.task_id, "time_limits": time_limits_of(options, spec.time_limits),
+        "headers": headers.write(options.headers) if options.headers else None,
     }  # fmt: skip
     given = {name: value for name, value in fields.items() if value is not None and (value is not False or name == "ignore_result")}
     text = dump(given, "options", MAX_DATA_DEPTH)[1:-1]

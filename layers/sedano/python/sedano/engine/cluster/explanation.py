@@ -22,7 +22,7 @@ from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.ledger.custom_states import custom_state_of
 from sedano.model.ledger.records import RECORD_LIFETIME_S, TaskRecord
 from sedano.model.memos import CIRCUIT, memo_name
-from sedano.model.messages import codec
+from sedano.model.messages import codec, headers
 from sedano.model.messages.message import Command
 from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH, load
 from sedano.model.messages.timestamps import LAST_SECOND, shown
@@ -106,6 +106,8 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
         "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
         "message_id": record.message_id, "expires": record.expires, "not_before": record.not_before,
     }  # fmt: skip
+    if record.call is not None:
+        evidence |= _headers(record.call.body)
     ended, custom = shown(record.clock / 1_000_000), custom_state_of(record)
     if custom is not None:
         evidence |= {"custom_state": custom.state, "meta": dict(custom.meta)}
@@ -129,8 +131,17 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
     return Explanation(record.task_id, record.state, sentence, evidence)
 
 
+def _headers(body: str) -> dict[str, Any]:
+    """Return the headers of the message *body* as evidence, if it has some."""
+    try:
+        command = codec.decode(body)
+    except MessageRefused:
+        return {}
+    return {"headers": dict(headers.read(command.headers))} if isinstance(command, Command) and command.headers else {}
+
+
 def _waits(task_id: str, timer: Timer, now: float) -> Explanation:
-    evidence = {"at": timer.at, "seconds": round(timer.at - now, 3), "queue": timer.queue, "timer": timer.name}
+    evidence = {"at": timer.at, "seconds": round(timer.at - now, 3), "queue": timer.queue, "timer": timer.name, **_headers(timer.body)}
     return Explanation(task_id, states.PENDING, f"it waits for its moment, {shown(timer.at)}", evidence)
 
 

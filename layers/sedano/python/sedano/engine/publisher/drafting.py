@@ -9,6 +9,7 @@ from sedano.engine.drafts import CommandDraft, Composer
 from sedano.engine.registry import Registry
 from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import OptionError
+from sedano.model.messages import headers
 from sedano.model.messages.lineage import dedup_id, derived_id
 from sedano.model.messages.message import Command, TimeLimits
 from sedano.model.messages.stamps import joined
@@ -51,6 +52,7 @@ class Drafting:
             expires=expiry_of(options, spec.expires if spec is not None else None, now),
             tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=traceparent, ignore_result=ignore,
             time_limits=_time_limits(spec, options), stamps=joined(stamps, options.stamps), tracestate=tracestate,
+            headers=headers.write(options.headers) if options.headers else None,
         )  # fmt: skip
         return CommandDraft(queue, command, delay, serial_key=self._serial_key(spec, signature, queue, delay))
 

@@ -21,7 +21,7 @@ from typing import Any
 from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.messages import attributes as wire
-from sedano.model.messages import stamps
+from sedano.model.messages import headers, stamps
 from sedano.model.messages.lineage import MAX_HOPS
 from sedano.model.messages.message import BlobRef
 from sedano.model.messages.strict_json import load, shown
@@ -232,13 +232,14 @@ _node = _text(wire.is_node, 'a path such as "3.1"')
 _page_name = _text(wire.is_plan, 'a page: "blob:", a sha256, ":" and its size, or the JSON text of a short page')
 _tenant = _text(wire.is_tenant, "a tenant of 1 to 128 visible ASCII characters")
 _stamps = _text(stamps.is_written, "stamps, name=value,name=value")
+_headers = _text(headers.is_written, "headers, a JSON object as a string")
 _flag = _of(bool, "true or false")
 _args, _kwargs = _arguments(list, "an array"), _arguments(dict, "an object")
 _moment, _seconds = _number(0, LAST_SECOND - 1), _number(-LONGEST_S, LONGEST_S)
 _CALLBACKS: Table = {"watch": _steps}
 _STEP: Table = {
     **_CALLBACKS, "task": _name, "queue": _queue, "id": _id, "args": _args, "kwargs": _kwargs, "ref": _ref, "delay": _seconds,
-    "eta": _moment, "expires": _moment, "lifetime": _seconds, "tenant": _tenant, "stamps": _stamps,
+    "eta": _moment, "expires": _moment, "lifetime": _seconds, "tenant": _tenant, "stamps": _stamps, "headers": _headers,
     "traceparent": _text(wire.is_traceparent, "a W3C traceparent"), "ignore_result": _flag, "immutable": _flag,
     "time_limits": _time_limits, "links": _items, "forks": _items, "errors": _steps,
 }  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 from sedano.errors import MessageRefused
 from sedano.model import refusals, states
-from sedano.model.messages import stamps, timestamps
+from sedano.model.messages import headers, stamps, timestamps
 from sedano.model.messages.lineage import MAX_HOPS
 from sedano.model.messages.message import Section, TimeLimits
 from sedano.model.messages.strict_json import MAX_DEPTH, shown
@@ -229,6 +229,7 @@ COMMAND: Table = {
     "canvasplan": _text("canvasplan", is_plan, 'a page of a canvas: "blob:", sha256, ":" and its size, or the JSON text of a short page'),
     "section": _converted("section", _is_section, _section, 'the number of a section and its failures, such as "1:4"'),
     "timelimits": _converted("timelimits", _are_limits, _time_limits, 'a soft and a hard limit in seconds, such as "50:60" or ":60"'),
+    "headers": _text("headers", headers.is_written, f"headers, a JSON object of at most {headers.LONGEST} bytes as a string"),
     "data": call,
 }
 EVENT: Table = {**COMMON, **SENT, "data": _fields}

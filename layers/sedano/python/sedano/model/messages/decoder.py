@@ -110,6 +110,7 @@ def _special(found: Found) -> dict[str, Any]:
         "place": None if place is None else Place(*place),
         "section": get("section"),
         "time_limits": get("timelimits"),
+        "headers": get("headers"),
         **_sent(found),
     }
 

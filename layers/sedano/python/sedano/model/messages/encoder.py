@@ -138,6 +138,8 @@ def _claim_check(ref: BlobRef) -> str:
 
 def _special(message: Command) -> str:
     """Return the attributes that only few commands have."""
+    if message.expires is None and message[FIRST_SPECIAL:] == _USUAL:
+        return ""
     text = _IGNORED[message.ignore_result]
     if message.expires is not None:
         text += f',"expirytime":"{_moment("expirytime", message.expires)}"'
@@ -151,7 +153,13 @@ def _special(message: Command) -> str:
         text += _attribute("canvasid", place.canvas_id) + _attribute("canvasnode", place.node) + _attribute("canvasplan", place.plan)
     if (section := message.section) is not None:
         text += _attribute("section", f"{section.index}:{section.count}")
+    if message.headers is not None:
+        text += _attribute("headers", message.headers)
     return text if message.time_limits is None else text + _limits(message.time_limits)
+
+
+FIRST_SPECIAL = Command._fields.index("ignore_result")
+_USUAL = tuple(Command._field_defaults[name] for name in Command._fields[FIRST_SPECIAL:])
 
 
 def _limits(limits: TimeLimits) -> str:

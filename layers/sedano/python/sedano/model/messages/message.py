@@ -100,10 +100,10 @@ class Section(NamedTuple):
 
 
 class Command(NamedTuple):
-    """Requests one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0; *stamps* are in their written
-    form (`sedano.model.messages.stamps`). *time_limits* are those of this call and override those of its task; for a map they apply to each
-    of its calls. *ignore_result*: whether this call keeps no result; None: as its task declares. A draft (`sedano.engine.drafts`) holds a
-    command without id, source, time, clock and lineage.
+    """Requests one task. *time* and *expires* are seconds since the epoch; *attempt* counts retries from 0; *stamps* and *headers* are in
+    their written forms (`sedano.model.messages.stamps`, `headers`). *time_limits* are those of this call and override those of its task;
+    for a map they apply to each of its calls. *ignore_result*: whether this call keeps no result; None: as its task declares. A draft
+    (`sedano.engine.drafts`) holds a command without id, source, time, clock and lineage.
 
     It is a named tuple because one is created for every message sent or received, and costs a fifth of a frozen dataclass of this size.
     """
@@ -130,6 +130,7 @@ class Command(NamedTuple):
     place: Place | None = None
     time_limits: TimeLimits | None = None
     tracestate: str | None = None
+    headers: str | None = None
 
     def stamped(self, message_id: str, source: str, time: float, clock: int, lineage: Lineage) -> Command:
         """Return this draft as the message *message_id*. The result is that of `_replace` in a third of the time, because every publication

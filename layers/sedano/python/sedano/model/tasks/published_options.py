@@ -25,6 +25,7 @@ class PublishedOptions(TypedDict, total=False):
     tracestate: str | None
     budget: int | None
     stamps: Mapping[str, str] | None
+    headers: Mapping[str, Any] | None
     time_limit: float | None
     soft_time_limit: float | None
     serial_key: str | None

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from sedano.errors import ArgumentError, OptionError, UnknownOption
-from sedano.model.messages import stamps
+from sedano.model.messages import headers, stamps
 from sedano.model.messages.message import NOTHING, TimeLimits
 from sedano.model.messages.strict_json import shown
 
@@ -37,8 +37,9 @@ class Options:
     *on_duplicate*: the behaviour of a second publication (``return`` the same result, ``wait`` for it, ``drop`` the second before it is
     published, ``raise`` `DuplicateTask`). *serial_key*: the key within which its FIFO queue keeps the order, in place of the task's key.
     *tenant*: the tenant of the task (for fairness and cost). *stamps*: strings by name that are passed to every task that this one causes;
-    a publication in a task inherits the stamps of that task. *traceparent* and *tracestate* (W3C Trace Context) name the caller's span; by
-    default that of the running task.
+    a publication in a task inherits the stamps of that task. *headers*: JSON values by name, at most 1 024 bytes, that the body reads as
+    ``current().headers``; retries keep them, other tasks do not inherit them. *traceparent* and *tracestate* (W3C Trace
+    Context) name the caller's span; by default that of the running task.
     """
 
     queue: str | None = None
@@ -54,6 +55,7 @@ class Options:
     tracestate: str | None = None
     budget: int | None = None
     stamps: Mapping[str, str] | None = None
+    headers: Mapping[str, Any] | None = None
     time_limit: float | None = None
     soft_time_limit: float | None = None
     serial_key: str | None = None
@@ -70,6 +72,8 @@ class Options:
             raise OptionError(f"budget: {self.budget} is negative")
         if self.stamps:
             stamps.write(self.stamps)
+        if self.headers:
+            headers.write(self.headers)
 
     def _check_types(self) -> None:
         """Raise `OptionError` for a wrong type; strings that become attributes of the message are checked when the message is written."""
@@ -104,7 +108,8 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("countdown", _SECONDS, "a number of seconds"), ("eta", (datetime,), "a datetime with a time zone"),
     ("expires", (*_SECONDS, datetime), "a number of seconds, or a datetime with a time zone"),
     ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
-    ("stamps", (Mapping,), "a mapping of names to strings"), ("serial_key", (str,), "a string"),
+    ("stamps", (Mapping,), "a mapping of names to strings"), ("headers", (Mapping,), "a mapping of names to JSON values"),
+    ("serial_key", (str,), "a string"),
 )  # fmt: skip
 NO_OPTIONS = Options()
 OPTION_NAMES = tuple(f.name for f in fields(Options))
