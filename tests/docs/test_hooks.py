@@ -17,7 +17,7 @@ from sedano.engine.hooks import NAMES, EndedRun, Publication
 from tests.docs.pages import page
 
 PAGE = page("hooks.md")
-FIRST, RUN, MIDDLEWARE, SENTRY, XRAY = PAGE.blocks
+FIRST, RUN, REVOKED, SKIPPED, MIDDLEWARE, SENTRY, XRAY = PAGE.blocks
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def sentry() -> Iterator[list[Any]]:
 
 def test_the_page_runs_from_top_to_bottom(app: Sedano) -> None:
     names: dict[str, Any] = {"app": app, "testing": testing}
-    for block in (FIRST, RUN, MIDDLEWARE):
+    for block in (FIRST, RUN, REVOKED, SKIPPED, MIDDLEWARE):
         PAGE.run(block, names)
     with testing.world(app):
         names["charge"].delay("milk")

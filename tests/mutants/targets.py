@@ -96,12 +96,12 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "claiming",
-        (*each("engine.worker", "claims intake poison_messages verdicts"), "engine.history.recorder", "engine.unexpected_errors"),
+        each("engine.worker", "claims intake next_attempt poison_messages verdicts") + each("engine", "history.recorder unexpected_errors"),
         (
             *unit("claim", "engine/poison_messages", "engine/recorder", "engine/recorder_steps", "engine/claiming"),
             *unit("engine/claiming_others", "engine/taking_in", "engine/judging", "engine/outcomes", "engine/unexpected_errors"),
             *stories("comes_again", "given_back", "poison", "duplicates", "represented", "containment", "revocation", "bad_messages"),
-            *stories("hostile_messages", "zombies"),
+            *stories("hostile_messages", "retry_arguments", "zombies"),
         ),
     ),
     Target(

@@ -230,3 +230,27 @@ def test_what_is_no_hook_is_refused_with_what_to_write(app: Sedano) -> None:
     with pytest.raises(OptionError, match="before_run: None cannot be called"):
         app.use(Half())
     assert Sedano("other").registry.hooks == {}
+
+
+def test_a_run_that_a_worker_ends_as_revoked_is_reported_once() -> None:
+    app, seen = Sedano("shop", retry=False), list[tuple[str, str, bool]]()
+    app.on_revoke(lambda run: seen.append((run.task, run.state, run.exception is not None)))
+    app.on_failure(lambda run: seen.append((run.task, run.state, False)))
+
+    @app.task(name="ignores")
+    def ignores() -> None:
+        raise Ignore("paid meanwhile")
+
+    @app.task(name="late")
+    def late() -> None: ...
+
+    @app.task(name="good")
+    def good() -> None: ...
+
+    with world(app) as shop:
+        ignores.delay()
+        late.apply_async(countdown=20, expires=10)
+        good.apply_async(countdown=20).revoke()
+        good.delay()
+        shop.drain()
+    assert sorted(seen) == [("ignores", "REVOKED", True), ("late", "EXPIRED", False)]

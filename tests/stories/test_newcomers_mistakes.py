@@ -83,8 +83,8 @@ def test_wrong_arguments_are_told_with_the_task_and_what_it_takes(shop: Shop, mi
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("routing_key", "routing_key: not an option; write queue=…"), ("headers", "headers: not an option; write stamps={…}; every task"),
-        ("contdown", "serial_key; did you mean countdown?"), ("serializer", "serializer: not an option; messages are always JSON"),
+        ("routing_key", "routing_key: not an option; write queue=…"), ("exchange", "exchange: not an option; write queue=…"),
+        ("contdown", "priority; did you mean countdown?"), ("serializer", "serializer: not an option; messages are always JSON"),
     ],
 )  # fmt: skip
 def test_an_option_of_celery_for_one_call_is_told_by_its_name_here(shop: Shop, option: str, words: str) -> None:

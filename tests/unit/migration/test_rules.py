@@ -195,7 +195,7 @@ USES: dict[str, tuple[str, list[str]]] = {
         [
             "1 change: from celery import signals",
             "2 change: from celery.signals import task_success",
-            "2 lost: from celery.signals import task_revoked",
+            "2 change: from celery.signals import task_revoked",
             "3 change: celery.signals.task_failure",
         ],
     ),

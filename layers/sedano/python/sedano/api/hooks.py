@@ -80,6 +80,18 @@ class Hooked:
         self._add("on_failure", function)
         return function
 
+    def on_revoke(self, function: EndHook) -> EndHook:
+        """Call *function* with each run (`sedano.EndedRun`) that ends as REVOKED or EXPIRED, when a worker has recorded that.
+
+        The task was revoked while it ran or by a header, its `expires` passed, or its body raised `Ignore`. It is not called for a task
+        that was revoked by its id before a worker took it: the program that revoked it has recorded the end.
+
+        Raises:
+            OptionError: *function* cannot be called, or is async.
+        """
+        self._add("on_revoke", function)
+        return function
+
     def on_worker_start(self, function: StartHook) -> StartHook:
         """Call *function* once in each worker process, after its boot steps and before its first task (`app.boot` can also stop it).
 
@@ -94,7 +106,7 @@ class Hooked:
 
         Args:
             middleware: any object, or a module, with at least one function named ``on_publish``, ``before_run``, ``after_run``,
-                ``on_retry``, ``on_failure`` or ``on_worker_start``.
+                ``on_retry``, ``on_failure``, ``on_revoke`` or ``on_worker_start``.
 
         Raises:
             OptionError: it has none, or one of them cannot be called, or is async.

@@ -18,6 +18,7 @@ from sedano.model.limits import rate as rates
 from sedano.model.limits.rate import Paces
 from sedano.model.limits.task_limits import TaskLimits, concurrency
 from sedano.model.priority import NAMED, Strategy
+from sedano.model.queues import band_of
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec
 
@@ -38,7 +39,7 @@ def limited(spec: TaskSpec, options: Mapping[str, Any], registry: Registry, queu
 
         spec = in_order(spec, options)
     if "priority" in options:
-        spec = spec._replace(queue=_band(spec.queue, options["priority"], queues))
+        spec = spec._replace(queue=band_of(spec.queue, options["priority"], queues), band=options["priority"])
     if "tenant" in options:
         spec = spec._replace(tenant=key_of("tenant", options["tenant"], spec.parameters))
     counted = [name for name in COUNTED if name in options]
@@ -71,15 +72,6 @@ def preference(strategy: object) -> Strategy:
     if not callable(strategy) and strategy not in NAMED:
         raise OptionError(f"prefer: {strategy!r} is not one of {', '.join(NAMED)}, nor a function of a Candidate")
     return cast("Strategy", strategy)
-
-
-def _band(queue: str, band: object, queues: Sequence[str]) -> str:
-    if not isinstance(band, str) or not band:
-        raise OptionError(f"priority: {band!r} is not the name of a band; a band 'high' of the queue {queue!r} is the queue '{queue}-high'")
-    found = f"{queue}-{band}"
-    if found not in queues:
-        raise OptionError(f"priority: the band {band!r} is the queue {found!r}, which is not one of this app's {tuple(queues)}; add it")
-    return found
 
 
 def _check(spec: TaskSpec, options: Mapping[str, Any], counted: Sequence[str]) -> None:

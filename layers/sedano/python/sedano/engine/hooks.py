@@ -5,6 +5,7 @@
     after_run         after the body, in the same place, with the exception that it raised
     on_retry          after it is recorded that the task is tried again
     on_failure        after it is recorded that the task has failed for good
+    on_revoke         after a worker has recorded that the task is revoked, has expired, or raised `Ignore`
     on_worker_start   once in each worker process, after its boot steps
 
 They are Celery's signals, as plain functions. An exception from a hook is logged and counted, and changes nothing for the task. The
@@ -20,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from sedano.engine.batch import Judged, Ran
 from sedano.engine.drafts import CommandDraft, Draft
-from sedano.engine.task_context import CURRENT, Replaced, TaskContext
+from sedano.engine.task_context import CURRENT, Replaced, RetryRequested, TaskContext
 from sedano.engine.task_log import TELEMETRY
 from sedano.errors import SoftTimeLimitExceeded, TaskRevoked
 from sedano.model import states
@@ -32,8 +33,11 @@ BEFORE_RUN: Final = "before_run"
 AFTER_RUN: Final = "after_run"
 ON_RETRY: Final = "on_retry"
 ON_FAILURE: Final = "on_failure"
+ON_REVOKE: Final = "on_revoke"
 ON_WORKER_START: Final = "on_worker_start"
-NAMES = (ON_PUBLISH, BEFORE_RUN, AFTER_RUN, ON_RETRY, ON_FAILURE, ON_WORKER_START)
+NAMES = (ON_PUBLISH, BEFORE_RUN, AFTER_RUN, ON_RETRY, ON_FAILURE, ON_REVOKE, ON_WORKER_START)
+_OF_EVENT = {"retried": ON_RETRY, "failed": ON_FAILURE, "revoked": ON_REVOKE}
+"""The hooks of runs that ended without success, by the events of their states."""
 OWN = "sedano."
 """The prefix of the names of the library's own tasks."""
 
@@ -53,8 +57,9 @@ class Publication(NamedTuple):
 class EndedRun(NamedTuple):
     """A run that ended without success, as it is recorded.
 
-    *attempt* counts from 0. *state* is RETRY, FAILURE or POISON. *error_type*, *message* and *traceback* are texts; *exception* is the
-    object that the body raised, None where the body did not run here or was ended from outside. *retry_in*: seconds until the next attempt.
+    *attempt* counts from 0. *state* is RETRY, FAILURE, POISON, REVOKED or EXPIRED. *error_type*, *message* and *traceback* are texts;
+    *exception* is the object that the body raised, None where the body did not run here or was ended from outside. *retry_in*: seconds
+    until the next attempt.
     """
 
     task: str
@@ -112,15 +117,15 @@ class RunHooks:
         if judged is None or ran.run.replaced or command.task.startswith(OWN):
             return  # what replaces a body answers in its next attempt
         state, error = judged.verdict.state, ran.run.error
-        again = state == states.RETRY
-        if again or states.ROWS[state].event == "failed":
-            name, message, text = (error.type_name, error.message, error.traceback) if error is not None else ("", "", "")
-            root_id, pause = command.lineage.root_id or command.task_id, judged.verdict.pause if again else None
+        name = _OF_EVENT.get(states.ROWS[state].event)
+        if name is not None:
+            kind, message, text = (error.type_name, error.message, error.traceback) if error is not None else ("", "", "")
+            root_id, pause = command.lineage.root_id or command.task_id, judged.verdict.pause if name == ON_RETRY else None
             ended = EndedRun(
                 task=command.task, task_id=command.task_id, root_id=root_id, attempt=command.attempt, tenant=command.tenant,
-                state=str(state), error_type=name, message=message, traceback=text, exception=raised, retry_in=pause,
+                state=str(state), error_type=kind, message=message, traceback=text, exception=raised, retry_in=pause,
             )  # fmt: skip
-            _call(self._hooks, ON_RETRY if again else ON_FAILURE, telemetry, ended)
+            _call(self._hooks, name, telemetry, ended)
 
     def _function(self, body: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -155,7 +160,9 @@ class RunHooks:
 
     def _after(self, context: TaskContext | None, error: BaseException | None) -> None:
         error = None if isinstance(error, Replaced) else error
-        if context is not None and isinstance(error, Exception) and (self._hooks.get(ON_RETRY) or self._hooks.get(ON_FAILURE)):
+        if isinstance(error, RetryRequested):
+            error = error.error or error
+        if context is not None and isinstance(error, Exception) and any(map(self._hooks.get, _OF_EVENT.values())):
             self._raised[context.id, context.attempt] = error
         _call(self._hooks, AFTER_RUN, TELEMETRY.get(), context, error)
 

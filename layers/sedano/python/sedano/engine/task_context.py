@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from sedano.engine.drafts import CommandDraft, Draft
-from sedano.errors import ConfigurationError, SedanoError, WaitInsideLoop, WaitInsideTask
+from sedano.errors import ConfigurationError, OptionError, SedanoError, WaitInsideLoop, WaitInsideTask
 from sedano.model.messages import headers
 from sedano.model.messages.message import Command
 from sedano.model.messages.stamps import read
@@ -22,6 +22,7 @@ from sedano.model.messages.trace import Span, span
 if TYPE_CHECKING:
     from sedano.engine.effects import TableWrites
     from sedano.model.effects import TableWrite
+    from sedano.model.ledger.outcome import NextAttempt
 
 Vote = Callable[["TaskContext", str, bool, Sequence[Any]], None]
 """Takes part in an election on behalf of a running command: its id, whether its time is over, and what a `fast` one carries."""
@@ -54,6 +55,15 @@ class Replaced(Exception):
         """Carry *draft*."""
         super().__init__("replaced by another canvas")
         self.draft = draft
+
+
+class RetryRequested(Exception):
+    """The body asked for another attempt after *error* (None: without one). A body must not catch this."""
+
+    def __init__(self, wishes: NextAttempt, error: BaseException | None) -> None:
+        """Carry *wishes*."""
+        super().__init__("the body asked for another attempt")
+        self.wishes, self.error = wishes, error
 
 
 NO_TABLES: Mapping[str, tuple[str, ...]] = {}
@@ -125,6 +135,34 @@ class TaskContext:
         from sedano.model.ledger.custom_states import custom_state_text
 
         self.checkpoint.show(custom_state_text(self.fence, state, meta))
+
+    def retry(
+        self, args: Sequence[Any] | None = None, kwargs: Mapping[str, Any] | None = None, *, countdown: float | None = None
+    ) -> NoReturn:
+        """End this attempt as failed and let the next one run with other arguments, or after another pause (Celery's ``self.retry``).
+
+        The policy of the task, or of the `with retry(…):` section around this call, counts and limits the attempts. The error of the
+        attempt is the exception that is being handled, if there is one; after the last attempt the task fails with it. The id of the task,
+        its place in a canvas, its headers and its stamps stay. In the body of a chord, *args* replaces the results too.
+
+        Args:
+            args: all positional arguments of the next attempt; None: those of this one.
+            kwargs: all keyword arguments of the next attempt; None: those of this one.
+            countdown: the seconds until the next attempt, at most a day; None: the pause of the policy.
+
+        Raises:
+            RetryRequested: always, to leave the body; do not catch it.
+            ArgumentError: *args* is not a list or a tuple, or *kwargs* is not a mapping.
+            OptionError: *countdown* is out of its range, or the task is a map.
+            SedanoError: the task has no claim, because it is delivered as ``record_once`` or ``at_least_once``.
+        """
+        from sedano.model.ledger.outcome import wished
+
+        if self.checkpoint is None:
+            raise SedanoError("retry: this task has no record while it runs; declare it with delivery='claimed'")
+        if self.command.task.startswith("sedano."):
+            raise OptionError("retry: a map runs many calls as one task, which have no other attempt each; raise the error instead")
+        raise RetryRequested(wished(args, kwargs, countdown), sys.exc_info()[1])
 
     @property
     def config(self) -> Any:

@@ -46,7 +46,7 @@ OPTIONS = {
     "main": "write the name as the first argument: Sedano('shop')",
     "max_retries": _POLICY.format("max_retries"),
     "namespace": _CONFIG,
-    "priority": "set it on the task, @app.task(priority=…), or send the call to another queue with queue=…",
+    "priority": "write the name of a band, priority='high', whose queue <queue>-high the app names (docs/flow.md)",
     "producer": "remove this option; `with app.batch():` sends messages together",
     "rate_limit": "write rate=…, which limits all workers together; per='worker' limits each worker",
     "reject_on_worker_lost": _ALWAYS,

@@ -122,8 +122,7 @@ def of_task(given: Mapping[str, ast.expr], option: Option) -> Judgement:
         return Judgement(CHANGE, "write singleton=… instead of the class (docs/leases.md)")
     if option.name in PUBLISHED_OPTIONS - set(DECLARED):
         return Judgement(CHANGE, f"give {option.name} to each call")
-    is_band = option.name != "priority" or isinstance(constant_of(option.value), str)
-    return Judgement(SAME, "") if option.name in DECLARED and is_band else _listed(option)
+    return Judgement(SAME, "") if option.name in DECLARED and _is_ours(option) else _listed(option)
 
 
 def of_call(option: Option) -> Judgement:
@@ -135,7 +134,12 @@ def of_call(option: Option) -> Judgement:
     special = _by_value(option)
     if special is not None:
         return special
-    return Judgement(SAME, "") if option.name in PUBLISHED_OPTIONS else _listed(option)
+    return Judgement(SAME, "") if option.name in PUBLISHED_OPTIONS and _is_ours(option) else _listed(option)
+
+
+def _is_ours(option: Option) -> bool:
+    """Return whether *option* has no value of Celery's: a priority is the name of a band here, and a number there."""
+    return option.name != "priority" or isinstance(constant_of(option.value), str)
 
 
 def of_retry(option: Option) -> Judgement:

@@ -175,12 +175,12 @@ RETRY = (
         "([retries](retries.md)).",
     ),
     answer(CHANGE, "max_retries", "`with retry(max_retries=…): raise`, up to 19."),
-    answer(CHANGE, "countdown", "`with retry(interval_start=…, backoff=1, jitter=False): raise`; above 300 s also `interval_max=…`."),
+    answer(CHANGE, "countdown", "`current().retry(countdown=…)`, up to a day; or `with retry(interval_start=…, jitter=False): raise`."),
     answer(LOST, "eta", "None: the policy counts the seconds from the failure."),
     answer(
-        LOST,
+        CHANGE,
         "args kwargs",
-        "None: a retry has the arguments of its task; publish another task, or replace this one: `self.replace(…)`.",
+        "`current().retry(args=[…], kwargs={…})`: the next attempt has these arguments ([retries](retries.md#other-arguments)).",
     ),
     answer(LOST, "*", "None: a retry has the options of its task."),
 )

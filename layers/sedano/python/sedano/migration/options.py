@@ -26,7 +26,11 @@ OPTIONS = (
     answer(CHANGE, "retry_backoff retry_backoff_max retry_jitter retry_kwargs", "`Retry(backoff=…, interval_max=…, jitter=…)`."),
     answer(CHANGE, "throws", "Raise `Ignore` or `Reject`."),
     answer(CHANGE, "rate_limit", '`rate="10/s"`; it applies to all workers together, or to each one with `per="worker"`.'),
-    answer(CHANGE, "priority", "`@app.task(priority=…)`. A call has no priority: send it to another queue with `queue=`."),
+    answer(
+        CHANGE,
+        "priority",
+        'A band: `priority="high"`, at the task or at the call, with a queue `<queue>-high` of the app ([flow](flow.md)).',
+    ),
     answer(CHANGE, "shadow", "None: give the task another `name=`."),
     answer(REMOVE, "serializer compression", "None: a message is JSON."),
     answer(CHANGE, "routing_key exchange", "`queue=`."),
@@ -56,7 +60,12 @@ SIGNALS = (
     answer(CHANGE, "before_task_publish after_task_publish", "[`app.on_publish`](hooks.md)."),
     answer(CHANGE, "task_prerun task_postrun", "[`app.before_run`, `app.after_run`](hooks.md)."),
     answer(CHANGE, "task_retry", "[`app.on_retry`](hooks.md), a log line, the [history](history.md)."),
-    answer(LOST, "task_received task_revoked", "None: no hook runs. The [history](history.md) has one row for each."),
+    answer(
+        CHANGE,
+        "task_revoked",
+        "[`app.on_revoke`](hooks.md), but not for a task that is revoked by its id before a worker takes it; the [history](history.md).",
+    ),
+    answer(LOST, "task_received", "None: no hook runs. The [history](history.md) has one row for each."),
     answer(
         LOST,
         "task_rejected task_unknown task_internal_error",

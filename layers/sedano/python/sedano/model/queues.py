@@ -130,6 +130,20 @@ def command_queue(name: str) -> str:
     return COMMANDS + name
 
 
+def band_of(queue: str, band: object, queues: Sequence[str]) -> str:
+    """Return the queue of the priority *band* of *queue*, one of *queues*.
+
+    Raises:
+        OptionError: *band* is not a name, or the app does not have its queue.
+    """
+    if not isinstance(band, str) or not band:
+        raise OptionError(f"priority: {band!r} is not the name of a band; a band 'high' of the queue {queue!r} is the queue '{queue}-high'")
+    found = f"{queue}-{band}"
+    if found not in queues:
+        raise OptionError(f"priority: the band {band!r} is the queue {found!r}, which is not one of this app's {tuple(queues)}; add it")
+    return found
+
+
 def queue_of(key: str) -> str:
     """Return the name of a queue in an app: `q` for the key `commands:q`; any other key is also the name."""
     return key.removeprefix(COMMANDS)

@@ -40,6 +40,9 @@ class Writes(Protocol):
     def first_queue(self) -> str:
         """The queue of tasks that name none."""
 
+    def band(self, signature: Signature, queue: str) -> str:
+        """Return the queue of the priority of *signature*, which would be sent to *queue*."""
+
 
 def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entry:
     """Return *signature* written down; *handed* values will precede its arguments (`CONTEXT`: an error callback's); *queue*: where the
@@ -62,7 +65,7 @@ def entry(outlet: Writes, signature: Signature, handed: int, queue: str) -> Entr
     told = told_to_errback(spec.parameters.room(len(signature.args), signature.kwargs)) if handed == CONTEXT else handed
     spec.parameters.takes(0 if signature.immutable else told, signature.args, signature.kwargs)
     usual = (queue or outlet.first_queue) if signature.task == COLLECT else spec.queue
-    named = options.queue or usual
+    named = outlet.band(signature, options.queue or usual)
     if is_fifo(named) or options.serial_key is not None:
         raise unordered("a canvas publishes its tasks", named)
     fields: dict[str, Any] = {"task": signature.task, "queue": named, **_times(signature, spec.expires, outlet.ports.clock.now())}

@@ -121,7 +121,8 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
         )
     elif record.state == states.RETRY:
         why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
-        sentence = f"it is tried again, attempt {record.attempt}, from {shown(record.not_before)}{why}"
+        other = ", with other arguments" if why and (record.outbox or record.outbox_ref is not None) else ""
+        sentence = f"it is tried again, attempt {record.attempt}, from {shown(record.not_before)}{other}{why}"
     elif record.error is not None:
         sentence = f"it ended as {record.state} at {ended}: {record.error.type_name}: {record.error.message}"
     elif record.state == states.REVOKED:

@@ -25,6 +25,8 @@ def refuse_queued(outlet: Outlet, signature: Signature) -> None:
     options, spec = signature.options, outlet.registry.tasks.get(signature.task)
     if options.countdown or options.eta is not None:
         raise OptionError("countdown, eta: a direct call runs now; publish a call for later with apply_async")
+    if options.priority is not None:
+        raise OptionError("priority: a direct call runs now, in no queue; publish the call with apply_async")
     if options.on_duplicate not in (None, "return"):
         raise OptionError(f"on_duplicate: {options.on_duplicate!r} needs a queue; a direct call returns the result of the first one")
     queue = options.queue or (spec.queue if spec is not None else outlet.registry.queue_of(signature.task))

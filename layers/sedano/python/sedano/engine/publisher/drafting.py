@@ -13,7 +13,7 @@ from sedano.model.messages import headers
 from sedano.model.messages.lineage import dedup_id, derived_id
 from sedano.model.messages.message import Command, TimeLimits
 from sedano.model.messages.stamps import joined
-from sedano.model.queues import is_fifo
+from sedano.model.queues import band_of, is_fifo
 from sedano.model.tasks.signature import Options, Signature, delay_of, expiry_of, time_limits_of
 from sedano.model.tasks.task_spec import BUILT_IN, TaskSpec
 from sedano.ports import Ports
@@ -45,6 +45,8 @@ class Drafting:
         tenant, stamps = (context.tenant, context.command.stamps) if context is not None else (None, None)
         traceparent, tracestate = trace(context, options.traceparent, options.tracestate)
         queue, delay = options.queue or (spec.queue if spec is not None else self.registry.queue_of(signature.task)), delay_of(options, now)
+        if options.priority is not None:
+            queue = self.band(signature, queue)
         if delay and delay > (most := self.ports.queues.bounds.max_delay):
             require(self.ports.timers, f"a delay of {delay} s, which is more than the {most} s that a queue can delay a message")
         command = Command(
@@ -73,6 +75,19 @@ class Drafting:
         """Return whether the task of *signature* keeps a result."""
         ignore, spec = signature.options.ignore_result, self.registry.tasks.get(signature.task)
         return not (ignore if ignore is not None else spec is not None and spec.ignore_result)
+
+    def band(self, signature: Signature, queue: str) -> str:
+        """Return the queue of the priority of *signature*, which would be sent to *queue*: a band of that queue, or of its task's.
+
+        Raises:
+            OptionError: the app has no queue of this band.
+        """
+        if signature.options.priority is None:
+            return queue
+        spec = self.registry.tasks.get(signature.task)
+        if signature.options.queue is None and spec is not None and spec.band:
+            queue = queue.removesuffix(f"-{spec.band}")
+        return band_of(queue, signature.options.priority, self._queues)
 
     @property
     def first_queue(self) -> str:

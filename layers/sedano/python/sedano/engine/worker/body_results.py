@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sedano.engine.batch import Arguments, Held, Job, Ran
 from sedano.engine.body_sections import mark_of
 from sedano.engine.canvas.map_tasks import keeps_arguments
-from sedano.engine.task_context import CURRENT, Replaced, TaskContext
+from sedano.engine.task_context import CURRENT, Replaced, RetryRequested, TaskContext
 from sedano.engine.task_log import TELEMETRY
 from sedano.engine.unexpected_errors import unexpected
 from sedano.errors import (
@@ -133,14 +133,18 @@ def failed(error: BaseException) -> Run:
     if isinstance(error, BoxedError):
         found = ErrorRecord(error.type_name, error.message[:MESSAGE_CHARACTERS], error.traceback[-TRACEBACK_CHARACTERS:])
         return Run(error=found, poisonous=not error.retry)
-    mark, frames = mark_of(error), error.__traceback__
+    mark, frames, again = mark_of(error), error.__traceback__, None
+    if isinstance(error, RetryRequested):
+        again, handled = error.wishes, error.error
+        if handled is not None:
+            error, frames = handled, handled.__traceback__
     never = HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue | WaitInsideTask | WaitInsideLoop
     hopeless = mark.poisonous or isinstance(error, never)
     own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
     ignored = isinstance(error, Ignore)
-    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy, ignored=ignored, thrown=error)
+    return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy, ignored=ignored, thrown=error, again=again)
 
 
 def _replaced(by: Replaced) -> Run:

@@ -15,22 +15,19 @@ from typing import Any
 from sedano.engine.batch import Batch, Carrier, Job, Judged
 from sedano.engine.canvas.continuation import Conducting, Consequences, Cut
 from sedano.engine.canvas.join_arrivals import Ending, Joining
-from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.drafts import Addressed, Composer
 from sedano.engine.history.run_events import tell_again, tell_exit
 from sedano.engine.outbox import restored
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.redelivery import hold_back
 from sedano.engine.unexpected_errors import is_early, unexpected
+from sedano.engine.worker.next_attempt import attempt_message
 from sedano.errors import MessageRefused, Reject, SedanoError, UnknownQueue
 from sedano.model import refusals, states
 from sedano.model.inline_links import inline_id
-from sedano.model.ledger import dedup_keys as keyed
-from sedano.model.ledger.claims import begun_by
 from sedano.model.ledger.recent_ids import Window
 from sedano.model.ledger.records import ErrorRecord, Outcome, Recorded, TaskRecord, copied_from
-from sedano.model.messages.lineage import derived_id, tried_id
 from sedano.model.messages.message import LAUNCH, Command, Section
-from sedano.model.queues import queue_of
 from sedano.model.states import TaskState
 from sedano.ports import Ports
 
@@ -145,6 +142,8 @@ class Following:
         due = Due()
         try:
             instead = restored(record, self.ports.blobs)
+            if record.error is not None:  # the recorded next attempt, which waits for the rest of its pause
+                instead = [one._replace(outgoing=one.outgoing._replace(delay=-int(-wait // 1))) for one in instead]
             due.add(job, Consequences(instead or [self._retry(job, record.attempt, wait, record.section)]))
         except Exception as error:  # noqa: BLE001 - the last resort
             self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
@@ -153,7 +152,7 @@ class Following:
 
     def _follows(self, job: Job, judged: Judged) -> Consequences:
         state = judged.verdict.state
-        if state == states.RETRY and judged.ran.run.replaced:
+        if state == states.RETRY and (judged.ran.run.replaced or judged.posted):
             return Consequences(list(judged.posted))
         if state == states.RETRY:
             return Consequences([self._retry(job, job.command.attempt + 1, judged.verdict.pause, judged.verdict.section)])
@@ -178,19 +177,7 @@ class Following:
         return self.conducting.failed(job, state, error)
 
     def _retry(self, job: Job, attempt: int, wait: float, section: Section | None) -> Addressed:
-        """Return the command of the next attempt.
-
-        Without a claim there may be several runs of one attempt, and each publishes the next. So all of them use one message id, by which
-        the receiver's window recognises the copies; otherwise every lost answer of the queue would multiply the retries. The first task of
-        a canvas is tried again under an id that names the canvas (`sedano.model.ledger.claims.is_another`).
-        """
-        command = job.command
-        begun = begun_by(command)
-        again = tried_id(begun, attempt) if begun else keyed.retried(command.id, attempt) if keyed.keyed_by(command) else ""
-        asked = command._replace(attempt=attempt, section=section)
-        draft = CommandDraft(queue_of(job.delivery.queue), asked, delay=-int(-wait // 1))
-        claimed = job.task.mode(command) == "claimed"
-        return self.composer.compose(draft, command.lineage, again if claimed else derived_id(command.task_id, f"attempt/{attempt}"))
+        return attempt_message(self.composer, job, attempt, wait, section)
 
     def _sent_apart(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
         """Return the failures, as `_sent` does. If it raises, repeat it for each job alone (see `unexpected_errors`)."""

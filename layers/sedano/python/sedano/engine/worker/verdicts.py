@@ -9,14 +9,15 @@ from sedano.engine.batch import Judged, Ran
 from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.drafts import Addressed, Composer, weight_of
 from sedano.engine.outbox import stored
+from sedano.engine.worker.next_attempt import attempt_message, with_wishes
 from sedano.errors import EffectRefused, Unavailable
 from sedano.model import states
-from sedano.model.ledger.outcome import Run, Verdict, judge
+from sedano.model.ledger.outcome import NextAttempt, Run, Verdict, judge
 from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome, Posted, RecordAnswer, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import descend
 from sedano.model.messages.message import BlobRef
-from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.retry import MAX_EXECUTIONS, NEVER
 from sedano.ports import Ports
 
 
@@ -44,6 +45,14 @@ class Judging(NamedTuple):
             except Exception as wrong:  # noqa: BLE001 - what the body published cannot be written: it has failed
                 ran = ran._replace(run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True), result=None)
                 verdict = self._verdict(ran)
+        elif ran.run.again is not None and ran.run.again.has_other_arguments and verdict.state == states.RETRY:
+            try:
+                posted = [self._next(ran, verdict, ran.run.again)]
+            except Unavailable:
+                raise
+            except Exception as wrong:  # noqa: BLE001 - no attempt can run with what the body wishes: it has failed
+                ran = ran._replace(run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True))
+                verdict = self._verdict(ran)
         return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
 
     def released(self, claimed: TaskRecord) -> Outcome:
@@ -58,11 +67,17 @@ class Judging(NamedTuple):
         if ran.held.stillborn is not None:
             return Verdict(ran.held.stillborn.state)
         if ran.run.error is None:
-            return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)
+            return judge(ran.run, NEVER, 0, None, 0.0)
         command = ran.held.job.command
         spent = command.attempt >= MAX_EXECUTIONS - 1
         tried = command.attempt if spent else command.attempt - self.conducting.attempts_before(command)
         return judge(ran.run, ran.held.job.task.retry, tried, command.section, self.ports.entropy.unit())
+
+    def _next(self, ran: Ran, verdict: Verdict, wishes: NextAttempt) -> Addressed:
+        """Return the message of the next attempt with the arguments that the body wishes, to be recorded with the verdict."""
+        job = ran.held.job
+        command = with_wishes(job, wishes, self.ports.blobs)
+        return attempt_message(self.composer, job, job.command.attempt + 1, verdict.pause, verdict.section, command)
 
     def _post(self, ran: Ran) -> list[Addressed]:
         command = ran.held.job.command

@@ -6,13 +6,45 @@ own policy. `judge` converts it into the state to record and, for a retry, the p
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sedano.errors import OptionError
 from sedano.model import states
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages.message import Section
-from sedano.model.retry import MAX_EXECUTIONS, Retry
+from sedano.model.retry import MAX_EXECUTIONS, MAX_PAUSE_S, Retry
 from sedano.model.states import TaskState
+from sedano.model.tasks.signature import given
+
+
+class NextAttempt(NamedTuple):
+    """The wishes of a body for the attempt after the one that failed: other *args*, other *kwargs*, or *countdown*, the seconds until it
+    begins; None: no wish.
+    """
+
+    args: Sequence[Any] | None = None
+    kwargs: Mapping[str, Any] | None = None
+    countdown: float | None = None
+
+    @property
+    def has_other_arguments(self) -> bool:
+        """Whether the next attempt has other arguments than the failed one."""
+        return self.args is not None or self.kwargs is not None
+
+
+def wished(args: Sequence[Any] | None, kwargs: Mapping[str, Any] | None, countdown: float | None) -> NextAttempt:
+    """Return these wishes.
+
+    Raises:
+        ArgumentError: *args* is not a list or a tuple, or *kwargs* is not a mapping.
+        OptionError: *countdown* is out of its range.
+    """
+    given(() if args is None else args, kwargs)
+    is_number = isinstance(countdown, int | float) and not isinstance(countdown, bool)
+    if countdown is not None and not (is_number and 0 <= countdown <= MAX_PAUSE_S):
+        raise OptionError(f"countdown: {countdown!r} is not a number of seconds from 0 to {MAX_PAUSE_S}")
+    return NextAttempt(args, kwargs, countdown)
 
 
 class Run(NamedTuple):
@@ -21,6 +53,7 @@ class Run(NamedTuple):
     *poisonous*: a retry cannot help. *section* and *policy*: the `retry()` section in which it failed, and the policy of that section.
     *revoked*: it ended on request. *ignored*: it raised `Ignore`, or the task that it waited for did; this does not count as a failure.
     *replaced*: a replacement produces its result, as its next attempt. *thrown*: the exception that the body raised.
+    *again*: the wishes of a body that asked for another attempt (`current().retry`).
     """
 
     value: Any = None
@@ -32,6 +65,7 @@ class Run(NamedTuple):
     replaced: bool = False
     ignored: bool = False
     thrown: BaseException | None = None
+    again: NextAttempt | None = None
 
 
 class Verdict(NamedTuple):
@@ -63,9 +97,13 @@ def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: flo
     if run.poisonous or attempt >= MAX_EXECUTIONS - 1:
         return FAILED
     if run.policy is None:
-        return _again(policy, attempt, None, unit)
-    failures = last.count if last is not None and last.index == run.section else 0
-    return _again(run.policy, failures, Section(run.section, failures + 1), unit)
+        found = _again(policy, attempt, None, unit)
+    else:
+        failures = last.count if last is not None and last.index == run.section else 0
+        found = _again(run.policy, failures, Section(run.section, failures + 1), unit)
+    if run.again is None or run.again.countdown is None or found.state != states.RETRY:
+        return found
+    return found._replace(pause=run.again.countdown)
 
 
 def _again(policy: Retry, retries: int, section: Section | None, unit: float) -> Verdict:

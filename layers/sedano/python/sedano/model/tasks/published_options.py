@@ -13,6 +13,7 @@ class PublishedOptions(TypedDict, total=False):
     """The options of one publication; see `sedano.model.tasks.signature.Options`."""
 
     queue: str | None
+    priority: str | None
     task_id: str | None
     countdown: float | None
     eta: datetime | None

@@ -36,10 +36,10 @@ class Options:
     after which it must not start (times are datetimes with a time zone). *dedup_key*: publications with the same key are one task.
     *on_duplicate*: the behaviour of a second publication (``return`` the same result, ``wait`` for it, ``drop`` the second before it is
     published, ``raise`` `DuplicateTask`). *serial_key*: the key within which its FIFO queue keeps the order, in place of the task's key.
-    *tenant*: the tenant of the task (for fairness and cost). *stamps*: strings by name that are passed to every task that this one causes;
-    a publication in a task inherits the stamps of that task. *headers*: JSON values by name, at most 1 024 bytes, that the body reads as
-    ``current().headers``; retries keep them, other tasks do not inherit them. *traceparent* and *tracestate* (W3C Trace
-    Context) name the caller's span; by default that of the running task.
+    *priority*: the band: the call is sent to the queue ``<queue>-<band>``. *tenant*: the tenant of the task (for fairness and cost).
+    *stamps*: strings by name that are passed to every task that this one causes; a publication in a task inherits the stamps of that task.
+    *headers*: JSON values by name, at most 1 024 bytes, that the body reads as ``current().headers``; retries keep them, other tasks do not
+    inherit them. *traceparent* and *tracestate* (W3C Trace Context) name the caller's span; by default that of the running task.
     """
 
     queue: str | None = None
@@ -59,6 +59,7 @@ class Options:
     time_limit: float | None = None
     soft_time_limit: float | None = None
     serial_key: str | None = None
+    priority: str | None = None
 
     def __post_init__(self) -> None:
         """Raise `OptionError` for options that contradict each other."""
@@ -81,7 +82,7 @@ class Options:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
                 raise OptionError(f"{name}: expected {wanted}, got {type(value).__name__}")
-        for name in ("queue", "task_id", "tenant", "serial_key"):
+        for name in ("queue", "task_id", "tenant", "serial_key", "priority"):
             if getattr(self, name) == "":
                 raise OptionError(f"{name}: is empty; omit it or give a value")
 
@@ -110,6 +111,7 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
     ("stamps", (Mapping,), "a mapping of names to strings"), ("headers", (Mapping,), "a mapping of names to JSON values"),
     ("serial_key", (str,), "a string"),
+    ("priority", (str,), "the name of a band"),
 )  # fmt: skip
 NO_OPTIONS = Options()
 OPTION_NAMES = tuple(f.name for f in fields(Options))

@@ -34,7 +34,7 @@ class TaskSpec(NamedTuple):
     *time_limits*: how long its body may run. *serial_key*: returns, from the arguments, the key within which order is kept; its queue keeps
     order. *keep_arguments*: whether the call of an unsuccessful run is kept (`sedano.engine.reruns`). *is_document*: each result is
     published as a document. *failure_metric*: a metric that counts its failures, beside `TasksFailed`. *applies*: of a map, the task that
-    its arguments name.
+    its arguments name. *band*: the band of its *queue*, if it is declared with a priority.
     """
 
     name: str
@@ -57,6 +57,7 @@ class TaskSpec(NamedTuple):
     is_document: bool = False
     failure_metric: str = ""
     applies: Callable[[Sequence[Any], Mapping[str, Any]], TaskSpec | None] | None = None
+    band: str = ""
 
     def tenant_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """Return the tenant of a call with these arguments, if the task declares how to find it.
