@@ -22,13 +22,16 @@ from sedano.aws.client.session import Session
 from sedano.aws.limits import DynamoLimits
 from sedano.aws.schedules import DynamoSchedules
 from sedano.engine.schedules.scheduler import Scheduler
+from sedano.errors import MessageRefused
+from sedano.memory import VirtualClock
 from sedano.model.limits.concurrency import BoardChanged, Permit
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.schedules.agenda import Periodic, ScheduledCall, declaration
 from sedano.model.schedules.schedule import Schedule
 from sedano.model.schedules.timetable import Every
 
-UNIT_BYTES = 1_024
+Declared = Mapping[str, Periodic]
+UNIT_BYTES, READ_BYTES = 1_024, 4_096
 NOW_S = 1_800_000_123
 TABLE = "control"
 SAMPLE = 10
@@ -65,12 +68,13 @@ def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
 
 
 class Meter:
-    """A DynamoDB client that counts the write units of what passes through it."""
+    """A DynamoDB client that counts the write units of what passes through it, and the units of strongly consistent reads by key."""
 
     def __init__(self, client: Any) -> None:
-        """Count the writes through *client*."""
+        """Count the writes and the reads through *client*."""
         self._client = client
         self.units = 0
+        self.read_units = 0
 
     def update_item(self, **asked: Any) -> Any:
         """Pass on an update, and count its units."""
@@ -79,9 +83,31 @@ class Meter:
         self.units += max(1, ceil(max(before, self._size(asked)) / UNIT_BYTES))
         return answer
 
+    def transact_write_items(self, **asked: Any) -> Any:
+        """Pass on a transaction of updates, and count two units where one of its writes alone would cost one."""
+        updates = [one["Update"] for one in asked["TransactItems"]]
+        before = [self._size(one) for one in updates]
+        answer = self._client.transact_write_items(**asked)
+        self.units += sum(2 * max(1, ceil(max(old, self._size(one)) / UNIT_BYTES)) for old, one in zip(before, updates, strict=True))
+        return answer
+
+    def get_item(self, **asked: Any) -> Any:
+        """Pass on a read of one key, and count its units."""
+        answer = self._client.get_item(**asked)
+        self.read_units += max(1, ceil(item_size(answer.get("Item", {})) / READ_BYTES))
+        return answer
+
+    def batch_get_item(self, **asked: Any) -> Any:
+        """Pass on a read of several keys, and count a unit for each started 4 KB of an item, and one for a missing item."""
+        answer = self._client.batch_get_item(**asked)
+        found = [item for items in answer["Responses"].values() for item in items]
+        wanted = sum(len(one["Keys"]) for one in asked["RequestItems"].values())
+        self.read_units += sum(ceil(item_size(item) / READ_BYTES) for item in found) + wanted - len(found)
+        return answer
+
     def __getattr__(self, name: str) -> Any:
-        """Pass on everything else, which reads."""
-        if name in ("put_item", "delete_item", "batch_write_item", "transact_write_items"):
+        """Pass on everything else, which writes nothing."""
+        if name in ("put_item", "delete_item", "batch_write_item"):
             raise NotImplementedError(f"{name}: count its units first")
         return getattr(self._client, name)
 
@@ -148,24 +174,53 @@ def _permit(number: int, token: int) -> Permit:
     return Permit(number, token, uuid.UUID(int=number).hex, owner, token + 900_000)
 
 
-def units_of_schedules(number: int) -> float:
-    """Return the write units of an occurrence that is due alone, beside *number* - 1 daily tasks whose occurrences are not due."""
+def units_of_schedules(number: int, *, missed: int = 0, max_instances: int | None = None) -> float:
+    """Return the write units of an occurrence that is due alone, beside *number* - 1 daily tasks whose occurrences are not due.
+
+    *missed*: how many moments of each other task were skipped; with *max_instances*, each other task remembers an occurrence that runs.
+    """
     os.environ.update(REGION)
     with mock_aws():
         meter = _meter()
-        ports = replace(memory.ports(), schedules=DynamoSchedules(meter, TABLE), clock=memory.VirtualClock(float(NOW_S)))
-        scheduler = Scheduler(ports, LamportClock(lambda: NOW_S * 1_000_000), "bench")
-        declared = {f"prices-{place}": _daily(f"prices-{place}", NOW_S + 600 * (1 + (place > 0))) for place in range(number)}
-        scheduler.round(declared)
-        ports.clock.sleep(590.0)
+        scheduler, clock, declared = _scheduled(meter, number, missed, max_instances)
+        clock.sleep(590.0)
         meter.units = 0
         if scheduler.round(declared).published != 1:
             raise RuntimeError("one occurrence is due and was not published")
         return meter.units
 
 
-def _daily(name: str, first: int) -> Periodic:
-    return declaration(Schedule(name, Every(86_400, first)), ScheduledCall("shop.prices.update", "default"))
+def units_of_an_idle_minute(number: int) -> tuple[float, float]:
+    """Return the write units and the read units of a round of a scheduler that stays, with *number* schedules of which none is due."""
+    os.environ.update(REGION)
+    with mock_aws():
+        meter = _meter()
+        scheduler, clock, declared = _scheduled(meter, number)
+        clock.sleep(60.0)
+        meter.units = meter.read_units = 0
+        scheduler.round(declared)
+        return meter.units, meter.read_units
+
+
+def _scheduled(meter: Meter, number: int, missed: int = 0, max_instances: int | None = None) -> tuple[Scheduler, VirtualClock, Declared]:
+    """Return a scheduler that has stored *number* schedules, its clock, and the schedules: the first is due after 600 s."""
+    clock, store = VirtualClock(float(NOW_S)), DynamoSchedules(meter, TABLE)
+    ports = replace(memory.ports(), schedules=store, clock=clock)
+    scheduler = Scheduler(ports, LamportClock(lambda: NOW_S * 1_000_000), "bench")
+    names = [f"prices-{place}" for place in range(number)]
+    declared = {name: _daily(name, NOW_S + 600 * (1 + (name != names[0])), max_instances) for name in names}
+    scheduler.round(declared)
+    running = (NOW_S - 86_400,) if max_instances else ()
+    for agenda in store.read():
+        if isinstance(agenda, MessageRefused):
+            raise agenda
+        others = {name: one._replace(state=one.state._replace(missed=missed, running=running)) for name, one in agenda.periodics.items()}
+        store.change(agenda._replace(periodics=others, nonce=f"of {agenda.number}"), agenda)
+    return scheduler, clock, declared
+
+
+def _daily(name: str, first: int, max_instances: int | None) -> Periodic:
+    return declaration(Schedule(name, Every(86_400, first), max_instances=max_instances), ScheduledCall("shop.prices.update", "default"))
 
 
 def section() -> Section:
@@ -176,6 +231,9 @@ def section() -> Section:
         Entry(f"permits_10_waiting_{WAITING}_wcu", units_of_permits(10, WAITING), "units"),
         Entry(f"line_of_{WAITING}_wcu", units_of_a_full_line(), "units"),
         Entry(f"schedules_{SCHEDULES}_wcu", units_of_schedules(SCHEDULES), "units", Target(SCHEDULES_TARGET)),
-        *(Entry(f"schedules_{number}_wcu", units_of_schedules(number), "units") for number in (16, 160)),
+        *(Entry(f"schedules_{number}_wcu", units_of_schedules(number), "units") for number in (10, 100, 10_000)),
+        Entry(f"schedules_{SCHEDULES}_missed_wcu", units_of_schedules(SCHEDULES, missed=9), "units", Target(SCHEDULES_TARGET)),
+        Entry(f"schedules_{SCHEDULES}_limited_wcu", units_of_schedules(SCHEDULES, max_instances=1), "units", Target(SCHEDULES_TARGET)),
+        Entry(f"schedules_{SCHEDULES}_idle_minute_rcu", units_of_an_idle_minute(SCHEDULES)[1], "units"),
     ]
     return Section("write units", "a permit given back and taken again, all others held; an occurrence that is due alone", entries)

@@ -52,7 +52,7 @@ RARE = (
     "engine.publisher.requeue", "engine.priority", "model.priority",
     "aws.expressions.elections", "aws.expressions.leases",
     "api.schedules", "api.schedule_declaration", "engine.schedules.scheduler", "engine.revocation.timed_tasks", "model.schedules.agenda",
-    "model.schedules.cron", "model.schedules.schedule", "model.schedules.timetable",
+    "model.schedules.cron", "model.schedules.schedule", "model.schedules.schedule_states", "model.schedules.timetable",
     "aws.schedules", "aws.expressions.schedules",
     "ports.seals", "model.seals.seal", "model.seals.key_set", "aws.key_store",
     "webhooks", "ports.webhook_secrets", "engine.sources.webhooks", "model.sources.signature_schemes", "model.sources.webhooks",

@@ -57,6 +57,10 @@ class People:
         return ports_of(from_environment(settings), "client", Session(lambda: source))
 
     def _note(self, params: Mapping[str, Any], model: Any, **_: Any) -> None:
+        if model.name == "TransactWriteItems":  # IAM asks for the action of each of its parts
+            parts = [(f"{name}Item", one) for part in params["TransactItems"] for name, one in part.items()]
+            self.noted |= {f"dynamodb:{action} {self._kind(one, action)}" for action, one in parts}
+            return
         service, operation = model.service_model.service_name, model.name.removesuffix("Batch")
         action = {"ListObjectsV2": "ListBucket"}.get(operation, operation)
         kind = self._kind(params, action)

@@ -27,7 +27,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "other-writes",
         each("aws.expressions", "backlog control flow_runs members memos rollups schedules"),
-        conformance("backlog", "control", "flow_runs", "members", "memos", "rollups", "schedules", "lifetimes"),
+        (*conformance("backlog", "control", "flow_runs", "members", "memos", "rollups", "schedules", "lifetimes"), *unit("agenda_items")),
     ),
     Target(
         "effects",
@@ -199,8 +199,8 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "schedules",
-        each("model.schedules", "agenda cron schedule timetable"),
-        (*unit("agenda", "clock_changes", "schedule", "timetable", "cron_rules"), *stories("periodic", "periodic_claims")),
+        each("model.schedules", "agenda cron schedule schedule_states timetable"),
+        unit("agenda", "clock_changes", "schedule", "schedule_states", "timetable", "cron_rules") + stories("periodic", "periodic_claims"),
     ),
     Target("keys", ("model.seals.key_set",), (*unit("seal", "seals", "key_set"), *conformance("keys_command", "key_store"))),
     Target("settings", ("model.settings",), (*unit("project_settings"), *stories("config_command"))),

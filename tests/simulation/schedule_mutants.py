@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from sedano.aws.expressions import schedules
+from sedano.aws.schedules import DynamoSchedules, _Defined
 from sedano.engine.schedules.scheduler import Accepted, Alter, Scheduler
 from sedano.errors import SedanoError
-from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic
+from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, write_definitions
 from sedano.ports import Ports
 from tests.simulation.campaign import Schedule, Stage
 from tests.simulation.schedules import LENGTH_S, PlantedScheduler, ScheduleWorld
@@ -152,6 +154,30 @@ class NeverTakesOver(Scheduler):
         return super()._swapped(seen, patient)
 
 
+class NeverReadsAgain(DynamoSchedules):
+    """Takes the definitions that it read first for those of all times."""
+
+    def _learn(self, known: dict[int, Any], numbers: Sequence[int]) -> None:
+        before = {number: known[number] for number in numbers if number in known}
+        super()._learn(known, numbers)
+        known.update({number: known[number]._replace(periodics=one.periodics) for number, one in before.items()})
+
+
+class Misplaces(DynamoSchedules):
+    """Writes states alone, whatever has changed."""
+
+    def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
+        """Take the new definitions for the stored ones."""
+        digest = sha256(write_definitions(agenda).encode()).hexdigest()[:16]
+        self._defined[agenda.number] = _Defined(digest, dict(agenda.periodics))
+        return super().change(agenda, seen)
+
+
+def _apart(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a transaction without the definitions, which their writer takes for written."""
+    return {**asked, "TransactItems": asked["TransactItems"][1:]} if "TransactItems" in asked else asked
+
+
 def _through(kind: type[Through]) -> PlantedScheduler:
     def mutate(ports: Ports) -> Ports:
         faulty: Any = kind(ports.schedules)
@@ -169,8 +195,9 @@ def _own_clock(ports: Ports) -> Ports:
 def stages() -> dict[str, Stage]:
     """Return the worlds of periodic tasks with each of the faults, by name."""
     planted: Mapping[str, PlantedScheduler] = {
+        "MOVE without a condition": PlantedScheduler(rewrite=without(schedules.MOVE)),
+        "MOVE of what changed": PlantedScheduler(rewrite=without(schedules.MOVE, "nc = :seen")),
         "CHANGE without a condition": PlantedScheduler(rewrite=without(schedules.CHANGE)),
-        "CHANGE of what changed": PlantedScheduler(rewrite=without(schedules.CHANGE, "nc = :seen")),
         "CHANGE_ABSENT without a condition": PlantedScheduler(rewrite=without(schedules.CHANGE_ABSENT)),
         "counts from its own clock": _through(Rewinds),
         "writes nothing down": _through(WritesNothingDown),
@@ -184,6 +211,11 @@ def stages() -> dict[str, Stage]:
         "publishes without a claim": PlantedScheduler(scheduler=PublishesUnclaimed),
         "never takes over": PlantedScheduler(scheduler=NeverTakesOver),
         "writes over others": PlantedScheduler(scheduler=WritesOverOthers),
+        "never reads definitions again": PlantedScheduler(store=NeverReadsAgain),
+        "writes definitions and states apart": PlantedScheduler(rewrite=_apart),
+        "takes states for those of other definitions": PlantedScheduler(
+            store=Misplaces, rewrite=without(schedules.MOVE, "dg = :dg")
+        ),
     }
     return {f"schedules: {name}": partial(_stage, fault) for name, fault in planted.items()}
 

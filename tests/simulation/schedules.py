@@ -5,12 +5,14 @@ that the table's answers bound: now and then a scheduler's own clock is hours or
 written down was decided by the rule, once: the cursor never goes back, and no moment before it is left out. O2: nothing is crossed off that
 no queue has accepted, and what a dead scheduler has claimed is published by another. O3: each moment becomes one task, which does not come
 before its time. O4: what an operator changes is not lost to a scheduler that writes at the same time. O5: a moment is sent by those alone
-whose write has claimed it. What becomes of the tasks is judged by `ClaimReferee`.
+whose write has claimed it. Now and then the stage is upgraded meanwhile: schedulers of the version before, which kept an agenda in one
+text, work beside the others until then. What becomes of the tasks is judged by `ClaimReferee`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from random import Random
@@ -20,16 +22,18 @@ from sedano.aws.client import keys
 from sedano.aws.client.store_time import bounded
 from sedano.aws.schedules import DynamoSchedules
 from sedano.engine.schedules.scheduler import Scheduler
-from sedano.errors import SedanoError
+from sedano.errors import MessageRefused, SedanoError
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.schedules.agenda import Periodic, ScheduledCall, agenda_of, declaration, read_agenda
+from sedano.model.schedules.agenda import Periodic, ScheduledCall, agenda_of, begun, declaration, read_agenda, read_definitions
 from sedano.model.schedules.schedule import Schedule, State, occurrence
+from sedano.model.schedules.schedule_states import read_states
 from sedano.model.schedules.timetable import At, Every, Timetable, between
 from sedano.ports import Ports
 from tests.simulation.claim_referee import command_of, text
 from tests.simulation.claims import COMMANDS, SETTINGS, URLS, ClaimWorld, Plan, Planted, plan_of
 from tests.simulation.dynamodb import Change
 from tests.simulation.network import Client
+from tests.simulation.older_schedules import OlderSchedules
 from tests.simulation.process import Process
 from tests.simulation.sqs import Message
 from tests.simulation.world import START
@@ -46,7 +50,10 @@ SKEW_S = 1.0
 WRONG_S = (-400 * 86_400.0, -7_200.0, -600.0, 600.0, 7_200.0, 400 * 86_400.0)
 """By how much one may be wrong that the table's answers contradict."""
 TABLES: tuple[Timetable, ...] = (Every(60), Every(90, FIRST), At((FIRST + 5, FIRST + 6, FIRST + 70, FIRST + 200)), Every(45))
-KEY = keys.agenda(agenda_of(NAME))
+NUMBER = agenda_of(NAME)
+KEY, DEFINITIONS = keys.agenda(NUMBER), keys.definitions(NUMBER)
+NEIGHBOUR = next(name for name in map(str, range(1_000)) if agenda_of(name) == NUMBER)
+"""A schedule of the same agenda, before the other one by its name, which comes round long after the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ class PlantedScheduler(Planted):
     """A fault planted into schedulers: *scheduler* takes the place of the library's own, *ports* changes what they are handed."""
 
     scheduler: type[Scheduler] = Scheduler
+    store: type[DynamoSchedules] = DynamoSchedules
 
 
 NOTHING = PlantedScheduler()
@@ -69,15 +77,18 @@ class Agendas:
         self.decided: set[int] = set()
         self.due: dict[str, float] = {}
         self.claimed: set[tuple[Process, str]] = set()
-        self.last: Periodic | None = None
+        self.definitions: dict[str, str] = {}
 
     def changed(self, change: Change) -> None:
         """Judge a write (O1, O2), and remember whose claim it is (O5)."""
+        if change.table == CONTROL and change.key == DEFINITIONS:
+            self.definitions[text(change.new, "dg")] = text(change.new, "body")
         if change.table != CONTROL or change.key != KEY:
             return
-        found, before = periodic(change.new), periodic(change.old)
+        self._upgraded(change)
+        found, before = self.periodic(change.new), self.periodic(change.old)
         if found is None:
-            self.world.fail("O1", "the schedule is gone")
+            self._require(before is None, "O1", "the schedule is gone")
             return
         now, was = found.state, before.state if before is not None else State(FIRST)
         self._require(now.cursor >= was.cursor, "O1", f"the cursor went back by {was.cursor - now.cursor} s")
@@ -95,6 +106,29 @@ class Agendas:
             self.world.branches["claim taken over" if known and not more else "claim"] += 1
         self.due |= {one.task_id: one.runs_at for one in (occurrence(self.schedule, moment) for moment in more)}
         self.world.branches["decided" if more else "crossed off" if known else "agenda changed"] += 1
+
+    def _upgraded(self, change: Change) -> None:
+        """Judge the two forms of an agenda, and its other schedule (O1)."""
+        old, new = ("dg" in item if item is not None else None for item in (change.old, change.new))
+        self._require(new or not old, "O1", "an older scheduler has replaced what it cannot read")
+        self.world.branches["agenda of an older version replaced" if new and old is False else "agenda written"] += 1
+        neighbour = self.periodic(change.new, NEIGHBOUR)
+        if neighbour is not None:
+            self._require(not neighbour.state.pending and not neighbour.state.missed, "O1", f"another one's state: {neighbour.state}")
+            self.world.branches["written beside another schedule"] += 1
+
+    def periodic(self, item: Any, name: str = NAME) -> Periodic | None:
+        """Return the periodic task *name* that an agenda's *item* has, in either form."""
+        if item is None:
+            return None
+        try:
+            if "dg" not in item:
+                return read_agenda(NUMBER, text(item, "body"), text(item, "nc")).periodics.get(name)
+            defined = read_definitions(NUMBER, self.definitions.get(text(item, "dg"), "{}"))
+            return read_states(KEY, text(item, "body"), defined).get(name)
+        except MessageRefused as refused:
+            self.world.fail("O1", f"states without their definitions: {refused}")
+            return None
 
     def accepted(self, url: str, message: Message) -> None:
         """Judge a message that is an occurrence (O3, O5)."""
@@ -115,13 +149,6 @@ class Agendas:
             self.world.fail(promise, what)
 
 
-def periodic(item: Any) -> Periodic | None:
-    """Return the periodic task that an agenda's item holds."""
-    if item is None:
-        return None
-    return read_agenda(agenda_of(NAME), text(item, "body"), text(item, "nc")).periodics.get(NAME)
-
-
 class ScheduleWorld(ClaimWorld):
     """One schedule of the simulator: one periodic task, schedulers that come and go, and an operator who edits what it calls."""
 
@@ -139,20 +166,31 @@ class ScheduleWorld(ClaimWorld):
         self.database.watchers.append(self.agendas.changed)
         self.queues.sent_watchers.append(self.agendas.accepted)
         self.schedulers: list[Process] = []
+        self.made: dict[Process, Ports] = {}
+        self.older: set[Process] = set()
+        self.upgraded = START + LENGTH_S * dice.random() if dice.random() < 0.3 else START
 
     def ports(self, process: Process) -> Ports:
         """Return the ports of *process*, with simulated agendas; a scheduler's clock is bound as `sedano.aws.deployment` does it."""
+        if process not in self.made:
+            self.made[process] = self.fault.ports(self._made(process))
+        return self.made[process]
+
+    def _made(self, process: Process) -> Ports:
         client: Any = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
         ports = super().ports(process)
-        if process.name == "scheduler":
-            clock: Any
-            client, clock = bounded(client, ports.clock, ports.telemetry)
-            ports = replace(ports, clock=clock)
-        return self.fault.ports(replace(ports, schedules=DynamoSchedules(client, CONTROL)))
+        if process.name != "scheduler":
+            return replace(ports, schedules=self.fault.store(client, CONTROL))
+        clock: Any
+        client, clock = bounded(client, ports.clock, ports.telemetry)
+        older = self.world.now < self.upgraded and self.world.dice.random() < 0.6
+        if older:
+            self.older.add(process)
+        return replace(ports, clock=clock, schedules=OlderSchedules(client, CONTROL) if older else self.fault.store(client, CONTROL))
 
     def at_rest(self) -> None:
         """Judge the world when nothing is left to happen."""
-        found = periodic(self.database.table(CONTROL).get(KEY))
+        found = self.agendas.periodic(self.database.table(CONTROL).get(KEY))
         if found is None or [*between(found.schedule.timetable, found.state.cursor, FIRST + LENGTH_S)]:
             self.world.fail("O1", "moments were not decided")
             return
@@ -182,17 +220,27 @@ class ScheduleWorld(ClaimWorld):
         def alter(found: Periodic | None) -> Periodic | None:
             return found._replace(call=EDITED) if found is not None else None
 
+        if self.world.dice.random() < 0.5:
+            added = begun(Periodic(Schedule(NEIGHBOUR, Every(86_400, FIRST + 86_400)), CALL, State(0)), self.world.now)
+            self._patiently(lambda: scheduler.change(NEIGHBOUR, lambda found: found or added))
+        edited = self._patiently(lambda: scheduler.change(NAME, alter))
+        self.edited = edited is not None
+        if self.world.dice.random() < 0.3:
+            self._patiently(lambda: scheduler.change(NEIGHBOUR, lambda _: None))
+
+    def _patiently(self, change: Callable[[], Periodic | None]) -> Periodic | None:
         for _ in range(20):
             try:
-                self.edited = scheduler.change(NAME, alter) is not None
-                return
+                return change()
             except SedanoError as error:
                 self.world.branches[f"operator: {type(error).__name__}"] += 1
                 self.world.sleep(20.0)
+        return None
 
     def _invoke(self) -> None:
         """Invoke an idle scheduler; where none is, start one cold."""
-        self.schedulers = [process for process in self.schedulers if process.alive]
+        over = self.world.now >= self.upgraded
+        self.schedulers = [process for process in self.schedulers if process.alive and not (over and process in self.older)]
         idle = [process for process in self.schedulers if process.actor is None or process.actor.over]
         process = idle[int(len(idle) * self.world.dice.random())] if idle else self._started()
         process.invocation += 1

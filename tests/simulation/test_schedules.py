@@ -10,6 +10,7 @@ MUST_FIRE = (
     "decided", "crossed off", "occurrence sent", "occurrence sent again", "own write recognised", "late duplicate refused", "Duplicates",
     "the process dies after it", "the process dies before it", "agenda not worked on; the next round does", "agenda changed",
     "this machine's clock is wrong; the store's is used", "claim", "claim taken over",
+    "agenda of an older version replaced", "agenda written", "written beside another schedule",
 )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Each occurrence runs once under any number of controllers; what is late is left out, run once or run all, as declared."""
 
+import random
 from uuid import uuid5
 
 import pytest
@@ -18,15 +19,18 @@ from sedano.model.schedules.schedule import (
     decided,
     edited,
     ended,
+    is_due,
+    levelled,
     occurrence,
     published,
     withdrawn,
 )
-from sedano.model.schedules.timetable import At, Every
+from sedano.model.schedules.timetable import At, Every, cron
 from tests.unit.occurrences import Play
 
 MINUTE = Schedule("minutely", Every(60))
 SEEDS = 300
+NOW = 1_767_225_600
 
 
 def test_each_occurrence_runs_once_under_three_controllers_that_die_with_copied_and_delayed_messages():
@@ -214,3 +218,36 @@ def test_an_edit_that_leaves_the_timetable_leaves_the_cursor():
     assert edited(State(90), old, old._replace(jitter=5), 200.0) == State(90)
     assert edited(State(90), old, old._replace(paused=True), 200.0) == State(90)
     assert edited(State(90), old, old._replace(timetable=Every(7)), 200.5) == State(200)
+
+
+def test_a_schedule_without_a_moment_gets_the_cursor_of_the_others():
+    daily = Schedule("s", Every(86_400, NOW + 86_400))
+    assert levelled(daily, State(NOW, missed=2, running=(5,)), NOW + 9.5) == State(NOW + 99, missed=2, running=(5,))
+    assert levelled(daily, State(NOW), NOW + 86_309, 90) == State(NOW + 86_399)
+    for state, now in ((State(NOW), NOW + 86_310), (State(NOW, (NOW + 9,)), NOW), (State(NOW + 500), NOW)):
+        assert levelled(daily, state, now) == state
+
+
+def test_a_schedule_is_due_with_a_moment_that_is_not_decided():
+    daily = Schedule("s", Every(86_400, NOW + 86_400))
+    assert [is_due(daily, State(NOW), NOW + 86_400 - ahead) for ahead in (91, 90, 0, -500)] == [False, True, True, True]
+    assert not is_due(daily, State(NOW + 86_400), NOW + 86_400)
+    assert not is_due(daily, State(NOW, (NOW + 1,)), NOW + 86_400)
+    assert is_due(daily, State(NOW), NOW, ahead=86_400)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_moments_are_decided_alike_whether_cursors_are_levelled_or_not(seed):
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    table = dice.choice([Every(7), Every(86_400, NOW + 300), cron("*/5 * * * *"), cron("30 2 * * *", tz="Europe/Berlin")])
+    schedule = Schedule("s", table, misfire_grace=dice.choice([None, 60]), coalesce=dice.random() < 0.5, paused=dice.random() < 0.2)
+    plain = level = State(NOW)
+    now = NOW + dice.random()
+    for _ in range(60):
+        now += dice.choice([0, 5, 60, 60, 300, 7_000])
+        level = levelled(schedule, level, now) if dice.random() < 0.7 else level
+        plain, level = decided(schedule, plain, now), decided(schedule, level, now)
+        assert (plain.pending, plain.missed) == (level.pending, level.missed)
+        if dice.random() < 0.7:
+            plain, level = published(plain), published(level)

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks import write_units
 from sedano.model.limits.concurrency import MOST_PERMITS
+from sedano.model.schedules.agenda import AGENDAS
 
 
 @pytest.mark.parametrize(
@@ -32,8 +33,18 @@ def test_waiting_messages_make_the_writes_of_their_board_and_of_their_line_large
     assert write_units.units_of_a_full_line() == 10
 
 
-def test_an_occurrence_costs_the_two_writes_of_its_agenda() -> None:
-    assert write_units.units_of_schedules(16) == 2
+@pytest.mark.parametrize("number", [10, 100, write_units.SCHEDULES])
+def test_an_occurrence_costs_the_two_writes_of_its_agenda_beside_any_number_of_schedules(number: int) -> None:
+    assert write_units.units_of_schedules(number) == 2 <= write_units.SCHEDULES_TARGET
+
+
+def test_an_occurrence_costs_the_same_where_all_schedules_have_missed_moments_or_remember_an_occurrence_that_runs() -> None:
+    assert write_units.units_of_schedules(write_units.SCHEDULES, missed=9) == 2
+    assert write_units.units_of_schedules(write_units.SCHEDULES, max_instances=1) == 2
+
+
+def test_a_minute_without_an_occurrence_writes_nothing_and_reads_no_definitions_that_are_known() -> None:
+    assert write_units.units_of_an_idle_minute(write_units.SCHEDULES) == (0, AGENDAS)
 
 
 def test_a_write_that_is_not_counted_is_refused() -> None:

@@ -1,18 +1,49 @@
-"""The agendas of periodic tasks in the control table: `sedano.ports.ScheduleStore` by the writes of `sedano.aws.expressions.schedules`."""
+"""The agendas of periodic tasks in the control table: `sedano.ports.ScheduleStore` by the writes of `sedano.aws.expressions.schedules`.
+
+An occurrence writes the small item of its agenda. The definitions are read again when their digest is not the one that this process knows,
+so a scheduler that stays reads sixteen small items a minute, however many schedules there are.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 from sedano.aws.client import keys
-from sedano.aws.client.table import Item, Table
-from sedano.aws.expressions.schedules import CHANGE, CHANGE_ABSENT
+from sedano.aws.client.faults import AWS_ERRORS, fault, reasons_of
+from sedano.aws.client.table import Item, Table, tries
+from sedano.aws.expressions import Write
+from sedano.aws.expressions.schedules import CHANGE, CHANGE_ABSENT, DEFINE, MOVE
 from sedano.errors import MessageRefused
-from sedano.model.schedules.agenda import AGENDAS, Agenda, AgendaChanged, agenda_or_refusal, read_agenda, write_agenda
+from sedano.model import refusals
+from sedano.model.schedules.agenda import (
+    AGENDAS,
+    Agenda,
+    AgendaChanged,
+    Periodic,
+    agenda_or_refusal,
+    read_definitions,
+    write_agenda,
+    write_definitions,
+)
+from sedano.model.schedules.schedule_states import read_states, write_states
+
+AGAIN_S = (0.0, 0.05, 0.2)
+"""The pauses, in seconds, before an agenda is read again whose definitions changed between the two reads."""
+_REFUSED = "ConditionalCheckFailed"
+
+
+class _Defined(NamedTuple):
+    """The definitions of an agenda as this process last saw them, or why they cannot be read."""
+
+    digest: str
+    periodics: dict[str, Periodic] | MessageRefused
+
 
 
 class DynamoSchedules:
-    """The periodic tasks of one deployment: sixteen items, all read with one call.
+    """The periodic tasks of one deployment: sixteen agendas of two items, all read with one call, or two.
 
     Args:
         client: a botocore DynamoDB client.
@@ -21,26 +52,98 @@ class DynamoSchedules:
 
     def __init__(self, client: Any, table: str) -> None:
         """Use *table*; no call is made yet."""
+        self._client, self._name = client, table
         self._table = Table(client, table)
+        self._defined: dict[int, _Defined] = {}
 
     def read(self) -> list[Agenda | MessageRefused]:
         """Return all agendas, strongly consistent, by number; for one that cannot be read, the refusal."""
-        wanted = [keys.agenda(number) for number in range(AGENDAS)]
-        items = self._table.read(wanted)
-        return [agenda_or_refusal(number, *_kept(items.get(key))) for number, key in enumerate(wanted)]
+        return self._read(range(AGENDAS))
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
         """Write *agenda* if the stored agenda is still *seen*."""
-        values: dict[str, Any] = {":nc": {"S": agenda.nonce}, ":body": {"S": write_agenda(agenda)}, ":held": {"N": str(agenda.held)}}
-        if seen.nonce:
-            values[":seen"] = {"S": seen.nonce}
-        done, item = self._table.update(CHANGE if seen.nonce else CHANGE_ABSENT, keys.agenda(agenda.number), values)
+        write_agenda(agenda)  # refuses what is too large
+        text = write_definitions(agenda)
+        digest = sha256(text.encode()).hexdigest()[:16]
+        states = {
+            ":nc": {"S": agenda.nonce}, ":body": {"S": write_states(agenda.periodics)}, ":held": {"N": str(agenda.held)},
+            ":dg": {"S": digest}, **({":seen": {"S": seen.nonce}} if seen.nonce else {}),
+        }  # fmt: skip
+        known = self._defined.get(agenda.number)
+        if seen.nonce and known is not None and known.digest == digest:
+            done, _ = self._table.update(MOVE, keys.agenda(agenda.number), states)
+        else:
+            done = self._define(agenda.number, CHANGE if seen.nonce else CHANGE_ABSENT, states, text)
         if done:
+            self._defined[agenda.number] = _Defined(digest, dict(agenda.periodics))
             return AgendaChanged(True, agenda)
-        found = read_agenda(agenda.number, *_kept(item))
+        (found,) = self._read([agenda.number])
+        if isinstance(found, MessageRefused):
+            raise found
         return AgendaChanged(found.nonce == agenda.nonce, found)
 
+    def _define(self, number: int, write: Write, states: dict[str, Any], definitions: str) -> bool:
+        """Replace an agenda with its definitions, which go first; return whether the condition held."""
+        defined = {":dg": states[":dg"], ":body": {"S": definitions}}
+        parts = [self._part(keys.definitions(number), DEFINE, defined), self._part(keys.agenda(number), write, states)]
+        try:
+            self._client.transact_write_items(TransactItems=parts)
+        except AWS_ERRORS as error:
+            if _REFUSED in reasons_of(error):
+                return False
+            raise fault(error, "dynamodb.TransactWriteItems") from error
+        return True
 
-def _kept(item: Item | None) -> tuple[str, str, int]:
-    """Return the text, the nonce and the claim of an agenda; those of an empty one when there is no item."""
-    return (item["body"]["S"], item["nc"]["S"], int(item.get("held", {"N": "0"})["N"])) if item else ("{}", "", 0)
+    def _part(self, key: str, write: Write, values: dict[str, Any]) -> dict[str, Any]:
+        return {"Update": {"TableName": self._name, "Key": {"pk": {"S": key}}, "ExpressionAttributeValues": values, **write.parameters}}
+
+    def _read(self, numbers: Iterable[int]) -> list[Agenda | MessageRefused]:
+        """Return the agendas of these *numbers*; those whose definitions are not the ones of their states are read again, some times."""
+        known, found = dict(self._defined), dict[int, Item]()
+        wanted = left = [*numbers]
+        for _ in tries(AGAIN_S):
+            items = self._table.read([keys.agenda(number) for number in left])
+            found.update({number: items.get(keys.agenda(number), {}) for number in left})
+            self._learn(known, [number for number in left if _is_apart(found[number], known.get(number))])
+            left = [number for number in left if _is_apart(found[number], known.get(number))]
+            if not left:
+                break
+        self._defined.update(known)
+        return [_agenda(number, found[number], known.get(number)) for number in wanted]
+
+    def _learn(self, known: dict[int, _Defined], numbers: Sequence[int]) -> None:
+        """Read the definitions of the agendas with these *numbers*."""
+        items = self._table.read([keys.definitions(number) for number in numbers]) if numbers else {}
+        for number in numbers:
+            item = items.get(keys.definitions(number))
+            if item is not None:
+                known[number] = _Defined(item["dg"]["S"], _definitions_or_refusal(number, item["body"]["S"]))
+
+
+def _is_apart(item: Item, defined: _Defined | None) -> bool:
+    """Return whether the *item* of an agenda has other definitions than those that are known."""
+    return "dg" in item and (defined is None or defined.digest != item["dg"]["S"])
+
+
+def _agenda(number: int, item: Item, defined: _Defined | None) -> Agenda | MessageRefused:
+    """Return the agenda that *item* contains; an empty item means that no one wrote it yet."""
+    if not item:
+        return Agenda(number)
+    text, nonce, held = item["body"]["S"], item["nc"]["S"], int(item.get("held", {"N": "0"})["N"])
+    if "dg" not in item:
+        return agenda_or_refusal(number, text, nonce, held)
+    if defined is None or _is_apart(item, defined):
+        return MessageRefused(refusals.SCHEMA, f"agenda {number}", "its definitions are missing, or belong to other states")
+    if isinstance(defined.periodics, MessageRefused):
+        return defined.periodics
+    try:
+        return Agenda(number, read_states(f"agenda {number}", text, defined.periodics), nonce, held)
+    except MessageRefused as refused:
+        return refused.as_answer()
+
+
+def _definitions_or_refusal(number: int, text: str) -> dict[str, Periodic] | MessageRefused:
+    try:
+        return read_definitions(number, text)
+    except MessageRefused as refused:
+        return refused.as_answer()

@@ -322,7 +322,10 @@ class Timers(Protocol):
 
 
 class ScheduleStore(Protocol):
-    """Periodic tasks, in sixteen agendas. Every write is a compare-and-swap; a refused one answers with the agenda in the way."""
+    """Periodic tasks, in sixteen agendas. Every write is a compare-and-swap; a refused one answers with the agenda in the way.
+
+    A write that changes states alone should cost no more where an agenda has many periodic tasks: it is made twice for each occurrence.
+    """
 
     def read(self) -> list[Agenda | MessageRefused]:
         """Return all agendas, strongly consistent, by number; for one that cannot be read, such as another version's, why."""

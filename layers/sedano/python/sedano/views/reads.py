@@ -18,6 +18,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from sedano.model.ledger.failures import SHARDS
+from sedano.model.schedules.agenda import Agenda
 from sedano.ports import Ports
 from sedano.ports.absent import Absent
 
@@ -152,7 +153,10 @@ def _nodes(arguments: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, floa
 
 
 def _agendas(_: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:
-    return {"dynamodb.BatchGetItem": 1, READ_UNIT: sum(map(units, answer))}
+    """Count a unit for the states of each agenda, and the definitions of those that exist, as if this process knew none."""
+    sizes = [units(one) for one in answer if not isinstance(one, Agenda) or one.nonce]
+    calls = {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 1} if len(sizes) == 1 else {"dynamodb.BatchGetItem": 1 + bool(sizes)}
+    return {**calls, READ_UNIT: len(answer) + sum(sizes)}
 
 
 def _indexed(_: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:

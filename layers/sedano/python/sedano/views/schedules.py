@@ -52,7 +52,8 @@ class SchedulesView(NamedTuple):
 
 
 def schedules(app: Sedano, number: int = 5) -> SchedulesView:
-    """Return the periodic tasks of *app*, with the next *number* moments of each: one BatchGetItem of sixteen items.
+    """Return the periodic tasks of *app*, with the next *number* moments of each: one BatchGetItem of sixteen items, and
+    one of their definitions.
 
     Raises:
         OptionError: *number* is not a whole number from 1 to 1 000.

@@ -81,6 +81,11 @@ def agenda(number: int) -> str:
     return f"{AGENDA}{number}"
 
 
+def definitions(number: int) -> str:
+    """Return the key of the definitions of an agenda's periodic tasks."""
+    return f"{AGENDA}{number}#definitions"
+
+
 def rate(name: str) -> str:
     """Return the key of a line of tickets."""
     return RATE + part(name)

@@ -2,13 +2,14 @@
 
 A round reads all agendas with one call. For each it decides the occurrences of the next 90 seconds (`sedano.model.schedules.schedule`),
 writes them by compare-and-swap, publishes them (the queue delays each message to the second), and crosses them off. If nothing is due, a
-round costs one read and no write.
+round costs one read and no write. Each of the two writes changes states alone, which a table keeps apart from the definitions, so it does
+not grow with the schedules beside the one that is due. The ledger is asked for earlier occurrences of limited schedules that are due, and
+of no others.
 
 The write that decides is also the claim: until its date (`sedano.model.schedules.agenda.HOLD_S`) other schedulers leave the agenda to its
 writer, so several schedulers send no more than one. The write that crosses off ends the claim, also when some could not be published. The
 moments of a dead scheduler are taken over by the first round after the claim, with a conditional write, under the same ids. An edit ends
-the claim of
-another: a change by an operator or a deployment is published at once.
+the claim of another: a change by an operator or a deployment is published at once.
 
 Where instances are limited, a launch of the task (`OCCURRENCE`) is published instead, which checks at its moment whether so many earlier
 occurrences still wait or run.
@@ -33,7 +34,7 @@ from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import NOTHING, Command
 from sedano.model.messages.timestamps import write as write_moment
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, agenda_of, claimed, is_held, reconciled, with_periodic
-from sedano.model.schedules.schedule import decided, ended, occurrence, withdrawn
+from sedano.model.schedules.schedule import decided, ended, is_due, levelled, occurrence, withdrawn
 from sedano.ports import Ports
 
 TRIES = 8
@@ -144,7 +145,9 @@ class Scheduler:
             if altered is agenda and is_held(agenda, now):
                 return agenda
             decided = {name: self._decided(one, over.get(name, ()), now) for name, one in altered.periodics.items()}
-            return claimed(altered._replace(periodics=decided), now)
+            if altered is agenda and decided == agenda.periodics:
+                return claimed(agenda, now)
+            return claimed(altered._replace(periodics={name: self._levelled(one, now) for name, one in decided.items()}), now)
 
         mine, agenda = self._swapped(seen, planned)
         if not mine:
@@ -164,6 +167,14 @@ class Scheduler:
     def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
         """Return *found* with the next occurrences; a schedule that cannot be decided is unchanged, and the others continue."""
         return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(_decided, found, over, now), found)
+
+    def _is_due(self, found: Periodic, now: float) -> bool:
+        return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(is_due, found.schedule, found.state, now), False)
+
+    def _levelled(self, found: Periodic, now: float) -> Periodic:
+        """Return *found* with the cursor of the others, if it has no moment before that; it is written with them anyway."""
+        level = partial(levelled, found.schedule, found.state, now)
+        return found._replace(state=passing(self._ports.telemetry, f"decide {found.schedule.name}", level, found.state))
 
     def _swapped(self, seen: Agenda, alter: Alter) -> AgendaChanged:
         """Change an agenda by *alter* if it is still as it was *seen*; if another write was first, alter the new one.
@@ -198,10 +209,12 @@ class Scheduler:
         return done
 
     def _ended(self, agenda: Agenda) -> dict[str, frozenset[int]]:
-        """Return the occurrences that have ended, of those that limited schedules remember, by schedule."""
+        """Return the occurrences that have ended, of those that limited schedules which are due remember, by schedule."""
+        now = self._ports.clock.now()
         wanted = {
             occurrence(one.schedule, moment).task_id: (name, moment)
             for name, one in agenda.periodics.items()
+            if one.state.running and self._is_due(one, now)
             for moment in one.state.running
         }
         records = self._ports.ledger.read([*wanted]) if wanted else {}

@@ -1,9 +1,10 @@
-"""An agenda: one of sixteen items that together contain the periodic tasks of a deployment; and its changes. Pure.
+"""An agenda: one of sixteen parts of the periodic tasks of a deployment; and its changes. Pure.
 
 A periodic task is a schedule, the call that each occurrence makes, and the decisions so far. All periodic tasks of an agenda change by one
 compare-and-swap, so a controller decides all its due occurrences with one write, and reads all agendas with one call. A schedule that is
 declared in code has the digest of its declaration: a changed declaration replaces it; an unchanged one keeps the changes that an operator
-made at run time.
+made at run time. A store may keep an agenda as one text (`write_agenda`), or its definitions apart from its states (`write_definitions`,
+`sedano.model.schedules.schedule_states`).
 
 An agenda with pending moments is held by the controller that wrote these: the write that decides them also sets a time until which other
 controllers do not publish from the agenda (`claimed`). After that time, another controller takes over the moments of a dead one with one
@@ -168,13 +169,32 @@ def read_agenda(number: int, text: str, nonce: str, held: int = 0) -> Agenda:
     Raises:
         MessageRefused: *text* is not a valid agenda; the error names the field.
     """
+    return Agenda(number, {name: _periodic(name, one) for name, one in _mapping(number, text).items()}, nonce, held)
+
+
+def write_definitions(agenda: Agenda) -> str:
+    """Return the periodic tasks of *agenda* without their states as one JSON text: the same for the same definitions."""
+    plain = {name: {part: value for part, value in _plain(one).items() if part != "state"} for name, one in agenda.periodics.items()}
+    return json.dumps(plain, separators=(",", ":"), sort_keys=True)
+
+
+def read_definitions(number: int, text: str) -> dict[str, Periodic]:
+    """Return the periodic tasks that `write_definitions` wrote, each with a state that has decided nothing.
+
+    Raises:
+        MessageRefused: *text* is not valid; the error names the field.
+    """
+    return {name: _periodic(name, one, _PARTS - {"state"}) for name, one in _mapping(number, text).items()}
+
+
+def _mapping(number: int, text: str) -> dict[str, object]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as wrong:
         raise MessageRefused(refusals.MALFORMED, f"agenda {number}", str(wrong)) from None
     if not isinstance(found, dict):
         raise _wrong(f"agenda {number}", "a mapping", found)
-    return Agenda(number, {name: _periodic(name, one) for name, one in found.items()}, nonce, held)
+    return found
 
 
 def agenda_or_refusal(number: int, text: str, nonce: str, held: int = 0) -> Agenda | MessageRefused:
@@ -208,17 +228,17 @@ _CALL = {
     "stamps": _STAMPS + _OPTIONAL, "moment": _TEXT + _OPTIONAL,
 }  # fmt: skip
 _STATE = {"cursor": _MOMENT, "pending": _MOMENTS, "missed": _WHOLE, "running": _MOMENTS}
-_PARTS = {"timetable", "options", "call", "state", "declared"}
+_PARTS = frozenset({"timetable", "options", "call", "state", "declared"})
 
 
-def _periodic(name: str, found: object) -> Periodic:
+def _periodic(name: str, found: object, parts: frozenset[str] = _PARTS) -> Periodic:
     where = f"schedule {name!r}"
-    if not isinstance(found, dict) or set(found) != _PARTS or not isinstance(found["declared"], str):
-        raise _wrong(where, f"a mapping of {', '.join(sorted(_PARTS))}", found)
+    if not isinstance(found, dict) or set(found) != parts or not isinstance(found["declared"], str):
+        raise _wrong(where, f"a mapping of {', '.join(sorted(parts))}", found)
     timetable = found["timetable"]
     if not (isinstance(timetable, list) and len(timetable) == 2 and isinstance(timetable[0], str) and isinstance(timetable[1], list)):
         raise _wrong(f"{where}: timetable", "a kind and a list", timetable)
-    options, call, state = (_fields(f"{where}: {part}", found[part], kinds) for part, kinds in _KINDS)
+    options, call, state = (_fields(f"{where}: {part}", found.get(part, _BEGINNING), kinds) for part, kinds in _KINDS)
     try:
         schedule = Schedule(name, read_timetable(timetable[0], timetable[1]), **options).checked()
     except OptionError as wrong:
@@ -226,6 +246,8 @@ def _periodic(name: str, found: object) -> Periodic:
     return Periodic(schedule, ScheduledCall(**call), State(**state), found["declared"])
 
 
+_BEGINNING = {"cursor": 0, "pending": [], "missed": 0, "running": []}
+"""The state of a periodic task that is stored without one."""
 _KINDS = (("options", _OPTIONS), ("call", _CALL), ("state", _STATE))
 
 

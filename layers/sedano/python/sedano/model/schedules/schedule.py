@@ -123,6 +123,22 @@ def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S
     return State(until, pending, state.missed + len(moments) - len(pending), _running(schedule, state, pending))
 
 
+def levelled(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S) -> State:
+    """Return *state* with its cursor *ahead* seconds from *now*, if nothing is pending and *schedule* has no moment before that.
+
+    So the schedules of an agenda that is written have one cursor, and only those that differ are stored one by one. Until then a cursor
+    alone is not worth a write.
+    """
+    if state.pending or is_due(schedule, state, now, ahead):
+        return state
+    return state._replace(cursor=max(state.cursor, int(now + ahead)))
+
+
+def is_due(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S) -> bool:
+    """Return whether *schedule* has a moment until *ahead* seconds from *now* that is neither decided nor pending."""
+    return not state.pending and next(between(schedule.timetable, state.cursor, int(now + ahead)), None) is not None
+
+
 def published(state: State) -> State:
     """Return *state* without its pending moments, which were published."""
     return state._replace(pending=())

@@ -1,0 +1,222 @@
+"""Agendas in DynamoDB: states beside their definitions, whoever writes between two reads; and a stage of the version that kept both in one
+text."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from benchmarks.write_units import Meter
+from sedano import memory
+from sedano.aws.client import keys
+from sedano.aws.schedules import AGAIN_S, DynamoSchedules
+from sedano.engine.schedules.scheduler import Scheduler, SchedulerRound
+from sedano.errors import MessageRefused, Unavailable
+from sedano.memory import START
+from sedano.model.messages import codec
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.schedules.agenda import AGENDAS, HOLD_S, Agenda, AgendaChanged, Periodic, ScheduledCall, agenda_of, declaration
+from sedano.model.schedules.schedule import Schedule, State, occurrence
+from sedano.model.schedules.timetable import Every
+from sedano.ports import Ports
+from tests.simulation.older_schedules import OlderSchedules
+from tests.unit.engine.gated import QUEUE, advance
+
+NOW = int(START)
+TABLE = "control"
+CALL = ScheduledCall("report", "default")
+DAILY = Periodic(Schedule("daily", Every(30)), CALL, State(NOW))
+OTHER = Periodic(Schedule("another", Every(600)), CALL, State(NOW, missed=3))
+FIRST = Agenda(3, {"daily": DAILY}, "n1")
+BOTH = Agenda(3, {"another": OTHER, "daily": DAILY}, "n2")
+EMPTY = Agenda(3)
+DECLARED = {"daily": declaration(DAILY.schedule, CALL)}
+NUMBER = agenda_of("daily")
+
+
+@pytest.fixture
+def client(moto_session: boto3.Session) -> Iterator[Any]:
+    """A DynamoDB client, and an empty control table."""
+    with mock_aws():
+        found = moto_session.client("dynamodb")
+        found.create_table(
+            TableName=TABLE, BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        )  # fmt: skip
+        yield found
+
+
+class Between:
+    """A client that lets something happen before its next reads, once each."""
+
+    def __init__(self, inner: Any, *happen: Callable[[], object]) -> None:
+        """Stand before *inner*."""
+        self.inner, self.happen = inner, [*happen]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("get_item", "batch_get_item") and self.happen:
+            self.happen.pop(0)()
+        return getattr(self.inner, name)
+
+
+def item(client: Any, key: str) -> dict[str, Any]:
+    """The item at *key*."""
+    found: dict[str, Any] = client.get_item(TableName=TABLE, Key={"pk": {"S": key}}).get("Item", {})
+    return found
+
+
+def test_states_alone_leave_the_definitions_alone(client: Any) -> None:
+    meter = Meter(client)
+    store = DynamoSchedules(meter, TABLE)
+    assert store.change(BOTH, EMPTY).done
+    before, meter.units = item(client, keys.definitions(3)), 0
+    moved = BOTH._replace(periodics={**BOTH.periodics, "daily": DAILY._replace(state=State(NOW + 90))}, nonce="n3", held=7)
+    assert store.change(moved, BOTH) == AgendaChanged(True, moved)
+    assert (meter.units, item(client, keys.definitions(3))) == (1, before)
+    assert item(client, keys.agenda(3))["dg"] == before["dg"]
+    assert DynamoSchedules(client, TABLE).read()[3] == moved
+
+
+def test_a_store_that_knows_the_definitions_reads_them_once(client: Any) -> None:
+    assert DynamoSchedules(client, TABLE).change(BOTH, EMPTY).done
+    meter = Meter(client)
+    store = DynamoSchedules(meter, TABLE)
+    asked = []
+    for _ in range(3):
+        meter.read_units = 0
+        assert store.read()[3] == BOTH
+        asked.append(meter.read_units)
+    assert asked == [AGENDAS + 1, AGENDAS, AGENDAS]
+    other = DynamoSchedules(client, TABLE)
+    other.read()
+    assert other.change(FIRST._replace(nonce="n3"), BOTH).done
+    assert store.read()[3] == FIRST._replace(nonce="n3")
+
+
+@pytest.mark.parametrize("times", [1, 2, len(AGAIN_S)])
+def test_what_is_written_between_two_reads_is_read_again(client: Any, times: int) -> None:
+    other, written = DynamoSchedules(client, TABLE), [BOTH]
+    assert other.change(BOTH, EMPTY).done
+
+    def written_by_another() -> None:
+        new = (FIRST if len(written) % 2 else BOTH)._replace(nonce=f"m{len(written)}")
+        assert other.change(new, written[-1]).done
+        written.append(new)
+
+    assert DynamoSchedules(Between(client, lambda: None, *[written_by_another] * times), TABLE).read()[3] == written[-1]
+    assert len(written) == times + 1
+
+
+def test_states_without_their_definitions_are_refused_and_the_others_are_read(client: Any) -> None:
+    store = DynamoSchedules(client, TABLE)
+    assert store.change(BOTH, EMPTY).done
+    assert store.change(FIRST._replace(number=4), Agenda(4)).done
+    client.delete_item(TableName=TABLE, Key={"pk": {"S": keys.definitions(3)}})
+    fresh = DynamoSchedules(client, TABLE)
+    found = fresh.read()
+    assert isinstance(found[3], MessageRefused)
+    assert str(found[3]) == "schema: agenda 3: its definitions are missing, or belong to other states"
+    assert found[4] == FIRST._replace(number=4)
+    with pytest.raises(MessageRefused, match="its definitions are missing"):
+        fresh.change(FIRST._replace(nonce="n4"), FIRST._replace(nonce="n3"))
+
+
+@pytest.mark.parametrize("attribute", ["body of the states", "body of the definitions"])
+def test_an_agenda_that_is_damaged_is_refused(client: Any, attribute: str) -> None:
+    assert DynamoSchedules(client, TABLE).change(BOTH, EMPTY).done
+    key = keys.agenda(3) if "states" in attribute else keys.definitions(3)
+    values = {":body": {"S": "!"}}
+    client.update_item(TableName=TABLE, Key={"pk": {"S": key}}, UpdateExpression="SET body = :body", ExpressionAttributeValues=values)
+    assert isinstance(DynamoSchedules(client, TABLE).read()[3], MessageRefused)
+
+
+def test_states_are_not_written_beside_definitions_that_their_writer_does_not_know(client: Any) -> None:
+    mine, other = DynamoSchedules(client, TABLE), DynamoSchedules(client, TABLE)
+    assert mine.change(FIRST, EMPTY).done
+    assert other.change(BOTH, FIRST).done
+    back = FIRST._replace(nonce="n3")
+    assert mine.change(back, BOTH) == AgendaChanged(False, BOTH), "it still knew the definitions of the first agenda"
+    assert mine.change(back, BOTH) == AgendaChanged(True, back)
+    assert DynamoSchedules(client, TABLE).read()[3] == back
+
+
+def test_a_transaction_whose_answer_was_lost_is_recognised_as_ones_own(client: Any) -> None:
+    assert DynamoSchedules(client, TABLE).change(FIRST, EMPTY).done
+    for agenda, seen in ((FIRST, EMPTY), (BOTH, FIRST), (BOTH, FIRST)):
+        assert DynamoSchedules(client, TABLE).change(agenda, seen) == AgendaChanged(True, agenda)
+
+
+def test_a_table_that_is_away_is_unavailable(client: Any) -> None:
+    class Busy:
+        def transact_write_items(self, **asked: Any) -> Any:
+            raise client.exceptions.TransactionCanceledException(
+                {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": [{"Code": "TransactionConflict"}]}, "x"
+            )
+
+    with pytest.raises(Unavailable, match=r"dynamodb\.TransactWriteItems"):
+        DynamoSchedules(Busy(), TABLE).change(FIRST, EMPTY)
+
+
+@pytest.fixture
+def ports(client: Any) -> Ports:
+    """The ports of a scheduler of this version over that table."""
+    return replace(memory.ports(), schedules=DynamoSchedules(client, TABLE))
+
+
+def older(ports: Ports, client: Any) -> Scheduler:
+    """A scheduler of the version before."""
+    return scheduler(replace(ports, schedules=OlderSchedules(client, TABLE)))
+
+
+def scheduler(ports: Ports) -> Scheduler:
+    """A scheduler over *ports*."""
+    return Scheduler(ports, LamportClock(lambda: 1), "me")
+
+
+def sent(ports: Ports) -> list[str]:
+    """The ids of the tasks that were sent."""
+    queues: Any = ports.queues
+    return [codec.decode(one.body).task_id for one in queues.peek(QUEUE)]  # type: ignore[union-attr]
+
+
+def ids(*seconds: int) -> list[str]:
+    """The ids of the occurrences so many seconds after the beginning."""
+    return [occurrence(DAILY.schedule, NOW + one).task_id for one in seconds]
+
+
+def test_a_stage_goes_on_where_the_version_before_has_stopped(client: Any, ports: Ports) -> None:
+    assert older(ports, client).round(DECLARED).published == 3
+    assert scheduler(ports).round(DECLARED) == SchedulerRound()
+    assert "dg" not in item(client, keys.agenda(NUMBER)), "what is not due is not written"
+    advance(ports, 30.0)
+    assert scheduler(ports).round(DECLARED).published == 1
+    assert "dg" in item(client, keys.agenda(NUMBER))
+    advance(ports, 30.0)
+    assert older(ports, client).round(DECLARED) == SchedulerRound(failed=1)
+    assert scheduler(ports).round(DECLARED).published == 1
+    assert sent(ports) == ids(30, 60, 90, 120, 150)
+
+
+def test_what_a_scheduler_of_the_version_before_has_claimed_is_left_to_it_and_then_taken_over(client: Any, ports: Ports) -> None:
+    pending = DECLARED["daily"]._replace(state=State(NOW + 90, (NOW + 30, NOW + 60, NOW + 90)))
+    agenda = Agenda(NUMBER, {"daily": pending}, "died", NOW + HOLD_S)
+    assert OlderSchedules(client, TABLE).change(agenda, Agenda(NUMBER)).done
+    assert scheduler(ports).round(DECLARED) == SchedulerRound()
+    advance(ports, float(HOLD_S))
+    assert scheduler(ports).round(DECLARED).published == 3
+    assert sent(ports) == ids(30, 60, 90)
+    crossed = agenda._replace(periodics={"daily": pending._replace(state=State(NOW + 90))}, nonce="late", held=0)
+    with pytest.raises(MessageRefused):  # the late write of the older one is refused, and it cannot read why
+        OlderSchedules(client, TABLE).change(crossed, agenda)
+    assert scheduler(ports).round(DECLARED) == SchedulerRound()
+
+
+def test_an_empty_agenda_of_this_version_is_read_by_none_of_the_version_before(client: Any, ports: Ports) -> None:
+    scheduler(ports).round(DECLARED)
+    scheduler(ports).round({})
+    assert item(client, keys.agenda(NUMBER))["body"]["S"] == "0"
+    assert older(ports, client).round(DECLARED) == SchedulerRound(failed=1)
+    assert scheduler(ports).read() == {}
