@@ -117,3 +117,20 @@ def test_definitions_have_one_text_whatever_the_states_and_the_order_are() -> No
 def test_definitions_with_states_are_those_of_another_version() -> None:
     with pytest.raises(MessageRefused, match="expected a mapping of call, declared, options, timetable, got"):
         read_definitions(1, write_agenda(Agenda(1, named(a=State(5)))))
+
+
+def test_a_damaged_text_is_refused_or_is_another_text_of_states() -> None:
+    dice, found = random.Random(1), named(a=State(0), b=State(0), c=State(0), d=State(0))
+    accepted = 0
+    for _ in range(3_000):
+        letters = list(f"{COMMON};1C10M11Pz,0R1uo0,-1;3M2")
+        for _ in range(dice.randrange(1, 6)):
+            place = dice.randrange(len(letters))
+            letters[place] = dice.choice(["", *"CMPR,;-0z9\n", "\u0661", letters[place] * 2])
+        try:
+            read = read_states("agenda 1", "".join(letters), found)
+        except MessageRefused:
+            continue
+        accepted += 1
+        assert read_states("agenda 1", write_states(read), found) == read
+    assert 100 < accepted < 2_900
