@@ -148,7 +148,7 @@ def show_logs(asked: StageOptions, since: str, follow: bool, functions: Sequence
     if unknown := [name for name in functions if name not in groups]:
         raise UsageError(f"--function: {unknown[0]!r} is not a function of the stage; choose one of {', '.join(groups)}")
     chosen = {name: group for name, group in groups.items() if not functions or name in functions}
-    for line in logs.lines(clients, chosen, begin, follow=follow):
+    for line in logs.lines(clients, chosen, begin, follow=follow, say=_note):
         if asked.is_json:
             say_json({**line._asdict(), "at": write(line.at)})
         else:

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from botocore import exceptions
+from botocore.exceptions import ClientError
+
 from sedano.deploy.clients import DEPLOY_ROLE, Clients
 from sedano.deploy.failure import DeployError
 from sedano.deploy.stack_events import described
@@ -16,7 +19,11 @@ _DEFAULT_GROUP = "/aws/lambda/"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 _AGO = re.compile(r"(\d{1,6})([smhd])")
 #: A line that arrives this much later than a newer one is still found.
-LATE_S = 30.0
+LATE_MS = 30_000
+#: The seconds between two readings.
+PAUSE_S = 2.0
+_TRANSPORT = (exceptions.ConnectionError, exceptions.HTTPClientError)
+_PASSING = frozenset({"ThrottlingException", "ServiceUnavailableException", "InternalFailure", "RequestTimeout"})
 
 
 class LogLine(NamedTuple):
@@ -58,30 +65,56 @@ def groups(clients: Clients, stage: str) -> dict[str, str]:
 
 
 def lines(
-    clients: Clients, groups: dict[str, str], since: float, *, follow: bool = False, sleep: Callable[[float], None] = time.sleep
+    clients: Clients,
+    groups: dict[str, str],
+    since: float,
+    *,
+    follow: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[LogLine]:
-    """Yield the lines of *groups* that were written after *since* (epoch s); *follow*: go on for ever."""
-    logs, seen, start = clients.client("logs"), dict[str, float](), since
+    """Yield the lines of *groups* that were written after *since* (epoch s), each once.
+
+    *follow*: go on for ever. If AWS does not answer meanwhile, *say* gets one line, and the next reading begins where the last complete one
+    ended.
+    """
+    logs, seen, start, silent = clients.client("logs"), dict[str, int](), int(since * 1000), False
     while True:
-        fresh = [(line, event) for function, group in groups.items() for line, event in _read(logs, function, group, start)]
-        for line, event in sorted(fresh):
+        fresh: list[tuple[LogLine, int, str]] = []
+        try:
+            fresh = [one for function, group in groups.items() for one in _read(logs, function, group, start)]
+            silent = False
+        except (*_TRANSPORT, ClientError) as error:
+            if not (follow and _passes(error)):
+                raise
+            if not silent:
+                say(f"AWS does not answer: {error}; reading again every {PAUSE_S:g} s")
+            silent = True
+        for line, at, event in sorted(fresh):
             if event not in seen:
-                seen[event] = line.at
+                seen[event] = at
                 yield line
         if not follow:
             return
-        start = max(start, max(seen.values(), default=start) - LATE_S)
+        start = max(start, max(seen.values(), default=start) - LATE_MS)
         seen = {event: at for event, at in seen.items() if at >= start}
-        sleep(2.0)
+        sleep(PAUSE_S)
 
 
-def _read(logs: Any, function: str, group: str, start: float) -> Iterator[tuple[LogLine, str]]:
+def _read(logs: Any, function: str, group: str, start: int) -> Iterator[tuple[LogLine, int, str]]:
+    """Yield the lines of a group since *start* (epoch ms), each with its time in ms and its identity."""
     try:
-        for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=int(start * 1000)):
+        for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=start):
             for event in page["events"]:
-                yield LogLine(event["timestamp"] / 1000, function, event["message"].rstrip("\n")), _identity(function, event)
+                at, text = event["timestamp"], event["message"].rstrip("\n")
+                yield LogLine(at / 1000, function, text), at, _identity(function, event)
     except logs.exceptions.ResourceNotFoundException:
         return  # the function was never invoked
+
+
+def _passes(error: Exception) -> bool:
+    """Return whether the same call may succeed later: no answer, or one that asks for patience."""
+    return not isinstance(error, ClientError) or error.response["Error"]["Code"] in _PASSING
 
 
 def _identity(function: str, event: dict[str, Any]) -> str:
