@@ -15,14 +15,20 @@ _CONFIG = "write options in Sedano(…) and @app.task(…), and settings of the 
 _EAGER = "test the app in `with sedano.testing.world(app)`: tasks run in memory, with retries, limits and timers"
 _IMPORTS = "import the modules of your tasks in the module of your app"
 _NO_BROKER = "sedano holds no connection: publish with task.delay(…), or several together in `with app.batch():`"
-_NO_WORKER = "start workers from the shell: `sedano dev` on this machine, `sedano deploy` on AWS (docs/deploy.md)"
+_NO_WORKER = (
+    "start workers from the shell: `sedano dev` on this machine, `sedano worker` in processes of your own (docs/worker.md); on Lambda, "
+    "`sedano deploy` (docs/deploy.md)"
+)
 _CURRENT = "write sedano.current(), which returns the running task"
 _PERIODIC = "write @app.periodic(…) above the task"
 _STATES = "write current().update_state(state, meta), or self.request.update_state(state, meta)"
 _HOOK = "write a hook of the app (app.before_run, after_run, on_retry, on_failure), or link a callback (task.s(…).link(…), link_error(…))"
 _RECORD = "a result does not have the task's arguments; store what you need with result.id"
 _NOT_ASKED = "inspect() reads the stores and asks no worker"
-_SCALES = "Lambda starts as many workers as there is work, up to the stage's settings (docs/deploy.md); app.budget(…) limits a queue"
+_SCALES = (
+    "give `sedano scale QUEUE N` for workers that run (docs/cluster.md); Lambda starts as many as there is work, up to the stage's "
+    "settings (docs/deploy.md)"
+)
 _ZONE = "each timetable names its own: cron('0 9 * * *', tz='Europe/Berlin')"
 _POLICY = "write retry=Retry({}=…)"
 OPTIONS = {
@@ -100,14 +106,14 @@ APP = {
     "now": "write datetime.now(UTC)",
     "on_after_configure": _PERIODIC,
     "on_after_finalize": _PERIODIC,
-    "on_after_fork": "workers do not fork; create what each process needs in its module",
+    "on_after_fork": "workers do not fork; create what each process needs in a step of @app.boot (docs/boot.md)",
     "on_configure": _CONFIG,
     "pool": _NO_BROKER,
     "producer_or_acquire": _NO_BROKER,
     "producer_pool": _NO_BROKER,
     "register_task": "write @app.task above the function",
     "ResultSet": "write sedano.ResultSet([…])",
-    "select_queues": "a worker reads one queue; name the queue of each task: @app.task(queue=…)",
+    "select_queues": "write `sedano worker --queues NAMES` (docs/worker.md); a function of a stage reads one queue",
     "set_current": "an app is a value: import it from its module",
     "set_default": "an app is a value: import it from its module",
     "setup_security": "IAM controls who may send, and keys of the stage seal messages (docs/deploy.md); remove this call",
@@ -187,7 +193,7 @@ CONTROL = {
     "heartbeat": "write app.control.members()",
     "ping": "write app.control.members()",
     "pool_grow": _SCALES,
-    "pool_restart": "a deployment starts new workers",
+    "pool_restart": "a deployment starts new workers; the service manager of `sedano worker` restarts its processes (docs/worker.md)",
     "pool_shrink": _SCALES,
     "purge": "run `sedano purge QUEUE`",
     "shutdown": "workers on Lambda end without a command; app.control.pause_queue(name) stops a queue",

@@ -134,25 +134,56 @@ WORKERS = (
     answer(
         CHANGE,
         "worker_concurrency worker_autoscaler",
-        "`concurrency=` and `queue_concurrency=` of the stage; Lambda starts workers as needed.",
+        "`sedano worker -c N` in [processes of your own](worker.md), and `sedano scale QUEUE N` while they run. On Lambda, "
+        "`concurrency=` and `queue_concurrency=` of the stage; it starts workers as needed.",
     ),
     answer(
         CHANGE,
-        "worker_prefetch_multiplier worker_disable_prefetch worker_enable_prefetch_count_reduction worker_eta_task_limit",
-        "`batch=` of the stage. Tasks that wait for their start time occupy no worker.",
+        "worker_prefetch_multiplier worker_disable_prefetch worker_enable_prefetch_count_reduction",
+        "`sedano worker` asks for a message only while one of its `--concurrency` bodies is free. On Lambda, `batch=` of the stage.",
+    ),
+    answer(REMOVE, "worker_eta_task_limit", "None: tasks that wait for their start time occupy no worker."),
+    answer(
+        CHANGE,
+        "worker_pool",
+        "`sedano worker --processes N` instead of prefork, `--concurrency N` instead of threads, `async def` bodies instead of eventlet "
+        "and gevent. On Lambda none is needed.",
+    ),
+    answer(
+        CHANGE,
+        "worker_pool_restarts",
+        "`sedano worker --processes N` starts a process that ended again. On Lambda none is needed.",
+    ),
+    answer(
+        CHANGE,
+        "worker_proc_alive_timeout worker_lost_wait",
+        "`sedano worker --processes N --watchdog S` replaces a process that hangs. On Lambda none is needed.",
     ),
     answer(
         REMOVE,
-        "worker_pool worker_pool_* worker_proc_alive_timeout worker_lost_wait worker_timer worker_timer_precision worker_agent "
-        "worker_consumer worker_direct worker_detect_quorum_queues",
-        "None: there is no pool. `async def` bodies of a batch share an event loop.",
+        "worker_pool_* worker_timer worker_timer_precision worker_consumer worker_direct worker_detect_quorum_queues",
+        "None: these choose parts of Celery's worker.",
     ),
-    answer(REMOVE, "worker_max_tasks_per_child", "None: Lambda replaces workers."),
-    answer(CHANGE, "worker_max_memory_per_child", "`memory=` of the stage."),
+    answer(CHANGE, "worker_agent", "[`@app.boot`](boot.md) runs a service of your own in each worker."),
+    answer(
+        CHANGE,
+        "worker_max_tasks_per_child",
+        "`sedano worker --max-tasks N` ([several processes](worker.md#several-processes)). On Lambda none is needed.",
+    ),
+    answer(
+        CHANGE,
+        "worker_max_memory_per_child",
+        "`sedano worker --max-memory N`, in MiB ([several processes](worker.md#several-processes)). On Lambda, `memory=` of the stage.",
+    ),
+    answer(
+        CHANGE,
+        "worker_soft_shutdown_timeout",
+        "`sedano worker --drain S` ([the end](worker.md#the-end)). On Lambda none is needed.",
+    ),
     answer(
         REMOVE,
-        "worker_soft_shutdown_timeout worker_enable_soft_shutdown_on_idle worker_cancel_long_running_tasks_on_connection_loss",
-        "None: there is no worker to shut down.",
+        "worker_enable_soft_shutdown_on_idle worker_cancel_long_running_tasks_on_connection_loss",
+        "None: a worker gives back what it has not begun, and no connection owns a task.",
     ),
     answer(REMOVE, "worker_deduplicate_successful_tasks", "Always on: a task that has ended does not run again."),
     answer(CHANGE, "worker_disable_rate_limits", "`app.control.rate_limit(task, None)` removes the limit of a task."),
@@ -162,7 +193,8 @@ WORKERS = (
     answer(
         CHANGE,
         "worker_hijack_root_logger worker_log_* worker_task_log_* worker_redirect_stdouts worker_redirect_stdouts_level",
-        "Python's `logging`; functions write JSON lines with task and id ([logs](cluster.md#logs)).",
+        "Python's `logging`. `sedano worker --log` chooses lines or JSON; functions write JSON lines with task and id "
+        "([logs](cluster.md#logs)).",
     ),
 )
 SETTINGS: Mapping[str, Sequence[NameAnswer]] = {"Tasks": TASKS, "Results": RESULTS, "Broker": BROKER, "Beat": BEAT, "Workers": WORKERS}
