@@ -101,11 +101,12 @@ def test_a_failure_is_exit_1_with_the_traceback_on_stderr(world: testing.World, 
     first, *_, last = err.splitlines()
     task_id = first.removeprefix("sedano call: ")
     assert last == f"sedano call: {task_id} ended as FAILURE: ValueError: {HARMLESS}"
-    assert "Traceback (most recent call last):" in err
+    assert "    Traceback (most recent call last):" in err.splitlines()
+    assert [line for line in err.splitlines()[1:-1] if not line.startswith("    ")] == []
     assert called(capsys, "result", task_id, code=Exit.FAILED)[1].splitlines()[-1] == last.replace("call:", "result:")
     shown = called(capsys, "show", task_id)[0]
     assert f"error: ValueError: {HARMLESS}" in shown
-    assert "Traceback (most recent call last):" in shown
+    assert "    Traceback (most recent call last):" in shown.splitlines()
     found = json.loads(called(capsys, "show", task_id, "--json")[0])
     assert (found["state"], found["record"]["error"]["message"]) == ("FAILURE", NASTY)
     assert (found["record"]["name"], found["record"]["owner"]) == ("tests.stories.test_call_command.fail", "memory.1.00000000")

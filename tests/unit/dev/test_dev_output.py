@@ -95,7 +95,9 @@ def test_of_the_engines_log_only_what_a_developer_needs_is_shown() -> None:
     assert logged("info", "anything", {}) is None
     assert logged("warning", "task failed and is tried again", {"task": "x"}) is None
     parked = logged("error", "message parked", {"reason": "arguments", "field": "data", "detail": "wrong", "queue": "commands:default"})
-    assert parked == Report("", "", "PARKED (arguments) data: wrong; `sedano parked` shows the message", "bad")
+    assert parked == Report("", "", "PARKED (arguments) data: wrong; `sedano parked list` shows the message", "bad")
+    bare = logged("error", "message parked", {"reason": "unknown_task", "field": None, "detail": ""})
+    assert bare == Report("", "", "PARKED (unknown_task); `sedano parked list` shows the message", "bad")
     other = logged("warning", "claim not answered", {"task": "add", "task_id": "abc", "trace_id": "t", "error": "e" * 500})
     assert other is not None
     assert (other.task, other.task_id, other.style) == ("add", "abc", "warning")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from textwrap import indent
 from typing import Any, NamedTuple
 
 from sedano.app import Sedano
@@ -90,8 +91,8 @@ def _say_record(task_id: str, record: Mapping[str, Any]) -> None:
     if (arguments := record.get("arguments")) is not None:
         say(f"  arguments: {call_text(arguments)}")
     if (error := record.get("error")) is not None:
-        say(f"  error: {error['type_name']}: {error['message']}")
-        say_text(error["traceback"].rstrip())
+        say(f"  error: {_words(error['type_name'], error['message'])}")
+        _say_traceback(error["traceback"], err=False)
     if (result := record.get("result")) is not None:
         say(f"  result: {result}")
     if record.get("retry"):
@@ -108,10 +109,19 @@ def _ended(verb: str, found: AsyncResult[Any], record: TaskRecord, *, as_json: b
         say_json(value)
         return Exit.DONE
     if error is not None and error.traceback:
-        say_text(error.traceback.rstrip(), err=True)
-    why = f": {error.type_name}: {error.message}" if error is not None else ""
+        _say_traceback(error.traceback, err=True)
+    why = f": {_words(error.type_name, error.message)}" if error is not None else ""
     say(f"sedano {verb}: {found.id} ended as {record.state}{why}", err=True)
     return Exit.FAILED
+
+
+def _words(type_name: str, message: str) -> str:
+    return f"{type_name}: {message}" if message else type_name
+
+
+def _say_traceback(text: str, *, err: bool) -> None:
+    """Print a traceback below the line that it explains, indented, so that its end is seen."""
+    say_text(indent(text.rstrip(), "    "), err=err)
 
 
 def _known(app: Sedano, name: str) -> TaskSpec:

@@ -70,7 +70,8 @@ def report(ran: Ran, judged: Judged | None) -> Report | None:
     elif error is None:
         text, traceback = f"{state or 'not recorded, it runs again'} after {took}", ""
     else:
-        text, traceback = f"{_words(state, judged, took)}: {error.type_name}: {_short(error.message)}", error.traceback
+        why = f"{error.type_name}: {_short(error.message)}" if error.message else error.type_name
+        text, traceback = f"{_words(state, judged, took)}: {why}", error.traceback
     if state == states.RETRY and error is not None:
         where = frames(error.traceback)
         text, traceback = text + (f" ({where[-1]})" if where else ""), ""
@@ -91,8 +92,8 @@ def logged(level: str, message: str, fields: Mapping[str, Any]) -> Report | None
         return None
     about = {name: value for name, value in fields.items() if name not in ("task", "task_id", "trace_id") and value not in ("", None)}
     if message == PARKED:
-        place = f"{about.get('field')}: " if about.get("field") else ""
-        text = f"PARKED ({about.get('reason')}) {place}{about.get('detail', '')}; `sedano parked` shows the message"
+        why = ": ".join(str(about[name]) for name in ("field", "detail") if name in about)
+        text = f"PARKED ({about.get('reason', 'no reason')}){why and f' {why}'}; `sedano parked list` shows the message"
     else:
         text = message + "".join(f" {name}={_short(str(value))}" for name, value in about.items() if name != "traceback")
     style = "bad" if level == "error" else "warning"
