@@ -1,4 +1,4 @@
-"""The first steps of a user: the size of the install, and the time and the commands to a first task and a first test.
+"""The first steps of a user: the size of the install, and the time and the commands to a first task, test and deployment.
 
 The wheel is built from this clone and installed into empty environments, with an empty HOME, as by a user; then a project is made and
 run. Sizes, packages, commands and lines are the same everywhere; seconds are those of this machine, with its present pip cache.
@@ -18,12 +18,16 @@ import threading
 import time
 import tokenize
 import venv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, NamedTuple
 
 from benchmarks.report import Entry, Section, Target
+from sedano.deploy.cdk_environment import OWN
+from sedano.local import Endpoint
+from sedano.local.stage import ENDPOINT_PYTHON
 
 ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial.md"
@@ -32,13 +36,17 @@ ROUNDS = 5
 SECONDS = 180.0
 """How long `sedano dev` may run: a busy machine takes longer."""
 MOST_HELP_MS, MOST_COMMANDS, MOST_SECONDS, MOST_RELOAD_S = 80, 2, 10, 1
+NOTHING: Mapping[str, str] = MappingProxyType({})
 NOT_COUNTED = ("pip", "setuptools", "_distutils_hack", "distutils-precedence.pth", "wheel")
 """The packages of an empty environment."""
 COMMANDS = (("new", "shop"), ("dev",))
 """The commands until a task can run; `call` publishes it."""
+DEPLOYMENT = (("new", "shop"), ("deploy", "--yes", "--set", "local=true"))
+"""The commands until a task has run on a stage: the second one prepares the account and runs a task. The setting is for the endpoint."""
 HOW = (
     "the built wheel in empty environments, with an empty HOME; MB of site-packages without pip; seconds from the first command to the\n"
-    "  result, without the install; reload from the save of a file to the line that reports it ready; lines without blanks and comments"
+    "  result, without the install; reload from the save of a file to the line that reports it ready; lines without blanks and comments;\n"
+    "  the deployment into an empty account on the local endpoint, which answers sooner than AWS; the CDK is installed before"
 )
 
 
@@ -63,7 +71,7 @@ def section(progress: Callable[[], None]) -> Section:
             progress()
         python = installed["sedano[dev]"].python
         entries = [entry for name, one in installed.items() for entry in _sizes(name, one)]
-        return Section("First steps", HOW, [*entries, *_taken(folder, python, progress), *_written()])
+        return Section("First steps", HOW, [*entries, *_taken(folder, python, progress), *_deployed(folder, python), *_written()])
 
 
 def lines(code: str) -> int:
@@ -143,6 +151,18 @@ def _taken(folder: Path, python: Path, progress: Callable[[], None]) -> list[Ent
     ]
 
 
+def _deployed(folder: Path, python: Path) -> list[Entry]:
+    """Make a project, deploy it into an empty account, and return the entries about that."""
+    home = folder / "deploying"
+    home.mkdir()
+    sedano = [str(python.parent / "sedano")]
+    new, deploy = DEPLOYMENT
+    with Endpoint(ENDPOINT_PYTHON, folder / "endpoint") as account:
+        more = {**account.environment, OWN: sys.executable}
+        seconds = _run([*sedano, *new], home, home) + _run([*sedano, *deploy], home / "shop", home, more)
+    return [Entry("commands until a deployed task", len(DEPLOYMENT), ""), Entry("until the first deployed task's result", seconds, "s")]
+
+
 def _written() -> list[Entry]:
     found = written(TUTORIAL.read_text(encoding="utf-8"))
     tests = sum(number for name, number in found.items() if name.startswith("tests/"))
@@ -154,10 +174,10 @@ def _environment(home: Path) -> dict[str, str]:
     return {**own, "HOME": str(home), "NO_COLOR": "1"}
 
 
-def _run(command: list[str], folder: Path, home: Path | None = None) -> float:
-    """Run *command*, and return how many seconds it took."""
+def _run(command: list[str], folder: Path, home: Path | None = None, more: Mapping[str, str] = NOTHING) -> float:
+    """Run *command* with the variables *more*, and return how many seconds it took."""
     began = time.monotonic()
-    subprocess.run(command, cwd=folder, env=_environment(home) if home else None, capture_output=True, check=True)
+    subprocess.run(command, cwd=folder, env={**_environment(home), **more} if home else None, capture_output=True, check=True)
     return time.monotonic() - began
 
 

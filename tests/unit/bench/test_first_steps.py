@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.first_steps import COMMANDS, TUTORIAL, lines, size, written
+from benchmarks.first_steps import COMMANDS, DEPLOYMENT, TUTORIAL, lines, size, written
 
 STATEMENTS = st.lists(st.sampled_from(["x = 1", "def f() -> int:\n    return 1", 'y = """a\nb\n"""', "z = (\n    1,\n)"]), max_size=6)
 QUIET = st.lists(st.sampled_from(["", "# a comment", "   ", "    # another"]), max_size=4)
@@ -46,3 +46,8 @@ def test_the_size_is_that_of_the_package_and_of_what_it_brings(tmp_path: Path) -
 
 def test_two_commands_lead_to_a_task() -> None:
     assert [words[0] for words in COMMANDS] == ["new", "dev"]
+
+
+def test_two_commands_lead_to_a_deployed_task_and_neither_leaves_out_the_trial() -> None:
+    assert [words[0] for words in DEPLOYMENT] == ["new", "deploy"]
+    assert "--no-trial" not in DEPLOYMENT[1]
