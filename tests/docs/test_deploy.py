@@ -138,5 +138,6 @@ def test_the_list_of_settings_is_complete() -> None:
 
 def test_the_app_of_ones_own_composes_what_is_installed() -> None:
     tree = ast.parse(BLOCKS["app.py"])
-    (call,) = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "SedanoStacks"]
-    assert [word.arg for word in call.keywords] == ["app", "code", "config"]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "SedanoStacks"]
+    assert [[word.arg for word in call.keywords] for call in calls] == [["app", "code", "config"]] * 2
+    assert sorted(ast.unparse(call.args[0]) for call in calls) == ["app", "live"]

@@ -1,6 +1,6 @@
 """Finds a Python with the AWS CDK for the synthesis, or makes a separate environment for it, once on each machine.
 
-The environment of the user's project never gets the CDK: its packages are 490 MB, and it pins some that projects need in other versions.
+The environment of the user's project never gets the CDK: its packages are 480 MB, and it pins some that projects need in other versions.
 The packages are those of `requirements/deploy.txt`, pinned with hashes, so that two machines make the same templates. They include Node.
 """
 
