@@ -10,7 +10,7 @@ destroyed can be deployed again at once. All other queues have the names that Cl
 
 from typing import Any
 
-from aws_cdk import Aws, Duration, Fn, RemovalPolicy
+from aws_cdk import Duration, Fn, RemovalPolicy, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -37,9 +37,12 @@ _ORDER: dict[str, Any] = {
 }
 
 
-def names_begin(stage: str) -> str:
-    """Return the prefix of the names of the command queues of *stage*; the first eight digits of the stack's id distinguish stacks."""
-    return f"sedano-{stage}-{Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', Aws.STACK_ID))))}-"
+def names_begin(stack: Stack, stage: str) -> str:
+    """Return the prefix of the names of the command queues of *stage* in *stack*; the first eight digits of its id distinguish stacks.
+
+    The id belongs to this stack also where another stack uses the text: `Aws.STACK_ID` would be the id of the stack that uses it.
+    """
+    return f"sedano-{stage}-{Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', stack.stack_id))))}-"
 
 
 class WorkQueue(Construct):

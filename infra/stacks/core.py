@@ -34,7 +34,6 @@ from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
 from ..constructs.operators import Actions, allowed
 from ..constructs.queue import FIFO, WorkQueue, names_begin
-from ..constructs.role import statements
 from ..constructs.sinks import allow_sinks
 from ..constructs.stream_sources import StreamSources, arns_of, feed
 from ..constructs.table import FAILURES, MEMBERS, ROLLUPS
@@ -64,7 +63,7 @@ class CoreStack(StageStack):
 
     def __init__(self, scope: Construct, *, config: StageConfig, application: Application, state: StateStack) -> None:
         super().__init__(scope, "core", config=config, about="queues and functions", protected=config.permanent)
-        self._config, self._app, self._begin = config, application.reference, names_begin(config.stage)
+        self._config, self._app, self._begin = config, application.reference, names_begin(self, config.stage)
         self._connect, self._layers_read = application.declared.connect, application.declared.layers_and_parameters()
         self._spending, self._polls = application.declared.spending, bool(application.declared.polls)
         self._scheduled = config.schedules or bool(application.declared.schedules)
@@ -357,8 +356,8 @@ class CoreStack(StageStack):
         return [f"sedano-{self._config.stage}-{part}/*" for part in ("state", "core")]
 
     def _grant(self, grantee: iam.IGrantable, actions: list[str], *arns: str, conditions: Mapping[str, Any] | None = None) -> None:
-        for statement in statements(actions, arns, conditions):
-            grantee.grant_principal.add_to_principal_policy(statement)
+        given = Grants(self, grantee.grant_principal.add_to_principal_policy, local=self._config.local)
+        given.allow(actions, *arns, where=conditions)
 
     @property
     def worker(self) -> iam.IRole:

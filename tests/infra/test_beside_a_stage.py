@@ -46,6 +46,14 @@ def test_its_environment_is_the_variables_of_the_stage(foreign: Templates) -> No
     assert web["SEDANO_APP"] == "shop.tasks:app"
 
 
+def test_the_queues_of_its_environment_are_those_of_the_stage_and_not_of_its_own_stack(foreign: Templates) -> None:
+    """The names have the id of the stage's stack: `AWS::StackId` is that of the stack in whose template it stands."""
+    functions = foreign.of_type("Lambda::Function")
+    (web,) = [one["Environment"]["Variables"] for name, one in functions.items() if name.startswith("Web")]
+    assert "sedano-live-core" in json.dumps(web["SEDANO_QUEUES"])
+    assert "AWS::StackId" not in json.dumps(web["SEDANO_QUEUES"])
+
+
 def test_buckets_are_emptied_with_their_stack_where_that_is_asked_for(tmp_path: Path) -> None:
     context = {**stage_context(APP, CODE), "local": "false", "stage": "dev", "empty_buckets": "true", "pipeline": "none"}
     templates = read(synthesise(context, tmp_path / "cdk.out"))
