@@ -27,7 +27,7 @@ from sedano.dev.output import Console, TaskStream, WorkerConsole, capture, label
 from sedano.dev.run_reports import PARKED, EndCounts, Report, logged, report
 from sedano.dev.webhook_server import WebhookServer
 from sedano.engine.batch import Judged, Ran
-from sedano.errors import SedanoError
+from sedano.errors import ConfigurationError, SedanoError
 from sedano.host import one_file
 from sedano.host.engine_process import EngineProcess, ProcessSettings
 from sedano.model.cluster.worker_report import DEV
@@ -104,6 +104,17 @@ def loaded(reference: str, code: str) -> Sedano:
     return load(reference, "app")
 
 
+def unloadable(reference: str, code: str, error: BaseException) -> tuple[str, str]:
+    """Return why the app does not load, and the traceback to show: none for a reference that names no app, because no code is wrong."""
+    module, why = reference.partition(":")[0], f"{type(error).__name__}: {error}"
+    if isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}."):
+        remedy = 'write app = "module:attribute" below [tool.sedano] in pyproject.toml, or give --app module:attribute'
+        return f"{code} has no module {error.name}; {remedy}", ""
+    if isinstance(error, ConfigurationError) and isinstance(error.__cause__, AttributeError):
+        return why, ""
+    return why, user_traceback(error) if not isinstance(error, SedanoError) or error.__cause__ is not None else ""
+
+
 def run(given: Given, channel: Channel) -> int:
     """Run the engine until it is stopped; return the exit status."""
     listening = socket.socket(fileno=channel.descriptors[0])
@@ -117,9 +128,10 @@ def run(given: Given, channel: Channel) -> int:
         process.boot.begin()
         server = WebhookServer(app, given.secrets, listening) if app.webhooks and not given.once else None
     except BaseException as error:  # noqa: BLE001 - the user's module may raise anything
-        console.say(f"{given.app} does not load; messages wait until it does: {type(error).__name__}: {error}", "bad")
-        if not isinstance(error, SedanoError) or error.__cause__ is not None:
-            console.block(user_traceback(error))
+        why, trace = unloadable(given.app, given.code, error)
+        console.say(f"{given.app} does not load; messages wait until it does: {why}", "bad")
+        if trace:
+            console.block(trace)
         return DOES_NOT_LOAD
     threading.Thread(target=_obey, args=(channel, process, deadlines, server), name="sedano-channel", daemon=True).start()
     signal.signal(signal.SIGTERM, lambda *_: process.stop())
