@@ -147,17 +147,17 @@ WORKERS = (
         CHANGE,
         "worker_pool",
         "`sedano worker --processes N` instead of prefork, `--concurrency N` instead of threads, `async def` bodies instead of eventlet "
-        "and gevent. On Lambda none is needed.",
+        "and gevent. Lambda needs none.",
     ),
     answer(
         CHANGE,
         "worker_pool_restarts",
-        "`sedano worker --processes N` starts a process that ended again. On Lambda none is needed.",
+        "`sedano worker --processes N` starts a process that ended again. Lambda needs none.",
     ),
     answer(
         CHANGE,
         "worker_proc_alive_timeout worker_lost_wait",
-        "`sedano worker --processes N --watchdog S` replaces a process that hangs. On Lambda none is needed.",
+        "`sedano worker --processes N --watchdog S` replaces a process that hangs. Lambda needs none.",
     ),
     answer(
         REMOVE,
@@ -168,7 +168,7 @@ WORKERS = (
     answer(
         CHANGE,
         "worker_max_tasks_per_child",
-        "`sedano worker --max-tasks N` ([several processes](worker.md#several-processes)). On Lambda none is needed.",
+        "`sedano worker --max-tasks N` ([several processes](worker.md#several-processes)). Lambda needs none.",
     ),
     answer(
         CHANGE,
@@ -178,7 +178,7 @@ WORKERS = (
     answer(
         CHANGE,
         "worker_soft_shutdown_timeout",
-        "`sedano worker --drain S` ([the end](worker.md#the-end)). On Lambda none is needed.",
+        "`sedano worker --drain S` ([the end](worker.md#the-end)). Lambda needs none.",
     ),
     answer(
         REMOVE,
