@@ -115,6 +115,13 @@ def unloadable(reference: str, code: str, error: BaseException) -> tuple[str, st
     return why, user_traceback(error) if not isinstance(error, SedanoError) or error.__cause__ is not None else ""
 
 
+def _say_unloadable(console: WorkerConsole, given: Given, error: BaseException) -> None:
+    why, trace = unloadable(given.app, given.code, error)
+    console.say(f"{given.app} does not load; messages wait until it does: {why}", "bad")
+    if trace:
+        console.block(trace)
+
+
 def run(given: Given, channel: Channel) -> int:
     """Run the engine until it is stopped; return the exit status."""
     listening = socket.socket(fileno=channel.descriptors[0])
@@ -128,10 +135,7 @@ def run(given: Given, channel: Channel) -> int:
         process.boot.begin()
         server = WebhookServer(app, given.secrets, listening) if app.webhooks and not given.once else None
     except BaseException as error:  # noqa: BLE001 - the user's module may raise anything
-        why, trace = unloadable(given.app, given.code, error)
-        console.say(f"{given.app} does not load; messages wait until it does: {why}", "bad")
-        if trace:
-            console.block(trace)
+        _say_unloadable(console, given, error)
         return DOES_NOT_LOAD
     threading.Thread(target=_obey, args=(channel, process, deadlines, server), name="sedano-channel", daemon=True).start()
     signal.signal(signal.SIGTERM, lambda *_: process.stop())
