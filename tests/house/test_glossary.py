@@ -107,6 +107,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "task_log": "log lines from inside a task",
         "task_log_records": "the running task in log records",
         "unexpected_errors": "the last resort against unforeseen exceptions",
+        "wake_ups": "the rule by which a waiting message is woken, for limits and singletons",
     },
     "aws": {
         "late_deployment": "the ports of a program that only publishes, by a publisher process",

@@ -265,7 +265,7 @@ TARGETS: Sequence[Target] = (
     ),
     Target(
         "limit-steps",
-        (*each("engine.limits", "concurrency limit_gate rate waiting_line"), "engine.collection", "engine.lineage_marks"),
+        (*each("engine.limits", "concurrency limit_gate rate waiting_line"), *each("engine", "collection lineage_marks wake_ups")),
         (
             *unit(*(f"engine/{name}" for name in ("permitting", "permit_boards", "permit_orders", "limiting", "pacing", "collecting"))),
             "unit/engine/test_lineage_marks.py",

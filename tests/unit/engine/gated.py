@@ -10,6 +10,7 @@ from sedano import memory
 from sedano.engine.batch import Batch, Job
 from sedano.model.deferrals import WAITED, Waited, written
 from sedano.model.history.run_rows import Chronicle, Host
+from sedano.model.limits.concurrency import Board, BoardChanged, Permit
 from sedano.model.messages.message import Command
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec
@@ -66,6 +67,14 @@ class FailsOnce:
         if operation == self.operation and self.errors:
             raise self.errors.pop()
         return getattr(self.real, operation)
+
+
+class Fickle(memory.MemoryLimits):
+    """Limits whose boards other workers change just before each take."""
+
+    def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
+        """Refuse, with a board that has room."""
+        return BoardChanged(False, Board(name))
 
 
 def world(unit: float = 0.25, *noted: str) -> Ports:

@@ -9,7 +9,7 @@ import pytest
 
 from sedano.engine.batch import Job, Stillborn
 from sedano.engine.expiry import Expiry
-from sedano.engine.pauses import HOLD_S, Pauses, await_call, put_off
+from sedano.engine.pauses import HOLD_S, Pauses, put_off
 from sedano.engine.priority import Preferring
 from sedano.engine.redelivery import ANEW_AFTER, put_back, refuse, unknown
 from sedano.errors import MessageRefused, Unavailable
@@ -153,10 +153,10 @@ def test_a_job_without_time_is_sent_anew_at_once_if_its_receipts_count_and_no_or
     assert (found.given_back, waits(found)) == ([one.delivery], {"a": 0.0} if anew else {})
 
 
-def test_a_message_that_waits_to_be_woken_stays_in_flight_and_the_history_says_until_when_to_the_millisecond() -> None:
+def test_a_short_wait_stays_in_flight_and_the_history_says_until_when_to_the_millisecond() -> None:
     ports = world()
     found, one = batch(ports), job("a")
-    await_call(ports, one, "why", 2.3456, found)
+    put_off(ports, one, "why", 2.3456, found)
     assert asked(ports.queues, "hold") == [(one.delivery, 2.3456)]
     assert told(found) == [("a", "why", round(ports.clock.now() + 2.346, 3))]
     assert (found.given_back, waits(found)) == ([one.delivery], {})
@@ -179,7 +179,7 @@ def test_the_history_counts_a_wait_from_the_moment_at_which_it_was_decided() -> 
     queues: Any = ports.queues
     queues.port = Slow(ports)
     found, until = batch(ports), ports.clock.now() + 9.0
-    await_call(ports, job("a"), "why", 9.0, found)
+    put_off(ports, job("a"), "why", 9.0, found)
     assert told(found) == [("a", "why", until)]
 
 

@@ -10,9 +10,9 @@ from sedano import memory
 from sedano.engine.batch import Batch, Job
 from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.errors import Unavailable
-from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, Board, BoardChanged, Permit
+from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, Board, Permit
 from sedano.ports import Delivery, Ports
-from tests.unit.engine.gated import QUEUE, FailsOnce, asked, batch, job, sent_anew, told, waits, world
+from tests.unit.engine.gated import QUEUE, FailsOnce, Fickle, asked, batch, job, sent_anew, told, waits, world
 
 NAME, LIMIT = "only/", 11
 
@@ -133,14 +133,6 @@ def test_a_permit_that_finds_the_first_board_empty_wakes_the_line() -> None:
     assert ports.limits.line_up(NAME, f"{0:013d}\n{QUEUE}\nreceipt\nin line\n{later}", ms(ports))
     permits.release(now)
     assert [delivery.message_id for delivery, _ in asked(ports.queues, "hold")] == ["in line"]
-
-
-class Fickle(memory.MemoryLimits):
-    """Limits whose boards other workers change just before each take."""
-
-    def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
-        """Refuse, with a board that has room."""
-        return BoardChanged(False, Board(name))
 
 
 def test_boards_that_change_during_each_of_six_attempts_are_taken_as_full() -> None:

@@ -9,10 +9,10 @@ from sedano import memory
 from sedano.engine.batch import Batch, Job
 from sedano.engine.limits.concurrency import PermitRequest, Permitting
 from sedano.errors import Unavailable
-from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, Board, BoardChanged, Permit
+from sedano.model.limits.concurrency import MOST_WAITING, RESERVED_MS, BoardChanged, Permit
 from sedano.model.limits.task_limits import Range
 from sedano.ports import Delivery, Ports
-from tests.unit.engine.gated import QUEUE, FailsOnce, advance, asked, batch, job, names, sent_anew, told, waits, world
+from tests.unit.engine.gated import QUEUE, FailsOnce, Fickle, advance, asked, batch, job, names, sent_anew, told, waits, world
 
 NAME = "only/"
 
@@ -345,14 +345,6 @@ def lines(ports: Ports) -> list[str]:
     """The texts in the log."""
     telemetry: Any = ports.telemetry
     return list(telemetry.messages())
-
-
-class Fickle(memory.MemoryLimits):
-    """Limits whose board another worker changes just before each take."""
-
-    def take(self, name: str, permit: Permit, who: str, now: int) -> BoardChanged:
-        """Refuse, with a board that has room."""
-        return BoardChanged(False, Board(name))
 
 
 def test_a_board_that_changes_during_each_of_six_attempts_is_taken_as_full() -> None:

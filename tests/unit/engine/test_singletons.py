@@ -1,20 +1,21 @@
 """The gate of singletons alone: who gets a lease, who waits for how long, and who is woken."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sedano.engine.batch import Arguments, Batch, Stillborn
 from sedano.engine.leases import Leasing
-from sedano.engine.singletons import Singletons
-from sedano.errors import ArgumentError
+from sedano.engine.singletons import Singletons, wake
+from sedano.errors import ArgumentError, Unavailable
 from sedano.model import refusals, states
-from sedano.model.leases import Term
+from sedano.model.leases import LeaseRecord, Term
 from sedano.model.messages.message import Command
 from sedano.model.tasks.task_spec import alone
 from sedano.ports import Delivery, Ports
-from tests.unit.engine.gated import QUEUE, advance, asked, batch, job, names, told, waits, world
+from tests.unit.engine.gated import QUEUE, FailsOnce, Noted, advance, asked, batch, job, names, sent_anew, told, waits, world
 
 LEASE = "singleton/only/"
 
@@ -30,7 +31,7 @@ def of(command: Command) -> Arguments:
 
 
 def unread(command: Command) -> Arguments:
-    """Arguments that nobody may ask for."""
+    """Arguments that no gate may ask for."""
     raise AssertionError(f"the arguments of {command.task_id} are not needed")
 
 
@@ -44,6 +45,26 @@ def held(ports: Ports, owner: str = "another", seconds: float = 60.0) -> Term:
     found = Leasing(ports).attempt(LEASE, owner, round(seconds * 1000))
     assert isinstance(found, Term)
     return found
+
+
+class ReleasedAtOnce:
+    """Leases whose holder releases the lease as soon as a message waits for it, and wakes that message."""
+
+    def __init__(self, real: Any, ports: Ports, term: Term) -> None:
+        """Pass every call on to *real*."""
+        self.real, self.ports, self.term = real, ports, term
+
+    def __getattr__(self, operation: str) -> Any:
+        """Return the operation."""
+        return getattr(self.real, operation)
+
+    def wait(self, seen: LeaseRecord, message: str) -> bool:
+        """Leave *message*; then let the holder act."""
+        done = bool(self.real.wait(seen, message))
+        released = Leasing(self.ports).release(self.term)
+        assert released is not None
+        wake(self.ports, released)
+        return done
 
 
 def admitted(ports: Ports, **options: Any) -> tuple[list[Any], Batch]:
@@ -116,11 +137,28 @@ def test_a_busy_singleton_is_counted_and_waits_for_the_holder() -> None:
 def test_a_message_that_waited_often_waits_longer_than_its_holder_lasts() -> None:
     ports = world(0.25, "leases")
     held(ports, seconds=11.0)
-    admitted(ports, receives=4)
+    gate(ports).admit([sent_anew(job("a", singleton=alone), 3)], batch(ports))
     assert [seconds for _, seconds in asked(ports.queues, "hold")] == [5.0 * 2**3 + 0.25]
 
 
-@pytest.mark.parametrize(("unit", "seconds"), [(0.0, 450.0), (0.25, 675.0)])
+def test_receipts_that_only_woke_a_message_make_no_wait_longer() -> None:
+    ports = world(0.25, "leases")
+    held(ports)
+    for receives in (1, 5, 9):
+        admitted(ports, receives=receives)
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [pytest.approx(60.06 + 0.25)] * 3
+
+
+def test_a_message_is_invisible_before_its_receipt_is_in_the_lease_so_its_wake_up_is_not_undone() -> None:
+    ports = world(0.25, "leases")
+    term, leases = held(ports), ports.leases
+    assert isinstance(leases, Noted)
+    leases.port = ReleasedAtOnce(leases.port, ports, term)
+    admitted(ports)
+    assert [seconds for _, seconds in asked(ports.queues, "hold")][-1] == 0.0
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [(0.0, 2.5), (0.25, 3.75)])
 def test_what_was_woken_in_vain_too_often_leaves_no_receipt(unit: float, seconds: float) -> None:
     ports = world(unit, "leases")
     held(ports)
@@ -167,6 +205,34 @@ def test_a_lease_that_is_over_wakes_no_one_and_the_others_are_given_back() -> No
     gates.release(now)
     assert now.terms == []
     assert not ports.leases.read([LEASE])[LEASE].held
+
+
+def waiting(ports: Ports, now: Batch, *names: str) -> Singletons:
+    """A gate that holds the lease, for which the messages *names* wait."""
+    gates = gate(ports)
+    gates.admit([job("a", singleton=alone)], now)
+    for name in names:
+        record = ports.leases.read([LEASE])[LEASE]
+        assert ports.leases.wait(record, "\n".join((QUEUE, f"receipt-{name}", name, str(ports.clock.now() + 9.0))))
+    return gates
+
+
+@pytest.mark.parametrize(
+    ("port", "operation", "woken", "line"),
+    [
+        ("queues", "hold", ["next"], "message not woken; it is delivered when its wait is over"),
+        ("leases", "call", ["first"], "not answered whether a message waits; it is woken"),
+    ],
+)
+def test_a_call_that_fails_while_a_message_is_woken_loses_no_wake_up(port: str, operation: str, woken: list[str], line: str) -> None:
+    ports = world()
+    now, queues = batch(ports), ports.queues
+    gates = waiting(ports, now, "first", "next")
+    gates.ports = replace(ports, **{port: FailsOnce(getattr(ports, port), operation, Unavailable("it is away"))})  # type: ignore[arg-type]
+    gates.release(now)
+    assert [delivery.message_id for delivery, _ in asked(queues, "hold")] == woken
+    telemetry: Any = ports.telemetry
+    assert list(telemetry.messages()) == [line]
 
 
 def test_the_first_whose_wait_has_not_ended_is_woken_at_once() -> None:

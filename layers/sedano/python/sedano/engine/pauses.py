@@ -111,12 +111,6 @@ def may_be_woken(job: Job) -> bool:
     return job.mode == "claimed" and job.delivery.receives < ANEW_AFTER and bool(job.delivery.receipt)
 
 
-def await_call(ports: Ports, job: Job, reason: str, seconds: float, batch: Batch) -> None:
-    """Deliver *job* again in *seconds*, or earlier when it is woken by its receipt: so it stays in flight."""
-    tell_held(ports, job, reason, seconds, batch)
-    hold_back(ports, job.delivery, seconds, batch)
-
-
 def times_of(delivery: Delivery) -> int:
     """Return how often *delivery* has waited, according to its attributes."""
     return waited(delivery.attributes).times + delivery.receives - 1

@@ -14,15 +14,17 @@ A woken message arrives through the queue. A crash between the release and the w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from sedano.engine.batch import Arguments, Batch, Job, Stillborn
 from sedano.engine.canvas.chord_results import HeaderFailed
 from sedano.engine.gate import Gate
 from sedano.engine.leases import Busy, Leasing
-from sedano.engine.pauses import await_call, may_be_woken, put_off, times_of
+from sedano.engine.pauses import may_be_woken, put_off, tell_held
+from sedano.engine.wake_ups import TakenOff, WaitingMessage, wake_first, written
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
-from sedano.model.deferrals import patience
+from sedano.model.deferrals import patience, waited
 from sedano.model.leases import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
 from sedano.model.limits.task_limits import Key
 from sedano.model.messages.message import Command
@@ -31,8 +33,7 @@ from sedano.model.tasks.task_spec import alone
 from sedano.ports import Delivery, Ports
 
 AGAIN_S = 5.0
-"""How long (s) a message that cannot be woken waits at first; twice as long each time, at most 900 s."""
-_SEPARATOR = "\n"
+"""How long (s) a message that cannot be woken waits at first; twice as long each time that it was sent anew, at most 900 s."""
 
 
 class Singletons(Gate):
@@ -104,27 +105,46 @@ class Singletons(Gate):
         return f"singleton/{job.task.name}/{'' if key is alone else key(*self.arguments(job.command))}"
 
     def _hold(self, job: Job, busy: Busy, batch: Batch) -> None:
-        """Hold the message back until the holder's lease expires, and leave its receipt so that it can be woken earlier."""
+        """Hold the message back until the holder's lease expires, and leave its receipt so that it can be woken earlier.
+
+        It is invisible before its receipt is in the lease, so a holder that wakes it makes it visible after this. Its patience counts the
+        waits that it was sent anew for: a receipt may follow a wake-up, after which it need not wait for longer.
+        """
         delivery, unit = job.delivery, self.ports.entropy.unit()
-        again, why = patience(times_of(delivery), AGAIN_S), f"singleton held by {busy.record.owner}"
+        again, why = patience(waited(delivery.attributes).times, AGAIN_S), f"singleton held by {busy.record.owner}"
         seconds = max(busy.wait, again) + unit
-        receipt = (delivery.queue, delivery.receipt, delivery.message_id, str(self.ports.clock.now() + seconds))
-        if may_be_woken(job) and busy.record.held and self.ports.leases.wait(busy.record, _SEPARATOR.join(receipt)):
-            await_call(self.ports, job, why, seconds, batch)
+        if may_be_woken(job) and busy.record.held and self._waits(delivery, busy.record, seconds):
+            tell_held(self.ports, job, why, seconds, batch)
+            batch.give_back(delivery)
         else:
             put_off(self.ports, job, why, again * (0.5 + unit), batch)
+
+    def _waits(self, delivery: Delivery, seen: LeaseRecord, seconds: float) -> bool:
+        """Make *delivery* invisible for *seconds* and then leave its receipt in the lease; return whether it will be woken."""
+        until = self.ports.clock.now() + seconds
+        self.ports.queues.hold(delivery, seconds)
+        return self.ports.leases.wait(seen, written(delivery, until))
 
 
 def wake(ports: Ports, released: LeaseRecord) -> None:
     """Make the first message visible that waits for a *released* singleton and can be woken."""
-    for receipt in released.waiting:  # ten at most
-        queue, handle, message_id, until = receipt.split(_SEPARATOR)
-        if not ports.leases.call(released, message_id):
-            return
-        if float(until) > ports.clock.now():
-            ports.queues.hold(Delivery(queue, message_id, handle, ""), 0.0)
-            return
-        released = released._replace(waiting=released.waiting[1:])
+    wake_first(ports, released.waiting, _AtLease(ports, released))  # ten at most
+
+
+class _AtLease(NamedTuple):
+    """The messages that wait for a *released* lease."""
+
+    ports: Ports
+    released: LeaseRecord
+
+    def take_off(self, message: WaitingMessage) -> TakenOff:
+        """Take *message* off the lease if it is the first there, and keep the lease for it."""
+        seen = self.released._replace(waiting=(message.text,))
+        done = self.ports.leases.call(seen, message.delivery.message_id)
+        return TakenOff(done, is_free=done)
+
+    def keep(self, message: WaitingMessage) -> None:
+        """Do nothing: the write that takes the message off keeps the lease."""
 
 
 def _unrun(job: Job, state: TaskState, why: str, code: str = "") -> Job:

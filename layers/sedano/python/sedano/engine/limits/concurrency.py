@@ -17,8 +17,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job
-from sedano.engine.limits.waiting_line import WaitingLine, made_visible, tell_unsure
+from sedano.engine.limits.waiting_line import WaitingLine
 from sedano.engine.pauses import may_be_woken, put_off, tell_held
+from sedano.engine.wake_ups import TakenOff, WaitingMessage, wake_first, written
 from sedano.errors import SedanoError
 from sedano.model.deferrals import patience, waited
 from sedano.model.limits.concurrency import (
@@ -44,7 +45,6 @@ AGAIN_S = 5.0
 SUSPENDED_S = 300.0
 """How long (s) a message of a suspended task is held back before the next check."""
 MOST_BOARDS = 1_000
-_SEPARATOR = "\n"
 
 
 class PermitRequest(NamedTuple):
@@ -210,7 +210,7 @@ class Permitting:
         The answer shows the board after that. If another permit than *full*'s was given back before, its holder did not see the message:
         then that permit wakes the first that waits. If *full*'s was given back, the message did not get a place, and is visible at once.
         """
-        receipt = _SEPARATOR.join((delivery.queue, delivery.receipt, delivery.message_id, str(until)))
+        receipt = written(delivery, until)
         for _ in range(TRIES):
             answer = self.ports.limits.wait(wanted.name, full.soonest, receipt, self._now())
             self._remember(answer.board, has_line=False)
@@ -231,31 +231,8 @@ class Permitting:
         return not isinstance(found, Full)
 
     def _wake(self, board: Board, permit: Permit) -> bool:
-        """Make the first waiting message visible again, and keep *permit* for it for a moment; skip a message that was delivered since.
-
-        Return whether that is done, or another has taken the permit. A message that another worker woke just now is followed by the next:
-        two permits that are given back at once wake two messages. A call without an answer may have taken the message off, so it is made
-        visible as if it had.
-        """
-        waiting = board.waiting
-        while waiting:
-            first, now = waiting[0], self._now()
-            queue, handle, message_id, until = first.split(_SEPARATOR)
-            left = waiting[1:]
-            try:
-                answer = self.ports.limits.call(board.name, permit, first, message_id, now + RESERVED_MS)
-            except SedanoError as away:
-                tell_unsure(self.ports, message_id, away)
-            else:
-                if not answer.done:
-                    if not is_latest(answer.board, permit):
-                        return True
-                    waiting = tuple(one for one in left if one in answer.board.waiting)
-                    continue
-            if float(until) > now / 1000 and made_visible(self.ports, Delivery(queue, message_id, handle, "")):
-                return True
-            waiting = left
-        return False
+        """Wake the first message that waits at *board* for *permit*; return whether that is done, or another has taken the permit."""
+        return wake_first(self.ports, board.waiting, _AtBoard(self.ports, board.name, permit))
 
     def _remember(self, board: Board, has_line: bool) -> None:
         known = self._known.get(board.name)
@@ -270,3 +247,20 @@ class Permitting:
 
     def _now(self) -> int:
         return int(self.ports.clock.now() * 1000)
+
+
+class _AtBoard(NamedTuple):
+    """The messages that wait at the board of *name* for the *permit* that was given back."""
+
+    ports: Ports
+    name: str
+    permit: Permit
+
+    def take_off(self, message: WaitingMessage) -> TakenOff:
+        """Take *message* off the board if it is the first there, and keep the permit for it."""
+        until = int(self.ports.clock.now() * 1000) + RESERVED_MS
+        answer = self.ports.limits.call(self.name, self.permit, message.text, message.delivery.message_id, until)
+        return TakenOff(answer.done, answer.done or is_latest(answer.board, self.permit), None if answer.done else answer.board.waiting)
+
+    def keep(self, message: WaitingMessage) -> None:
+        """Do nothing: the write that takes the message off keeps the permit."""

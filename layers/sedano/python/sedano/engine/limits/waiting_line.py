@@ -26,12 +26,13 @@ woken message for a moment, unless that write fails; if another has taken it by 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
+from sedano.engine import wake_ups
+from sedano.engine.wake_ups import TakenOff, WaitingMessage
 from sedano.errors import SedanoError
 from sedano.model.limits.concurrency import RESERVED_MS, Permit
 from sedano.ports import Delivery, Ports
-
-_SEPARATOR = "\n"
 
 
 class WaitingLine:
@@ -46,8 +47,8 @@ class WaitingLine:
 
         If a permit *is_free* by now, it is visible again at once. False: ten wait already.
         """
-        now = self._now()
-        text = _SEPARATOR.join((f"{now:013d}", delivery.queue, delivery.receipt, delivery.message_id, str(until)))
+        now = int(self._ports.clock.now() * 1000)
+        text = f"{now:013d}{wake_ups.SEPARATOR}{wake_ups.written(delivery, until)}"
         if not self._ports.limits.line_up(name, text, now):
             return False
         if is_free() and self._ports.limits.leave_line(name, text):
@@ -55,55 +56,31 @@ class WaitingLine:
         return True
 
     def wake(self, name: str, permit: Permit) -> None:
-        """Make the first message of the line visible, and keep *permit*, which was given back, for it.
-
-        A message that was delivered since is skipped, and so is one that the queue does not make visible.
-        """
+        """Make the first message of the line visible, and keep *permit*, which was given back, for it."""
         try:
             texts = self._ports.limits.boards(name, 0).waiting
         except SedanoError as away:
             self._ports.telemetry.log("warning", "line not read; its messages wait until a permit expires", permit=name, error=str(away))
             return
-        for text in texts:
-            _, queue, handle, message_id, until = text.split(_SEPARATOR)
-            if not self._left(name, text, message_id):
-                continue  # another worker wakes it
-            now = self._now()
-            if float(until) > now / 1000:
-                self._keep(name, permit, message_id, now + RESERVED_MS)
-                if made_visible(self._ports, Delivery(queue, message_id, handle, "")):
-                    return
+        wake_ups.wake_first(self._ports, texts, _InLine(self._ports, name, permit))
 
-    def _left(self, name: str, text: str, message_id: str) -> bool:
-        """Return whether this caller took *text* out of the line, or may have: without an answer it is unknown."""
+
+class _InLine(NamedTuple):
+    """The messages in the line of *name*, for the *permit* that was given back."""
+
+    ports: Ports
+    name: str
+    permit: Permit
+
+    def take_off(self, message: WaitingMessage) -> TakenOff:
+        """Take *message* out of the line."""
+        return TakenOff(self.ports.limits.leave_line(self.name, message.text))
+
+    def keep(self, message: WaitingMessage) -> None:
+        """Keep the permit for *message*."""
+        until, message_id = int(self.ports.clock.now() * 1000) + RESERVED_MS, message.delivery.message_id
         try:
-            return self._ports.limits.leave_line(name, text)
+            self.ports.limits.keep(self.name, self.permit, message_id, until)
         except SedanoError as away:
-            tell_unsure(self._ports, message_id, away)
-            return True
-
-    def _keep(self, name: str, permit: Permit, message_id: str, until: int) -> None:
-        try:
-            self._ports.limits.keep(name, permit, message_id, until)
-        except SedanoError as away:
-            tell = self._ports.telemetry.log
-            tell("warning", "permit not kept for the message that is woken", permit=name, message_id=message_id, error=str(away))
-
-    def _now(self) -> int:
-        return int(self._ports.clock.now() * 1000)
-
-
-def made_visible(ports: Ports, delivery: Delivery) -> bool:
-    """Make *delivery* visible at once; return whether its queue took that."""
-    try:
-        ports.queues.hold(delivery, 0.0)
-    except SedanoError as error:
-        tell = ports.telemetry.log
-        tell("warning", "message not woken; it is delivered when its wait is over", message_id=delivery.message_id, error=str(error))
-        return False
-    return True
-
-
-def tell_unsure(ports: Ports, message_id: str, away: SedanoError) -> None:
-    """Log that it is unknown whether a waiting message was taken off, so that it is made visible in any case."""
-    ports.telemetry.log("warning", "not answered whether a message waits; it is woken", message_id=message_id, error=str(away))
+            log = self.ports.telemetry.log
+            log("warning", "permit not kept for the message that is woken", permit=self.name, message_id=message_id, error=str(away))
