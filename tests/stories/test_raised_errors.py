@@ -123,6 +123,12 @@ def test_a_name_that_is_no_class_is_refused() -> None:
         Sedano("wrong", raises=["KeyError"])  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize("wrong", [None, 0, False])
+def test_a_value_that_is_not_a_list_is_refused_also_if_it_is_false(wrong: Any) -> None:
+    with pytest.raises(OptionError, match=f"raises: {wrong} is not a list of classes; write raises="):
+        Sedano("wrong", raises=wrong)
+
+
 @pytest.mark.parametrize("given", ["named", LONG])
 @pytest.mark.parametrize("task", [discreet, discreet_soon])
 def test_a_map_of_a_task_that_keeps_no_arguments_records_only_the_name_and_the_text(task: Any, given: str, world: testing.World) -> None:

@@ -254,7 +254,7 @@ def test_an_exception_that_takes_no_cause_or_no_note_is_replaced_by_the_remote_o
     assert caused(kind("x"), remote, "n") is remote
 
 
-@pytest.mark.parametrize("wrong", [Refused, 5, object()])
+@pytest.mark.parametrize("wrong", [Refused, 5, None, object()])
 def test_the_classes_are_given_as_a_list(wrong: Any) -> None:
     with pytest.raises(OptionError, match=r"is not a list of classes; write raises=\["):
         checked(wrong)

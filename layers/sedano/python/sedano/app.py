@@ -109,7 +109,7 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         self.backlog = backlog
         if brokers or routes is not None or backlog is not None:
             self._place(brokers, routes, backlog)
-        if raises:
+        if raises != ():
             from sedano.model.ledger import raised_errors
 
             self.registry.raises = raised_errors.checked(raises)

@@ -24,7 +24,7 @@ MOST_ARGUMENTS = 1_000
 _PLAIN = (str, int, float, bool, type(None))
 _LOOPS = (StopIteration, StopAsyncIteration)
 """Exceptions that end a loop of the reader instead of failing it."""
-_UNTOLD = (BaseException, AttributeError, NameError)
+_NOT_COMPARED = (BaseException, AttributeError, NameError)
 """Classes whose own members are not compared: the place of the exception, and the object that lacks a name."""
 
 
@@ -106,7 +106,7 @@ def _told(error: BaseException) -> dict[str, Any]:
     members = (
         name
         for base in type(error).__mro__
-        if base not in _UNTOLD
+        if base not in _NOT_COMPARED
         for name, member in vars(base).items()
         if isinstance(member, MemberDescriptorType | GetSetDescriptorType) and name != "__weakref__"
     )
