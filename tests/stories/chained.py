@@ -46,6 +46,16 @@ class Line:
         """The ids of the tasks that ended, in order."""
         return [end.task_id for end in self.stage.audit.ends]
 
+    def outlive(self, fault: type[BaseException], after: Callable[[], object] = lambda: None, rounds: int = 20) -> None:
+        """Drain the queues; after each *fault*, of which fewer than *rounds* are survived, call *after* and go on 61 s later."""
+        for _ in range(rounds):
+            try:
+                self.processes.drain()
+                return
+            except fault:
+                after()
+                self.stage.pass_time(61)
+
     def assert_whole(self, result: AsyncResult[Any], where: str = "") -> None:
         """Each link has one effect, the value is right, and no message is left."""
         assert result.get(timeout=1) == self.links, where

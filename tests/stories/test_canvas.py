@@ -6,8 +6,8 @@ from sedano import chord, group
 from sedano.errors import ArgumentError, RemoteError
 from sedano.model import states
 from sedano.model.canvas.join import WIDTH
-from sedano.model.messages import codec
 from sedano.ports import Ports
+from tests.commands import command_in
 from tests.stories.kept import assert_kept, succeeded
 from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop
@@ -150,10 +150,10 @@ def test_a_member_with_wrong_arguments_is_refused_where_it_is_written(stage: Sta
 def test_members_and_body_know_where_they_come_from(stage: Stage, shop: Shop) -> None:
     processes = Processes(stage, shop.app)
     chord([shop.add.s(1, 1)])(shop.total.s())
-    (launch,) = [codec.decode(m.body) for m in stage.peek(COMMANDS)]
+    (launch,) = [command_in(m.body) for m in stage.peek(COMMANDS)]
     processes.deliver()
-    (member,) = [codec.decode(m.body) for m in stage.peek(COMMANDS)]
+    (member,) = [command_in(m.body) for m in stage.peek(COMMANDS)]
     processes.deliver()
-    (body,) = [codec.decode(m.body) for m in stage.peek(COMMANDS)]
-    assert member.lineage.root_id == body.lineage.root_id == launch.task_id  # type: ignore[union-attr]
+    (body,) = [command_in(m.body) for m in stage.peek(COMMANDS)]
+    assert member.lineage.root_id == body.lineage.root_id == launch.task_id
     assert launch.clock < member.clock < body.clock

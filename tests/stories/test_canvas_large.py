@@ -15,6 +15,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.message import LAUNCH, BlobRef, Command, Place
 from sedano.model.tasks.signature import Signature
 from sedano.ports import PARKED
+from tests.commands import command_in
 from tests.stories.guide import Guide
 from tests.stories.processes import COMMANDS
 
@@ -30,9 +31,7 @@ def g() -> Guide:
 def waiting(g: Guide) -> Iterator[Command]:
     """Yield the commands in the queue."""
     for message in g.stage.peek(COMMANDS):
-        command = codec.decode(message.body)
-        assert isinstance(command, Command)
-        yield command
+        yield command_in(message.body)
 
 
 def test_a_large_group_is_one_message_and_its_pages_are_launched_apart(g: Guide) -> None:

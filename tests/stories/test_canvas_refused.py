@@ -11,9 +11,8 @@ from sedano import Ignore, Reject, chain, chord, fork, group
 from sedano.canvas import Form
 from sedano.errors import RemoteError
 from sedano.model import states
-from sedano.model.messages import codec
-from sedano.model.messages.message import Command
 from sedano.ports import PARKED
+from tests.commands import command_in
 from tests.stories.guide import Guide
 from tests.stories.kept import assert_effects, assert_kept, succeeded
 from tests.stories.processes import Processes
@@ -46,8 +45,7 @@ def parked(stage: Stage) -> list[tuple[str, str, str]]:
     """Return reason, detail and task of what was set aside."""
     found = []
     for message in stage.peek(PARKED):
-        command = codec.decode(message.body)
-        assert isinstance(command, Command)
+        command = command_in(message.body)
         found.append((message.attributes["reason"], message.attributes["detail"], command.task))
     return found
 

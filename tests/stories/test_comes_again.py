@@ -14,9 +14,9 @@ from sedano.errors import Unavailable
 from sedano.model import refusals, states
 from sedano.model.ledger.records import NO_RETRY, RECORD_LIFETIME_S
 from sedano.model.messages import codec
-from sedano.model.messages.message import Command
 from sedano.model.timers import Timer, sealed
 from sedano.ports import PARKED, Delivery, Outgoing, Ports
+from tests.commands import command_in
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage
@@ -121,8 +121,7 @@ def test_a_message_whose_record_is_gone_is_set_aside_and_does_not_run(
     shop.add.delay(1, 2)
     (message,) = received(stage)
     stage.ports.queues.delete([message])
-    command = codec.decode(message.body)
-    assert isinstance(command, Command)
+    command = command_in(message.body)
     if "time" in change:
         change = {"time": stage.clock.now() + change["time"]}
     stage.ports.queues.send(COMMANDS, [Outgoing(codec.encode(command._replace(**change)))])
@@ -136,8 +135,7 @@ def test_a_message_as_old_as_records_are_kept_runs(stage: Stage, shop: Shop, pro
     result = shop.add.delay(1, 2)
     (message,) = received(stage)
     stage.ports.queues.delete([message])
-    command = codec.decode(message.body)
-    assert isinstance(command, Command)
+    command = command_in(message.body)
     stage.ports.queues.send(COMMANDS, [Outgoing(codec.encode(command._replace(time=stage.clock.now() - RECORD_LIFETIME_S + 60)))])
     processes.drain()
     assert result.get() == 3
@@ -173,9 +171,7 @@ def test_a_member_whose_chains_end_cannot_be_recorded_does_not_arrive(stage: Sta
     ledger = Without(stage.ports.ledger, "keep")
     for one in members:
         work(processes, replace(stage.ports, ledger=ledger), [one])
-        command = codec.decode(one.body)
-        assert isinstance(command, Command)
-        if command.task == "fails":
+        if command_in(one.body).task == "fails":
             assert "keep" in ledger.calls
             assert "arrive" not in ledger.calls, "who reads the member's record would not find it"
         ledger.calls.clear()

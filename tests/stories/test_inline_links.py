@@ -13,8 +13,8 @@ from sedano.errors import OptionError
 from sedano.model import states
 from sedano.model.inline_links import MOST_LINKS
 from sedano.model.ledger.records import Claim
-from sedano.model.messages import codec
 from sedano.ports import PARKED, RECORDS
+from tests.commands import command_in
 from tests.stories.chained import LINKS, OFF, Line
 from tests.stories.processes import COMMANDS
 from tests.stories.taps import OUTSIDE, Watch, tapped
@@ -95,8 +95,7 @@ def test_a_link_that_fails_once_is_sent_again_and_its_carrier_is_acknowledged() 
     line.during = fails
     line.processes.deliver()
     (waiting,) = line.stage.peek(COMMANDS)
-    command = codec.decode(waiting.body)
-    assert (command.attempt, waiting.delay > 0) == (1, True)  # type: ignore[union-attr]
+    assert (command_in(waiting.body).attempt, waiting.delay > 0) == (1, True)
     line.processes.drain()
     line.assert_whole(result)
     assert line.bodies == {0: 1, 1: 1, 2: 2, 3: 1}

@@ -7,7 +7,7 @@ import pytest
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import Unavailable
 from sedano.model import states
-from sedano.model.messages import codec
+from tests.commands import command_in
 from tests.stories.chained import LINKS, Line
 from tests.stories.processes import COMMANDS, INVOCATION_S, LONG_S
 from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, away, tapped
@@ -83,7 +83,7 @@ def test_a_carrier_that_comes_again_sends_the_next_link_and_what_takes_over_goes
     assert again.receives == 2
     assert len(line.stage.audit.ends) == 2, "it runs nothing; it sends"
     (sent,) = line.processes.deliver()
-    assert codec.decode(sent.body).task_id == line.ids()[1]  # type: ignore[union-attr]
+    assert command_in(sent.body).task_id == line.ids()[1]
     assert len(line.stage.audit.ends) == 2, "what the dead worker began is not taken over inline; it is sent"
     (begun,) = line.processes.deliver()
     assert begun.receives == 1
@@ -101,13 +101,7 @@ def test_a_link_that_kills_each_worker_is_poison_and_the_links_before_run_once()
             raise Crash
 
     line.during = kills
-    for _ in range(40):
-        try:
-            line.processes.drain()
-            break
-        except Crash:
-            line.processes.restart()
-            line.stage.pass_time(61)
+    line.outlive(Crash, line.processes.restart, rounds=40)
     assert result.state in states.UNSUCCESSFUL
     assert line.bodies[0] == line.bodies[1] == 1
     assert line.bodies[2] == WorkerSettings().poison_after
@@ -126,13 +120,7 @@ def test_links_that_each_kill_one_worker_do_not_add_up_on_one_message() -> None:
             raise Crash
 
     line.during = kills
-    for _ in range(200):
-        try:
-            line.processes.drain()
-            break
-        except Crash:
-            line.processes.restart()
-            line.stage.pass_time(61)
+    line.outlive(Crash, line.processes.restart, rounds=200)
     line.assert_whole(result)
     assert set(line.bodies.values()) == {2}
 
@@ -144,12 +132,7 @@ def test_while_a_service_is_away_nothing_is_lost(calls: int) -> None:
         result = line.delay()
         watch = Watch(at, error=away, ports=OUTSIDE - {"events", "members", "control"}, times=calls)
         line.processes.restart(tapped(line.stage.ports, watch))
-        for _ in range(20):
-            try:
-                line.processes.drain()
-                break
-            except Unavailable:  # what feeds the worker did not get an answer
-                line.stage.pass_time(61)
+        line.outlive(Unavailable)  # what feeds the worker did not get an answer
         line.assert_whole(result, f"away at call {at} for {calls}")
         assert set(line.bodies.values()) <= {1, 2}
 

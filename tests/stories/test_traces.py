@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from sedano import Retry, Sedano, chain, chord, current, group, testing
-from sedano.model.messages import codec
 from sedano.model.messages.attributes import is_traceparent
 from sedano.model.messages.lineage import NAMESPACE
 from sedano.model.messages.trace import Span, span, trace_of
 from sedano.testing import World
+from tests.commands import command_in
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 OUTSIDE = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -109,8 +109,8 @@ def test_a_trace_that_is_given_wins_over_the_one_of_the_running_task() -> None:
     with testing.world(app) as world:
         root.apply_async(tracestate=STATE)
         world.drain()
-        (message,) = [codec.decode(body) for body in world.queues.sent if '"subject":"leaf"' in body]
-    assert (message.traceparent, message.tracestate) == (OUTSIDE, None)  # type: ignore[union-attr] # a command
+        (command,) = [command_in(body) for body in world.queues.sent if '"subject":"leaf"' in body]
+    assert (command.traceparent, command.tracestate) == (OUTSIDE, None)
 
 
 @pytest.mark.parametrize("root", ["order-4711", "00000000-0000-0000-0000-000000000000", str(NAMESPACE), "x" * 256])

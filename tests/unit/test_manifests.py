@@ -1,4 +1,4 @@
-"""Snapshots of a history: their names, what each commit changes, which files nobody reads any more, and texts of other hands."""
+"""Snapshots of a history: their names, what each commit changes, which files no reader needs, and texts that other programs wrote."""
 
 import json
 

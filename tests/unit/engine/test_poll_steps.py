@@ -63,7 +63,8 @@ class Poller:
         self.kept = memory.MemoryQueues(clock, [QUEUE, PARKED])
         self.refuses: Callable[[str, Outgoing], SedanoError | None] = lambda queue, message: None
         queues = Refusing(self.kept, self._refused)
-        self.ports: Ports = replace(ports, queues=queues, telemetry=self.telemetry, memos=self.memos)
+        self.parameters = memory.MemoryParameters()
+        self.ports: Ports = replace(ports, queues=queues, telemetry=self.telemetry, memos=self.memos, parameters=self.parameters)
         self.wrong: dict[Any, Exception] = {}
         self.asked: list[Any] = []
         lamport = LamportClock(lambda: int(clock.now() * 1_000_000))
@@ -291,9 +292,9 @@ def test_a_source_gets_the_text_of_its_parameter_without_white_space_around_it(p
     poll = Poll("orders", lambda cursor, secret: Polled([secret("/shop/token")], "end"), "ordered", secrets=("/shop/token",))
     put = "aws ssm put-parameter --type SecureString --name /shop/token --value …"
     for text in ("", " \n"):
-        poller.ports.parameters.put("/shop/token", text)  # type: ignore[attr-defined]
+        poller.parameters.put("/shop/token", text)
         with pytest.raises(ConfigurationError, match=f"poll: the parameter /shop/token does not exist or is empty; store it with: {put}"):
             poller.polls.run(poll, "one", poller.clock.now() + 900)
-    poller.ports.parameters.put("/shop/token", " s3cret\n")  # type: ignore[attr-defined]
+    poller.parameters.put("/shop/token", " s3cret\n")
     assert poller.polls.run(poll, "one", poller.clock.now() + 900).published == 1
     assert '"args":["s3cret"]' in poller.kept.peek(QUEUE)[0].body

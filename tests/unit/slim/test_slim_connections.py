@@ -139,7 +139,7 @@ def test_a_server_under_a_trusted_certificate_answers_on_one_connection(secured:
     connections.close()
 
 
-@pytest.mark.parametrize("name", ["nobody trusts the certificate", "it is for another name"])
+@pytest.mark.parametrize("name", ["its certificate is not trusted", "it is for another name"])
 def test_a_server_under_another_certificate_gets_no_request(secured: Any, name: str) -> None:
     server, file = secured
     address = EndpointAddress.of(server.url)
