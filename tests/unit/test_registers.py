@@ -77,14 +77,14 @@ def differing(stream, order):
 
 class TestAgainstCelery:
     @given(streams, st.randoms(use_true_random=False))
-    @settings(max_examples=500)
+    @settings(max_examples=150)
     def test_shuffled_and_duplicated_events_tell_what_celery_tells_in_order(self, stream, luck):
         arrival = stream + luck.choices(stream, k=len(stream) // 2)
         luck.shuffle(arrival)
         assert differing(sorted(stream, key=stamp), arrival) == []
 
     @given(streams, st.lists(st.floats(-300, 300), min_size=3, max_size=3), st.randoms(use_true_random=False))
-    @settings(max_examples=300)
+    @settings(max_examples=100)
     def test_celery_workers_whose_clocks_differ_by_minutes_keep_the_order_in_which_a_monitor_saw_them(self, stream, skews, luck):
         skewed = [
             event | {"timestamp": NOW + n + skews["abc".index(event["hostname"])], "local_received": NOW + n}
@@ -104,7 +104,7 @@ class TestAgainstCelery:
         assert {told(random.Random(seed).sample(life, len(life)))["t"].state for seed in range(5)} == {"SUCCESS"}
 
     @given(streams, st.randoms(use_true_random=False))
-    @settings(max_examples=300)
+    @settings(max_examples=100)
     def test_parts_folded_apart_and_joined_in_any_tree_tell_the_same(self, stream, luck):
         parts = [[] for _ in range(luck.randint(1, 5))]
         for event in stream + luck.choices(stream, k=3):
