@@ -63,6 +63,18 @@ EQUIVALENT: Mapping[Key, str] = {
         "`batch.unstarted.append(held)` after `batch.defer_job(held.job, error)`",
     ): "notes that do not read one another",
     (
+        "sedano.engine.worker.inline_links",
+        "InlineLinks.tell",
+        "told.rows.clear()",
+        "`told.rows.clear()` after `told.lines.clear()`",
+    ): "two lists that do not read one another",
+    (
+        "sedano.engine.worker.inline_links",
+        "InlineCarrier.run",
+        "self._site.follows()",
+        "`self._site.follows()` after `self._tell(batch)`",
+    ): "the host's count and the history do not read one another",
+    (
         "sedano.engine.worker.verdicts",
         "Judging._verdict",
         "return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)",

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from sedano import Retry, Sedano, chain, current
+from sedano import Retry, Sedano, chain, current, group
 from sedano.engine.leases import Leasing
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import OptionError
 from sedano.model import states
 from sedano.model.inline_links import MOST_LINKS
 from sedano.model.ledger.records import Claim
+from sedano.model.messages.message import LAUNCH
 from sedano.ports import PARKED, RECORDS
 from tests.commands import command_in
 from tests.stories.chained import LINKS, OFF, Line
@@ -129,6 +130,36 @@ def test_a_link_of_another_queue_or_without_a_claim_is_sent(options: dict[str, A
     assert result.get(timeout=1) == 2
 
 
+def test_a_link_that_waits_for_quiet_is_sent() -> None:
+    line = Line()
+    other = line.shop.task("other", lambda _: 1, debounce="30s", key="all")
+    result = chain(line.step.s(0, 0), other.s()).delay()
+    line.processes.deliver()
+    assert (line.ids(), [command_in(one.body).task for one in line.stage.peek(COMMANDS)]) == (line.ids()[:1], ["other"])
+    line.processes.drain()
+    assert result.state == states.SUCCESS
+
+
+def test_what_follows_a_launch_is_sent() -> None:
+    line = Line()
+    result = chain(group([line.step.s(0, 0)]), line.shop.task("last", sum).s()).delay()
+    (launch,) = line.processes.deliver()
+    assert (command_in(launch.body).task, line.bodies, len(line.stage.peek(COMMANDS))) == (LAUNCH, {}, 1)
+    line.processes.drain()
+    assert result.get(timeout=1) == 1
+
+
+def test_a_link_with_a_delay_is_sent() -> None:
+    line = Line()
+    result = chain(line.step.s(0, 0), line.step.s(1).set(countdown=20), line.step.s(2)).delay()
+    line.processes.deliver()
+    assert line.bodies == {0: 1}
+    (waiting,) = line.stage.peek(COMMANDS)
+    assert waiting.delay == 20
+    line.processes.drain()
+    assert result.get(timeout=1) == 3
+
+
 @pytest.mark.parametrize("delivery", ["record_once", "at_least_once"])
 def test_what_follows_a_link_without_a_claim_is_sent(delivery: str) -> None:
     line = Line()
@@ -231,11 +262,12 @@ def test_what_has_too_little_time_left_is_sent() -> None:
 
 
 def test_a_worker_that_stops_sends_the_next_link() -> None:
-    line = Line(4)
+    line, follows = Line(4), list[int]()
     line.during = lambda number: line.processes.worker.drain() if number == 1 else None
+    line.processes.worker.inline.follows = lambda: follows.append(len(line.stage.audit.ends))
     result = line.delay()
     line.processes.deliver()
-    assert len(line.stage.audit.ends) == 2
+    assert (len(line.stage.audit.ends), follows) == (2, [1]), "the third one does not follow"
     line.processes.restart()
     line.processes.drain()
     line.assert_whole(result)
@@ -248,6 +280,26 @@ def test_the_links_of_several_messages_in_one_batch_are_sent() -> None:
     assert len(line.stage.audit.ends) == 2
     line.processes.drain()
     assert first.get(timeout=1) == second.get(timeout=1) == 3
+
+
+def test_a_link_whose_message_was_not_alone_is_sent() -> None:
+    line = Line(3)
+    result, _ = line.shop.together([line.form(), line.shop.add.s(1, 1)])
+    assert len(line.processes.deliver()) == 2
+    assert line.bodies == {0: 1}
+    line.processes.drain()
+    assert result.get(timeout=1) == 3
+
+
+def test_a_link_beside_a_callback_is_sent() -> None:
+    line = Line()
+    first = line.step.s(0, 0)
+    first.link(line.shop.pack.s())
+    result = chain(first, line.step.s(1)).delay()
+    line.processes.deliver()
+    assert (line.bodies, line.shop.ran["pack"], len(line.stage.peek(COMMANDS))) == ({0: 1}, 0, 2)
+    line.processes.drain()
+    assert (result.get(timeout=1), line.shop.ran["pack"]) == (2, 1)
 
 
 def test_tasks_of_two_canvases_under_one_id_that_a_user_chose_are_told_apart() -> None:

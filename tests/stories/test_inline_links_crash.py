@@ -1,14 +1,20 @@
 """Stories of inline links under deaths, copies and outages: each link has one effect, and no chain is lost."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from random import Random
 
 import pytest
 
+from sedano import chain
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import Unavailable
 from sedano.model import states
+from sedano.ports import PARKED, Outgoing
 from tests.commands import command_in
 from tests.stories.chained import LINKS, Line
+from tests.stories.mutants import Delegating
 from tests.stories.processes import COMMANDS, INVOCATION_S, LONG_S
 from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, away, tapped
 
@@ -135,6 +141,31 @@ def test_while_a_service_is_away_nothing_is_lost(calls: int) -> None:
         line.outlive(Unavailable)  # what feeds the worker did not get an answer
         line.assert_whole(result, f"away at call {at} for {calls}")
         assert set(line.bodies.values()) <= {1, 2}
+
+
+class TakesNoCommand(Delegating):
+    """Queues whose answer to a command is one that no rule foresees."""
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> object:
+        """Raise for commands."""
+        if queue == COMMANDS:
+            raise RuntimeError("a malformed answer")
+        return self.inner.send(queue, messages)
+
+
+def test_a_link_that_cannot_be_sent_for_an_unforeseen_error_is_sent_by_its_carrier() -> None:
+    line = Line(1)
+    late = line.shop.task("late", lambda before: before + 1)
+    result = chain(line.step.s(0, 0), late.s()).delay()
+    line.shop.app.control.pause(task="late", until=datetime.fromtimestamp(line.stage.clock.now() + 100, UTC))
+    line.processes.restart(replace(line.stage.ports, queues=TakesNoCommand(line.stage.ports.queues)))
+    (carrier,) = line.processes.deliver()
+    assert line.stage.telemetry.counted("UnexpectedErrors") == 2, "when it is deferred, and when it is sent"
+    assert "a link was not sent; its carrier is redelivered" in line.stage.telemetry.messages("warning")
+    assert command_in(carrier.body).task_id == line.ids()[0]
+    line.processes.recover()
+    assert (result.get(timeout=1), line.bodies, line.shop.ran["late"]) == (2, {0: 1}, 1)
+    assert (line.stage.peek(PARKED), line.stage.dead()) == ([], [])
 
 
 def test_messages_that_all_come_twice_change_nothing() -> None:

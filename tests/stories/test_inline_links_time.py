@@ -1,6 +1,7 @@
 """Stories of inline links and time: each link that begins has the time that it needs, and a chain holds up nothing else for long."""
 
 import json
+from collections.abc import Sequence
 from contextvars import Context
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from sedano import chain
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.model import states
 from sedano.model.inline_links import MOST_S, TELL_S
-from sedano.ports import RECORDS
+from sedano.ports import RECORDS, Outgoing
 from sedano.ports.limits import Limits
 from tests.stories.chained import OFF, Line
 from tests.stories.mutants import Delegating
@@ -35,6 +36,32 @@ class SlowPermits(Delegating):
         """Give back slowly."""
         self._line.stage.pass_time(self._seconds)
         return self.inner.give_back(*arguments)
+
+
+class RefusesHistory(Delegating):
+    """Queues whose first message of the history raises an error that no rule foresees."""
+
+    raised = False
+
+    def send(self, queue: str, messages: Sequence[Outgoing]) -> object:
+        """Raise once."""
+        if queue == RECORDS and not self.raised:
+            self.raised = True
+            raise RuntimeError("a malformed answer")
+        return self.inner.send(queue, messages)
+
+
+class CannotFlush(Delegating):
+    """Telemetry whose first flush raises."""
+
+    raised = False
+
+    def flush(self) -> None:
+        """Raise once."""
+        if not self.raised:
+            self.raised = True
+            raise RuntimeError("no room for the log")
+        self.inner.flush()
 
 
 def rows(line: Line) -> int:
@@ -85,17 +112,15 @@ def test_a_body_that_nearly_fills_an_invocation_runs_once_after_another_one(sett
     assert line.bodies == {0: 1, 1: 1}
 
 
-def test_a_link_with_a_limit_may_use_the_time_that_is_left() -> None:
-    line = Line(1)
+@pytest.mark.parametrize("by_call", [False, True])
+@pytest.mark.parametrize(("over", "inline"), [(0.0, 1), (0.1, 0)])
+def test_a_link_with_a_limit_may_use_the_time_that_is_left(by_call: bool, over: float, inline: int) -> None:
+    line, limit = Line(1), INVOCATION_S - 9.0 - ON.guard + over
     slow = line.shop.task("slow", lambda: line.stage.pass_time(9.0) or 1)
-    short = line.shop.task("short", lambda before: before + 1, time_limit=INVOCATION_S - 9.0 - ON.guard)
-    long = line.shop.task("long", lambda before: before + 1, time_limit=INVOCATION_S - 9.0 - ON.guard + 0.1)
-    chain(slow.s(), short.s()).delay()
+    timed = line.shop.task("timed", lambda before: before + 1, time_limit=25.0 if by_call else limit)
+    chain(slow.s(), timed.s().set(time_limit=limit) if by_call else timed.s()).delay()
     line.processes.deliver()
-    assert line.shop.ran["short"] == 1
-    chain(slow.s(), long.s()).delay()
-    line.processes.deliver()
-    assert line.shop.ran["long"] == 0
+    assert (line.shop.ran["slow"], line.shop.ran["timed"]) == (1, inline)
 
 
 def test_where_claims_are_extended_each_link_has_a_whole_deadline() -> None:
@@ -144,20 +169,36 @@ def test_a_chain_of_extended_claims_makes_way_after_half_a_minute() -> None:
 
 
 def test_ends_of_links_are_seen_while_their_chain_goes_on() -> None:
-    line, seen = Line(10), list[int]()
+    line, seen = Line(12), list[int]()
     line.processes.invocation = 900.0
 
     def during(_: int) -> None:
         seen.append(rows(line))
-        line.stage.pass_time(2.5)
+        line.stage.pass_time(1.0)
 
     line.during = during
     line.delay()
     line.processes.deliver()
-    assert seen == [0, 0, 2, 2, 4, 4, 6, 6, 8, 8], f"each {TELL_S:g} s"
-    assert rows(line) == 10
+    assert seen == [0] * 5 + [5] * 5 + [10] * 2, f"each {TELL_S:g} s"
+    assert rows(line) == 12
     lines = [one for message in line.stage.peek(RECORDS) for one in json.loads(message.body)["lines"]]
-    assert [one["messages"] for one in lines if one["type"] == "worker-invocation"] == [1], "the invocation has one line"
+    assert [one["type"] for one in lines] == ["worker-online", "worker-invocation"], "each event is sent once"
+    assert lines[1]["messages"] == 1
+
+
+@pytest.mark.parametrize("broken", ["queues", "telemetry"])
+def test_ends_of_links_are_counted_once_when_they_cannot_be_sent(broken: str) -> None:
+    line = Line(4)
+    line.processes.invocation = 900.0
+    line.during = lambda _: line.stage.pass_time(TELL_S)
+    faulty = {"queues": RefusesHistory, "telemetry": CannotFlush}[broken](getattr(line.stage.ports, broken))
+    line.processes.restart(replace(line.stage.ports, **{broken: faulty}))
+    line.delay()
+    line.processes.deliver()
+    lines = [one["type"] for message in line.stage.peek(RECORDS) for one in json.loads(message.body)["lines"]]
+    assert (rows(line), lines) == (4, ["worker-online", "worker-invocation"])
+    assert line.stage.telemetry.counted("TasksSucceeded", task="step") == 4
+    assert "unexpected error in a step of the batch" in line.stage.telemetry.messages("error")
 
 
 def test_a_quick_chain_is_one_message_of_the_history() -> None:

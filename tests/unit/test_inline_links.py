@@ -8,7 +8,7 @@ from sedano.model.messages.message import Command, JoinMember, Place
 
 NOW = 1_000.0
 LINK = NextLink(
-    receives=1, links=0, same_queue=True, plain=True, claimed=True, limit=0.0, whole=60.0, deadline=NOW + 60.0, guard=1.0,
+    receives=1, links=0, same_queue=True, delayed=False, claimed=True, limit=0.0, whole=60.0, deadline=NOW + 60.0, guard=1.0,
     began=NOW,
 )  # fmt: skip
 COMMAND = Command("m", "t", "f", "me", NOW, 1, place=Place("c", "0.1", "plan"))
@@ -16,7 +16,7 @@ SENT = {
     "its carrier was received before": {"receives": 2},
     "100 links have followed one message": {"links": MOST_LINKS},
     "it goes to another queue": {"same_queue": False},
-    "it needs a message": {"plain": False},
+    "it has a delay": {"delayed": True},
     "a link is delivered without a claim": {"claimed": False},
     "the worker begins no further body": {"stops": True},
     "30 s have passed since its carrier began": {"began": NOW - 30.1},
@@ -24,8 +24,8 @@ SENT = {
 }
 links = st.builds(
     NextLink,
-    receives=st.integers(1, 3), links=st.integers(0, MOST_LINKS + 1), same_queue=st.booleans(), plain=st.booleans(), claimed=st.booleans(),
-    limit=st.floats(0, 900), whole=st.floats(0, 900), deadline=st.floats(NOW - 10, NOW + 900), guard=st.floats(0, 5),
+    receives=st.integers(1, 3), links=st.integers(0, MOST_LINKS + 1), same_queue=st.booleans(), delayed=st.booleans(),
+    claimed=st.booleans(), limit=st.floats(0, 900), whole=st.floats(0, 900), deadline=st.floats(NOW - 10, NOW + 900), guard=st.floats(0, 5),
     began=st.floats(NOW - 60, NOW), stops=st.booleans(),
 )  # fmt: skip
 
@@ -68,8 +68,8 @@ def test_a_link_that_stays_has_the_time_that_it_needs(link: NextLink, passed: fl
 @given(links)
 def test_only_a_first_receipt_with_a_claim_in_one_queue_stays(link: NextLink) -> None:
     if not why_sent(link, NOW):
-        assert (link.receives <= 1, link.links < MOST_LINKS, link.same_queue, link.plain, link.claimed, link.stops) == (
-            True, True, True, True, True, False,
+        assert (link.receives <= 1, link.links < MOST_LINKS, link.same_queue, link.delayed, link.claimed, link.stops) == (
+            True, True, True, False, True, False,
         )  # fmt: skip
 
 
@@ -90,4 +90,5 @@ def test_other_links_have_other_inline_ids() -> None:
 
 
 def test_the_inline_id_is_the_same_in_every_release() -> None:
-    assert inline_id(COMMAND) == "9e94e625-e242-59ff-85f3-9efa4a60fa0f"
+    member = COMMAND._replace(place=None, member=JoinMember("join", 0, 3))
+    assert (inline_id(COMMAND), inline_id(member)) == ("9e94e625-e242-59ff-85f3-9efa4a60fa0f", "ae8acd03-cdd0-56ee-81e3-c622229018d0")

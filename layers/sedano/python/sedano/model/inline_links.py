@@ -46,18 +46,17 @@ of so many seconds; a chain that takes less still sends one message of the histo
 class NextLink(NamedTuple):
     """The facts that decide whether the next link of a chain may run inline; times are epoch seconds.
 
-    *receives*: those of the carrier; *links*: how many have run inline so far; *same_queue*: the link goes to the carrier's queue; *plain*:
-    its task is known here, does not collect calls, and its message has neither a delay nor an order key nor a deduplication key;
-    *claimed*: both links are delivered with a claim; *limit*: the seconds of its time limit (0: it declares none); *whole*: those of the
-    invocation, which ends at *deadline* and starts nothing in its last *guard* seconds. Where claims are extended, each link has an
-    invocation of its own, which begins now. *began*: when the carrier began; *stops*: the worker begins no further body now, because it
-    stops, is paused, is one of too many, or waits for a new configuration.
+    *receives*: those of the carrier; *links*: how many have run inline so far; *same_queue*: the link goes to the carrier's queue;
+    *delayed*: its message has a delay; *claimed*: both links are delivered with a claim; *limit*: the seconds of its time limit (0: it
+    declares none); *whole*: those of the invocation, which ends at *deadline* and starts nothing in its last *guard* seconds. Where claims
+    are extended, each link has an invocation of its own, which begins now. *began*: when the carrier began; *stops*: the worker begins no
+    further body now, because it stops, is paused, is one of too many, or waits for a new configuration.
     """
 
     receives: int
     links: int
     same_queue: bool
-    plain: bool
+    delayed: bool
     claimed: bool
     limit: float
     whole: float
@@ -75,8 +74,8 @@ def why_sent(link: NextLink, now: float) -> str:
         return f"{MOST_LINKS} links have followed one message"
     if not link.same_queue:
         return "it goes to another queue"
-    if not link.plain:
-        return "it needs a message"
+    if link.delayed:
+        return "it has a delay"
     if not link.claimed:
         return "a link is delivered without a claim"
     if link.stops:

@@ -23,8 +23,6 @@ from sedano.engine.unexpected_errors import passing, unexpected
 from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import SedanoError
 from sedano.model.inline_links import TELL_S, NextLink, inline_id, why_sent
-from sedano.model.ledger.claims import begun_by
-from sedano.model.ledger.dedup_keys import keyed_by
 from sedano.model.ledger.recent_ids import Window
 from sedano.model.messages import codec
 from sedano.model.messages.message import Command, TimeLimits
@@ -70,17 +68,19 @@ class InlineLinks:
     follows: Callable[[], None] = _unnoticed
 
     def of(self, deliveries: Sequence[Delivery], deadline: float) -> InlineCarrier | None:
-        """Return the carrier of the links that may follow *deliveries* inline; None if they are several, or it was received before."""
-        if len(deliveries) != 1 or deliveries[0].receives > 1 or not self.settings.inline_links:
+        """Return the carrier of the links that may follow *deliveries* inline; None if they are several, or inline links are off."""
+        if len(deliveries) != 1 or not self.settings.inline_links:
             return None
-        return InlineCarrier(self, deliveries[0], deadline)
+        (carrier,) = deliveries
+        return InlineCarrier(self, carrier, deadline)
 
     def send(self, message: Addressed) -> SedanoError | None:
         """Send a link that does not run inline; return why its queue did not take it."""
         try:
-            return self.publisher.publish_all([message])[0]
+            (answer,) = self.publisher.publish_all([message])
         except Exception as error:  # noqa: BLE001 - the last resort
             return unexpected(self.ports.telemetry, error)
+        return answer
 
     def tell(self, batch: Batch) -> None:
         """Send what *batch* has noted so far, so that it is seen while its chain goes on; the line of the invocation follows at its end."""
@@ -109,20 +109,23 @@ class InlineCarrier:
 
     def keep(self, job: Job, messages: Sequence[Addressed]) -> bool:
         """Keep the only follow-up in *messages* of *job*, which succeeded, to run inline; return whether it was kept."""
-        command = codec.decode(messages[0].outgoing.body) if len(messages) == 1 else None
+        if len(messages) != 1:
+            return False
+        (message,) = messages
+        command = codec.decode(message.outgoing.body)
         task = self._site.registry.tasks.get(command.task) if type(command) is Command else None
         if type(command) is not Command or task is None or job.command.task in BUILT_IN:
             return False
         now = self._site.ports.clock.now()
-        if why_sent(self._facts(job, command, task, messages[0], now), now):
+        if why_sent(self._facts(job, command, task, message, now), now):
             return False
         own = inline_id(command)
-        self._next = KeptLink(Delivery(messages[0].queue, own, "", codec.encode(command._replace(id=own)), sent=now), messages[0])
+        self._next = KeptLink(Delivery(message.queue, own, "", codec.encode(command._replace(id=own)), sent=now), message)
         return True
 
     def run(self, batch: Batch, take: Callable[[Sequence[Delivery], Batch], None]) -> None:
         """Run the kept link, and each that is kept meanwhile, by *take*; *batch*: the carrier's, which may be given back."""
-        while self._next is not None and not batch.is_decided(self._delivery):
+        while self._next is not None:
             link, self._next = self._next, None
             self._links += 1
             self._site.follows()
@@ -152,13 +155,11 @@ class InlineCarrier:
         return self._deadline if self._site.settings.visibility is None else now + self._deadline - self._began
 
     def _facts(self, job: Job, command: Command, task: TaskSpec, message: Addressed, now: float) -> NextLink:
-        outgoing, limits = message.outgoing, command.time_limits
+        limits = command.time_limits
         limits = limits.over(task.time_limits) if limits is not None else task.time_limits
-        collects = task.limits is not None and bool(task.limits.debounce or task.limits.batch or task.limits.runs)
-        known = begun_by(command) or keyed_by(command)
         return NextLink(
             receives=self._delivery.receives, links=self._links, same_queue=message.queue == self._delivery.queue,
-            plain=not (collects or known or outgoing.delay or outgoing.serial_key is not None or self._delivery.serial_key is not None),
+            delayed=bool(message.outgoing.delay),
             claimed=job.mode == "claimed" and task.mode(command) == "claimed", limit=(limits or NO_LIMITS).longest,
             whole=self._deadline - self._began, deadline=self._ends_at(now), guard=self._site.settings.guard, began=self._began,
             stops=self._site.draining.is_set() or self._site.rests(),
