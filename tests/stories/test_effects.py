@@ -137,6 +137,22 @@ def test_a_zombies_effects_are_refused_with_its_record() -> None:
         assert world.table("orders") == [{"id": "a", "by": 2}, {"id": "sum", "runs": 1}]
 
 
+def test_an_item_that_is_deleted_is_no_longer_in_its_table() -> None:
+    def work(kind: str) -> None:
+        effects = current().effects
+        if kind == "put":
+            effects.put("orders", {"id": "a"})
+            effects.put("orders", {"id": "b"})
+        else:
+            effects.delete("orders", {"id": "a"})
+
+    app, task = shopping(work)
+    with testing.world(app, settings=SETTINGS) as world:
+        for kind in ("put", "delete", "delete"):
+            task.delay(kind).get()
+        assert world.table("orders") == [{"id": "b"}]
+
+
 def test_a_refused_effect_fails_the_attempt_and_the_body_reads_anew() -> None:
     tries = list[int]()
 

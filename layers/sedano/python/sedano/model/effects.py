@@ -64,15 +64,15 @@ def refusal(effect: TableWrite, found: Row | None) -> str:
     condition = effect.condition
     if condition is ABSENT:
         return "" if found is None else "the item exists"
+    item = found if found is not None else NOTHING
     for name, wanted in condition.items() if condition is not None else ():
-        is_there = found is not None and name in found
         if wanted is ABSENT:
-            if is_there:
+            if name in item:
                 return f"{name} is not absent"
-        elif found is None or not is_there or canonical_json(found[name]) != canonical_json(wanted):
+        elif name not in item or canonical_json(item[name]) != canonical_json(wanted):
             return f"{name} does not have the value of the condition"
     for name in effect.adds:
-        if found is not None and name in found and not _is_whole(found[name]):
+        if name in item and not _is_whole(item[name]):
             return f"add: {name} is not a number"
     return ""
 
