@@ -9,6 +9,7 @@ from tests.mutants.mutant import Key
 _BACKLOG, _ORDERED = "sedano.memory.backlog", "the numbers only order the messages, which a larger step or another beginning does too"
 _BACK = "self._rows |= {row.seq: row._replace(tries=row.tries + 1, taken=0.0) for row in rows}"
 MEMORY: Mapping[Key, str] = {
+    ("sedano.memory.limits", "MemoryLimits.board", "return self._board(name, 0)", "`0` → `1`"): "both permits are of the first board",
     (_BACKLOG, "MemoryBacklog.__init__", "self._numbers = 0", "`0` → `1`"): _ORDERED,
     (_BACKLOG, "MemoryBacklog.__init__", "self._numbers = 0", "`0` → `-1`"): _ORDERED,
     (_BACKLOG, "MemoryBacklog.keep", "self._numbers += 1", "`1` → `2`"): _ORDERED,
