@@ -118,6 +118,23 @@ def test_boards_that_were_full_are_read_again_before_a_message_waits() -> None:
     assert [one.permit for one in admitted(permits, now, job("b"))] == [5]
 
 
+@pytest.mark.parametrize(("others", "calls_of_first"), [(999, ["take"]), (1_000, ["boards", "take"])])
+def test_a_thousand_limits_are_known_also_those_that_were_only_read(others: int, calls_of_first: list[str]) -> None:
+    ports, permits, now = world_and_permits()
+
+    def ask(number: int) -> list[Job]:
+        return permits.admit(PermitRequest(f"n{number}", [job("a")], 1 if number else 2, 1, LIMIT), now)
+
+    assert len(ask(0)) == 1
+    for number in range(1, others + 1):
+        assert ports.limits.take(f"n{number}", Permit(0, ms(ports), "nonce", "another", ms(ports, 61.0)), "other", ms(ports)).done
+        assert ask(number) == []
+    permits.release(now)
+    calls(ports)
+    assert len(ask(0)) == 1
+    assert calls(ports) == calls_of_first
+
+
 def test_a_limit_of_ten_has_no_line_to_read() -> None:
     ports, permits, now = world_and_permits()
     admitted(permits, now, job("a"), limit=10)

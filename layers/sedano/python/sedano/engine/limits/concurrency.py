@@ -167,7 +167,7 @@ class Permitting:
         """Return the permits of all boards as they are now."""
         limits, has_line = self.ports.limits, self._has_line(wanted)
         board = limits.boards(wanted.name, boards_of(wanted.limit, self.board_size)) if has_line else limits.board(wanted.name)
-        self._known[wanted.name] = board
+        self._know(board)
         return board
 
     def _hold(self, job: Job, full: Full | None, wanted: PermitRequest, batch: Batch) -> None:
@@ -240,6 +240,10 @@ class Permitting:
             if known is None:
                 return  # one board does not say what is on the others
             board = merged(known, board)
+        self._know(board)
+
+    def _know(self, board: Board) -> None:
+        """Keep *board* as the one that was used last; forget the one that was not used for longest if there are too many."""
         self._known[board.name] = board
         self._known.move_to_end(board.name)
         if len(self._known) > MOST_BOARDS:
