@@ -14,6 +14,13 @@ def _of(module: str, place: str, line: str, reason: str, *changes: str) -> dict[
 
 FLOWS: Mapping[Key, str] = {
     **_of(
+        "model.ledger.raised_errors",
+        "recorded",
+        "if classes.get(name_of(type(thrown))) is not type(thrown):",
+        "a short cut: what is made again is compared in all members, of which its class is one",
+        "`if classes.get(name_of(type(thrown))) is not type(thrown)` → `if False`",
+    ),
+    **_of(
         "model.canvas.pages",
         "PageWriter._group",
         'shared = items[0].shared if len({i.shared for i in items}) == 1 else ""',

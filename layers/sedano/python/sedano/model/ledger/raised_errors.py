@@ -39,9 +39,8 @@ def checked(classes: Iterable[Any]) -> Raised:
     Raises:
         OptionError: they are not a list, one is not a class of exceptions, one would end the reader or its loop, or two have one name.
     """
-    if isinstance(classes, type) or not isinstance(classes, Iterable):
-        given = getattr(classes, "__name__", None) or repr(classes)
-        raise OptionError(f"raises: {given:.60} is not a list of classes; write raises=[OrderRefused, LookupError]")
+    if not isinstance(classes, Iterable):
+        raise OptionError(f"raises: {classes!r:.60} is not a list of classes; write raises=[OrderRefused, LookupError]")
     found = dict[str, type[Exception]]()
     for one in classes:
         if not isinstance(one, type) or not issubclass(one, Exception):
