@@ -1,6 +1,7 @@
 """An exception is written as the name of its class and JSON arguments, and made again only of a class that the app names."""
 
 import json
+import weakref
 from typing import Any
 
 import pytest
@@ -215,7 +216,7 @@ def test_an_exception_that_its_class_does_not_make_again_is_not_written(thrown: 
     "thrown",
     [
         Coded(5), Defaulted("x"), with_(Refused("x"), __notes__=["n"], __sedano_mark__=1), OSError("no"), FileNotFoundError(2, "no"),
-        ImportError("no"), AttributeError("no", name="a", obj=7), Slotted("x"), Exits("x"),
+        ImportError("no"), AttributeError("no", name="a", obj=7), Slotted("x"), Exits("x"), Refused({"a": [1, {"b": None}]}, "x"),
     ],
     ids=repr,
 )  # fmt: skip
@@ -223,6 +224,13 @@ def test_an_exception_that_its_class_makes_again_is_written(thrown: Exception) -
     again = restored(recorded(ERROR, thrown, CLASSES), CLASSES)
     assert again is not None
     assert (type(again), again.args) == (type(thrown), thrown.args)
+
+
+def test_an_exception_that_is_referred_to_weakly_is_written() -> None:
+    thrown = Refused("x")
+    watched = weakref.ref(thrown)
+    assert recorded(ERROR, thrown, CLASSES).arguments == '["x"]'
+    assert watched() is thrown
 
 
 @pytest.mark.parametrize("ends", [SystemExit(3), GeneratorExit(), MemoryError()])
