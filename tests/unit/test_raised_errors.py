@@ -170,7 +170,7 @@ def test_an_exception_comes_back_with_its_class_and_its_arguments(arguments: lis
 @pytest.mark.parametrize(
     "argument",
     [
-        (1, 2), b"x", {1}, float("nan"), float("inf"), object(), {1: 2}, {"a": 1, None: 2}, [(1,)], {"a": (1,)}, Refused("x"),
+        (1, 2), b"x", {1}, float("nan"), float("inf"), object(), {1: 2}, {"a": 1, None: 2}, [(1,)], {"a": 1, "b": (1,)}, Refused("x"),
         "\ud800" * 200, "x" * MOST_ARGUMENTS, type("Text", (str,), {})("x"),
         type("Number", (int,), {})(1), [True, type("Deep", (str,), {})("x")],
     ],
@@ -216,7 +216,7 @@ def test_an_exception_that_its_class_does_not_make_again_is_not_written(thrown: 
     "thrown",
     [
         Coded(5), Defaulted("x"), with_(Refused("x"), __notes__=["n"], __sedano_mark__=1), OSError("no"), FileNotFoundError(2, "no"),
-        ImportError("no"), AttributeError("no", name="a", obj=7), Slotted("x"), Exits("x"), Refused({"a": [1, {"b": None}]}, "x"),
+        ImportError("no"), AttributeError("no", name="a", obj=7), Slotted("x"), Exits("x"), Refused({"a": [1, {"b": None}], "c": {}}, "x"),
     ],
     ids=repr,
 )  # fmt: skip
