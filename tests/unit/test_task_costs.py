@@ -146,6 +146,12 @@ def test_an_attempt_after_a_retry_is_charged_to_the_worker_that_told_of_it_last_
     assert {row.basis: row.run_micros for row in found.tasks} == {"estimated": 2_000_000, "measured": 4_000_000}
 
 
+def test_a_task_without_a_retry_ran_until_the_end_that_its_state_tells() -> None:
+    late = event("task-failed", 24, uuid="a", hostname="worker-2", exception="E()")
+    assert only(told(*life("a", 10), late)).run_micros == 1_000_000
+    assert only(told(*life("a", 10)[:2], late)).run_micros == 14_000_000
+
+
 def test_a_task_that_has_not_ended_has_run_for_no_time_yet_and_one_without_a_name_has_none() -> None:
     row = only(told(event("task-started", 10)))
     assert row == TaskCost("", "", "", "estimated", tasks=1, attempts=1, run_micros=0, nanodollars=round(INVOCATIONS * 1_000))
