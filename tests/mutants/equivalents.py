@@ -63,6 +63,12 @@ EQUIVALENT: Mapping[Key, str] = {
         "`batch.unstarted.append(held)` after `batch.defer_job(held.job, error)`",
     ): "notes that do not read one another",
     (
+        "sedano.engine.limits.concurrency",
+        "Permitting._hold",
+        "tell_held(self.ports, job, reason, seconds, batch)",
+        "`tell_held(self.ports, job, reason, seconds, batch)` after `batch.give_back(job.delivery)`",
+    ): "notes that do not read one another",
+    (
         "sedano.engine.worker.inline_links",
         "InlineLinks.tell",
         "told.rows.clear()",
