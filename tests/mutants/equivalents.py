@@ -62,6 +62,13 @@ EQUIVALENT: Mapping[Key, str] = {
         "batch.unstarted.append(held)",
         "`batch.unstarted.append(held)` after `batch.defer_job(held.job, error)`",
     ): "notes that do not read one another",
+    **{
+        ("sedano.engine.limits.concurrency", f"Permitting.{place}", line, "`0.0` → `-1.0`"): "the first is also a whole turn before itself"
+        for place, line in (
+            ("_waits_at_board", "found = chosen(answer.board, wanted.limit, self._now(), delivery.message_id, 0.0)"),
+            ("_is_free", "found = chosen(self._read(wanted), wanted.limit, self._now(), job.delivery.message_id, 0.0)"),
+        )
+    },
     (
         "sedano.engine.limits.concurrency",
         "Permitting._hold",

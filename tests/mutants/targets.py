@@ -267,8 +267,8 @@ TARGETS: Sequence[Target] = (
         "limit-steps",
         (*each("engine.limits", "concurrency limit_gate rate waiting_line"), *each("engine", "collection lineage_marks wake_ups")),
         (
-            *unit(*(f"engine/{name}" for name in ("permitting", "permit_boards", "permit_orders", "limiting", "pacing", "collecting"))),
-            "unit/engine/test_lineage_marks.py",
+            *unit(*(f"engine/permit{name}" for name in ("ting", "_boards", "_orders", "_races"))),
+            *unit(*(f"engine/{name}" for name in ("limiting", "pacing", "collecting", "lineage_marks"))),
             *stories("limits", "limits_away", "concurrency", "collected_calls", "marks", "budget_ceiling", "comes_again"),
         ),
     ),

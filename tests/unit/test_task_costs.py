@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sedano.model.history.event_order import Stamp, stamp
 from sedano.model.history.invocation_prices import CALLS, GB_SECONDS, INVOCATIONS, price
-from sedano.model.history.task_costs import Costs, TaskCost, task_costs
+from sedano.model.history.task_costs import Costs, TaskCost, WorkerCost, task_costs
 from sedano.model.states import SUBJECTS
 
 ALONE = round((0.5 * GB_SECONDS + INVOCATIONS) * 1_000)
@@ -70,6 +70,7 @@ def test_router_and_recorder_are_rows_of_their_own_without_tasks() -> None:
     assert [(row.name, row.queue, row.tasks, row.dollars_a_million) for row in found.tasks] == [
         ("sedano.recorder", "records", 0, None), ("sedano.router", "events", 0, None),
     ]  # fmt: skip
+    assert found.workers == WorkerCost(0, 0, 0, 0)
 
 
 def test_a_canvas_is_the_sum_of_its_tasks_and_one_task_alone_is_none() -> None:

@@ -213,7 +213,7 @@ class Permitting:
         receipt = written(delivery, until)
         for _ in range(TRIES):
             answer = self.ports.limits.wait(wanted.name, full.soonest, receipt, self._now())
-            self._remember(answer.board, has_line=False)
+            self._know(answer.board)
             found = chosen(answer.board, wanted.limit, self._now(), delivery.message_id, 0.0)
             if not isinstance(found, Full):
                 if answer.done:
