@@ -23,6 +23,7 @@ def world() -> Iterator[testing.World]:
     """The app in memory."""
     global clock  # noqa: PLW0603 - bodies have no other way to the test's clock
     starts.clear()
+    free[0] = 3
     with testing.world(app) as built:
         clock = built.clock
         yield built
