@@ -61,6 +61,8 @@ LATE = {
         "api/connector.py": "a program loads brokers, a publisher, or `sedano dev`, only where it has them",
         "api/leases_and_partitions.py": "a program loads locks, leaderships and partitions when it uses them",
         "api/leases.py": "only a program that awaits a lock loads an event loop",
+        "api/declaration.py": "only an app whose tasks name a loop loads loops",
+        "api/loops.py": "only a worker that runs a body under trio loads trio",
         "api/limits.py": "only an app with a queue that keeps order loads the options of order",
         "api/task_declarer.py": "only an app whose tasks have circuits, limits, boxes or documents loads them",
         "api/periodic.py": "only an app with periodic tasks loads schedules",
@@ -139,6 +141,7 @@ BY_NAME = {
         "cli/workflow_runs.py": "the workflow is named on the command line, as module:Class",
         "deploy/cdk_environment.py": "looks whether the CDK is installed, without loading it",
         "engine/configuration_layers.py": "the module of a layer is named in app.configure",
+        "api/loops.py": "looks whether trio is installed, without loading it",
         "dev/worker.py": "the app is named on the command line or in pyproject.toml",
     }.items()
 }

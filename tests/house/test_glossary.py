@@ -19,6 +19,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "boxes": "`app.boxed`: the declaration of a task whose body is a program",
         "call_keys": "the keys of limits, tenants and singletons",
         "checks_and_budgets": "the declarations of health checks and of budgets, a mixin of the app",
+        "loops": "the check of the option `loop=`, and trio's bodies",
         "configuration": "`app.configure`, a mixin of the app",
         "configuration_control": "`app.control.reload` and `set_config`",
         "publisher_socket": "the ports of a program behind the publisher process",

@@ -125,7 +125,8 @@ def test_it_brings_pip_and_without_pip_says_how_to_get_it() -> None:
 def test_every_extra_is_needed_by_something() -> None:
     trees = {
         "dev": ("layers", "click"), "yaml": ("layers", "yaml"), "spark": ("layers", "pyspark"), "fastapi": ("layers", "fastapi"),
-        "flask": ("layers", "flask"), "django": ("layers", "django"), "deploy": ("infra", "aws_cdk"),
+        "flask": ("layers", "flask"), "django": ("layers", "django"), "trio": ("layers", "trio"),
+        "deploy": ("infra", "aws_cdk"),
     }  # fmt: skip
     assert trees.keys() == SAID["optional-dependencies"].keys()
     for tree, module in trees.values():

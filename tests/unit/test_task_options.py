@@ -39,6 +39,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "bind": {"bind": True},
     "time_limit": {"time_limit": 5.0},
     "soft_time_limit": {"soft_time_limit": 5.0},
+    "loop": {"loop": "trio"},
     "sinks": {"sinks": "bi"},
     "on": {"on": "price"},
 }
@@ -53,7 +54,11 @@ def declared(**options: Any) -> tuple[TaskSpec, str]:
     app.sink("bi")
     kinds = {"price": app.document("price")}
     given = {name: kinds[value] if name == "on" else value for name, value in options.items()}
-    return app.task(**{"name": "note", **given})(_note).spec, str(app.registry.documents)
+    return app.task(**{"name": "note", **given})(_noted if "loop" in options else _note).spec, str(app.registry.documents)
+
+
+async def _noted(number: Any, more: int = 0) -> Any:
+    return number, more
 
 
 def _note(number: Any, more: int = 0) -> Any:

@@ -28,6 +28,7 @@ LONGEST_TIMEOUT = 900
 WITHOUT = {
     "bind": "its program reads the task's id and attempt from the request",
     "batch": "give a list to one call",
+    "loop": "its program has its own process",
     "name": "the name is its first argument",
 }
 

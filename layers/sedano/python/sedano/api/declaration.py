@@ -20,6 +20,8 @@ from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import DELIVERIES, Delivery
 from sedano.model.tasks.task_spec import OnBusy, TaskSpec
 
+ASYNCIO = "asyncio"
+
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
@@ -49,6 +51,7 @@ class Declaration:
     bind: bool = False
     time_limit: float | None = None
     soft_time_limit: float | None = None
+    loop: object = ASYNCIO
     sinks: object = None
     on: object = None
 
@@ -66,6 +69,10 @@ class Declaration:
             raise OptionError(f"bind: {self.bind!r} is neither True nor False")
         if self.bind and self.batch is not None:
             raise OptionError("bind: a batch of calls is not one running task; leave bind out and use `current()` for the running batch")
+        if self.loop != ASYNCIO:
+            from sedano.api import loops
+
+            loops.check(self.loop)
         self._check_spans()
 
     def _check_spans(self) -> None:
@@ -124,10 +131,18 @@ class Declaration:
         key = key_of(self.singleton, self.on_busy, self.delivery, parameters)
         limits = TimeLimits(self.soft_time_limit, self.time_limit) if self.time_limit or self.soft_time_limit else None
         return TaskSpec(
-            name=name, function=function, parameters=parameters, is_async=is_async, delivery=self.delivery, retry=policy,
+            name=name, function=self._body(name, function), parameters=parameters, is_async=is_async, delivery=self.delivery, retry=policy,
             ignore_result=self.ignore_result, queue=self.queue_or_default, expires=self.expires, singleton=key, on_busy=self.on_busy,
             time_limits=limits, keep_arguments=self.keep_arguments,
         )  # fmt: skip
+
+    def _body(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function that workers call."""
+        if self.loop == ASYNCIO:
+            return function
+        from sedano.api.loops import under_trio
+
+        return under_trio(name, function)
 
     def _refuse_annotations(self, name: str, parameters: Parameters) -> None:
         """Raise `OptionError` for an annotation that JSON cannot represent: the body, or the caller, would get another type."""

@@ -180,7 +180,7 @@ class AppTasks(TaskDeclarer):
             from sedano.api.limits import limited
 
             spec = limited(spec, declaration.limits, self.registry, self.queues)
-        task.spec = spec._replace(function=functools.partial(function, task)) if declaration.bind else spec
+        task.spec = spec._replace(function=functools.partial(spec.function, task)) if declaration.bind else spec
         self.registry.tasks[spec.name] = task.spec
         if declaration.sinks is not None or declaration.on is not None or spec.name in self.registry.documents:
             from sedano.api.documents import connect

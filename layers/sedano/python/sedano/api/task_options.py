@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict
 
 from sedano.api.documents import DocumentType, Sink
+from sedano.api.loops import Loop
 from sedano.api.singletons import Singleton
 from sedano.model.circuits import Breaker
 from sedano.model.limits.rate import RateText
@@ -39,6 +40,8 @@ class TaskOptions(TypedDict, total=False):
         or ``raise`` (fail).
     time_limit: seconds after which the running body is ended; the task has failed and is not retried.
     soft_time_limit: seconds after which `SoftTimeLimitExceeded` is raised inside the running body; an async one is cancelled.
+    loop: the library whose event loop runs an `async def` function: ``asyncio``, or ``trio`` (the extra ``sedano[trio]``), under which each
+        body runs in its own thread.
     circuit: ``True``, or a `sedano.Breaker(…)`: after failures of the task, or of health checks, it is paused for a while.
     rate: how often it may start, as ``"200/m"``, ``"10/s"``, or a number per second; several windows as a tuple. A call above the rate gets
         a later slot and is requeued until then.
@@ -70,6 +73,7 @@ class TaskOptions(TypedDict, total=False):
     on_busy: OnBusy
     time_limit: float | None
     soft_time_limit: float | None
+    loop: Loop
     circuit: Breaker | bool
     rate: RateText | Sequence[RateText]
     burst: int | Sequence[int]
