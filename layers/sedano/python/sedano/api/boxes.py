@@ -29,6 +29,7 @@ WITHOUT = {
     "bind": "its program reads the task's id and attempt from the request",
     "batch": "give a list to one call",
     "loop": "its program has its own process",
+    "ecs": "serve its queue by Fargate, served_by={'gpu': 'fargate'}, with the program in the image of the fleet, and give its command",
     "name": "the name is its first argument",
 }
 

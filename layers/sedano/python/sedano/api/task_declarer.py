@@ -126,11 +126,12 @@ class AppTasks(TaskDeclarer):
         """
         from sedano.api import boxes
 
+        permitted = boxes.permitted(options)
         plan = boxes.plan_of(
             name, command, pool=pool, memory=memory, timeout=timeout, cwd=cwd, env=env, credentials=credentials,
             calls_per_child=calls_per_child, function=function,
         )  # fmt: skip
-        declaration = declared({"name": name, **boxes.permitted(options)})
+        declaration = declared({"name": name, **permitted})
         self.permits(declaration)
         if command is None:
             self.registry.need("functions", f"the boxed task {name}")
