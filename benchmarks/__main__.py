@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks import (
     autoscaler,
     aws_client,
+    boxes,
     bytecodes,
     calls,
     canvas,
@@ -95,6 +96,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "a canvas beside Celery's": canvas_beside.section,
         },
         "restarts.json": {"restarts of workers": lambda: restarts.section(restarts.FULL if full else restarts.SMALL)},
+        "boxes.json": {"boxed tasks": lambda: boxes.section(boxes.FULL if full else boxes.SMALL)},
         "flow.json": {
             "rate limits": flow.section_of_rates,
             "fairness": flow.section_of_fairness,
@@ -108,7 +110,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
 def main(given: Sequence[str] | None = None) -> None:
     """Measure everything."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure everything.")
-    parser.add_argument("--full", action="store_true", help="measure the restarts of workers at the promised size: about ten minutes more")
+    parser.add_argument("--full", action="store_true", help="measure restarts and boxed tasks at the promised size: about ten minutes more")
     full = parser.parse_args(given).full
     began, progress = time.monotonic(), Progress()
     files = measurements(progress, full)

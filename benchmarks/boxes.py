@@ -1,7 +1,7 @@
 """The cost of a boxed task: a warm call, calls of a noisy program, and how late a program that hangs is killed.
 
-    python -m benchmarks.boxes                 # 20 000 calls, 20 kills
-    python -m benchmarks.boxes 100000 50
+    python -m benchmarks.boxes                 # 5 000 calls, 10 kills
+    python -m benchmarks.boxes --full          # the promised size: 100 000 calls, 50 kills
 
 A call is measured at the pool, below the engine: CPU and wall time of this process for one request and its reply. The program is Python's
 own, started without its site packages.
@@ -9,15 +9,17 @@ own, started without its site packages.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import json
 import statistics
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+from benchmarks import report
+from benchmarks.report import Entry, Section, Target
 from sedano.engine.boxes.pool import Pool
 from sedano.engine.task_context import CURRENT, TaskContext
 from sedano.errors import BoxTimeout
@@ -27,8 +29,22 @@ from sedano.model.messages.message import Command
 HOST = Path(__file__).resolve().parents[1] / "tests" / "stories" / "programs" / "boxed.py"
 COMMAND = (sys.executable, "-S", "-E", str(HOST))
 TIMEOUT = 0.2
+WARM_US, KILL_MS = 80.0, 50.0
+"""The promises: the wall time of a warm call, and how late after its deadline a program that hangs is killed."""
+HOW = "Python's own program at the pool, below the engine: one request and its reply in this process"
+BUILD = Path(__file__).resolve().parents[1] / "build" / "bench"
 SHARE = 200
 """Calls measured together; the lowest of the results is the one that other programs of the machine disturbed least."""
+
+
+class Size(NamedTuple):
+    """How many calls and kills are measured."""
+
+    calls: int
+    kills: int
+
+
+SMALL, FULL = Size(5_000, 10), Size(100_000, 50)
 
 
 async def warm(calls: int) -> Mapping[str, float]:
@@ -74,15 +90,35 @@ async def kills(count: int) -> Mapping[str, float]:
             await pool.call(("hang",), {})
         except BoxTimeout:
             late.append((time.perf_counter() - began - TIMEOUT) * 1e3)
-    return {"kills": len(late), "kill_late_ms": statistics.median(late), "kill_late_most_ms": max(late)}
+    return {"kill_late_ms": statistics.median(late), "kill_late_most_ms": max(late)}
 
 
-async def measured(calls: int, killed: int) -> dict[str, Any]:
-    """Return all figures."""
+def section(size: Size = SMALL) -> Section:
+    """Return the numbers for the report."""
+    return Section("Boxed tasks", HOW, asyncio.run(measured(size)))
+
+
+async def measured(size: Size) -> list[Entry]:
+    """Return all numbers."""
     CURRENT.set(TaskContext(Command(id="call", task="box", task_id="call"), fence=1, deadline=time.time() + 3_600, clock=1))
-    return {**await warm(calls), **await noisy(calls), **await kills(killed)}
+    call, noise, late = await warm(size.calls), await noisy(size.calls), await kills(size.kills)
+    return [
+        Entry("a warm call", call["warm_wall_us"], "µs", Target(WARM_US), {"p99": call["warm_wall_p99_us"]}),
+        Entry("a warm call: CPU of the worker", call["warm_cpu_us"], "µs", more={"least": call["warm_cpu_least_us"]}),
+        Entry(f"{size.calls} calls of a noisy program: mismatched replies", noise["mismatched"], "", Target(0)),
+        Entry(f"{size.kills} kills: latest", late["kill_late_most_ms"], "ms", Target(KILL_MS), {"median": late["kill_late_ms"]}),
+    ]  # fmt: skip
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Measure, print and write build/bench/boxes.json."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.boxes", description="Measure calls and kills of boxed tasks.")
+    parser.add_argument("--full", action="store_true", help="at the promised size: a minute")
+    began = time.monotonic()
+    found = section(FULL if parser.parse_args(given).full else SMALL)
+    report.write(BUILD / "boxes.json", [found], time.monotonic() - began)
+    print(report.table([found]))
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    print(json.dumps(asyncio.run(measured(*given or (20_000, 20))), indent=1))
+    main()
