@@ -91,8 +91,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
         },
         "aws_client.json": {"one AWS call": lambda: aws_client.section(progress.round)},
         CANVAS: {
-            "bytes of a canvas's messages": canvas.section_of_sizes,
-            "calls of a canvas": canvas.section_of_calls,
+            "bytes of a canvas's messages": canvas.section_of_sizes, "calls of a canvas": canvas.section_of_calls,
             "a canvas beside Celery's": canvas_beside.section,
         },
         "restarts.json": {"restarts of workers": lambda: restarts.section(restarts.FULL if full else restarts.SMALL)},
