@@ -360,7 +360,7 @@ TARGETS: Sequence[Target] = (
         each("engine.worker", "claim_extension time_limit_warning time_limits redelivery_credit failure_log"),
         (
             *unit("engine/watch_steps", "engine/limited_body", "engine/time_limit_warning", "engine/failure_log", "engine/extending"),
-            *unit("engine/time_limits", "engine/watch", "engine/sparing"),
+            *unit("engine/time_limits", "engine/watch", "engine/sparing", "engine/standing_ticker"),
             *stories("extended_claims", "overtime", "time_limits", "failures_logged", "time_limits_of_calls"),
         ),
     ),

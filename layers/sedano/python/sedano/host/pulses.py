@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from sedano.engine.worker.claim_extension import Beat as Extension
-from sedano.engine.worker.claim_extension import Ticker, threaded
+from sedano.engine.worker.claim_extension import StandingTicker, Ticker
 from sedano.model.beats import Allowances, Beat, LoopAge, stuck, watched
 from sedano.ports import Telemetry
 
@@ -75,6 +75,7 @@ class Pulses:
 
     def ticker(self, name: str) -> Ticker:
         """Return a ticker that extends claims; while it has claims to extend, its beats count as those of the loop called *name*."""
+        standing = StandingTicker()
 
         def begin(seconds: float, extend: Extension) -> Callable[[], None]:
             pulse = self.of(name)
@@ -84,7 +85,7 @@ class Pulses:
                 extend()
                 pulse.beat(seconds + self.allowed.call)
 
-            stop = threaded(seconds, beat)
+            stop = standing.begin(seconds, beat)
 
             def ended() -> None:
                 stop()

@@ -30,6 +30,7 @@ have lapsed or were taken over, another worker may have begun the body already: 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -79,6 +80,50 @@ def threaded(seconds: float, beat: Beat) -> Callable[[], None]:
         thread.join()
 
     return stop
+
+
+class StandingTicker:
+    """A ticker whose thread serves one batch after the other, for a process with many short ones: to start a thread for each of them takes
+    longer than they do.
+
+    The thread keeps its own time, so the first beat comes at most one interval after its batch began, and may come sooner. It ends when it
+    had nothing to do for two intervals.
+    """
+
+    def __init__(self, wait: Callable[[float], object] = time.sleep) -> None:
+        """Start no thread yet. *wait* waits for an interval (s)."""
+        self._wait, self._lock = wait, threading.Lock()
+        self._beat: Beat | None = None
+        self._thread: threading.Thread | None = None
+        self._seconds = 0.0
+
+    def begin(self, seconds: float, beat: Beat) -> Callable[[], None]:
+        """Call *beat* every *seconds*, until the returned function is called; that one waits for the current beat. A `Ticker`."""
+        with self._lock:
+            self._beat = beat
+            if self._thread is None or not self._thread.is_alive() or seconds != self._seconds:
+                self._seconds = seconds
+                self._thread = threading.Thread(target=self._run, args=(seconds,), name="sedano-extending", daemon=True)
+                self._thread.start()
+        return self._stop
+
+    def _stop(self) -> None:
+        with self._lock:
+            self._beat = None
+
+    def _run(self, seconds: float) -> None:
+        was_idle = False
+        while True:
+            self._wait(seconds)
+            with self._lock:
+                if self._thread is not threading.current_thread():  # another one beats at another interval
+                    return
+                if self._beat is not None:
+                    self._beat()
+                elif was_idle:
+                    self._thread = None
+                    return
+                was_idle = self._beat is None
 
 
 class Until(NamedTuple):

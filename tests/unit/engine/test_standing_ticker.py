@@ -1,0 +1,131 @@
+"""The thread that extends the claims of one batch after the other, interval by interval."""
+
+import threading
+from collections.abc import Iterator
+from queue import SimpleQueue
+
+import pytest
+
+from sedano.engine.worker.claim_extension import StandingTicker
+
+EVERY_S = 4.0
+
+
+class Intervals:
+    """Waits of a ticker's threads, which a test ends one by one."""
+
+    def __init__(self) -> None:
+        """Begin with no wait."""
+        self.begun, self._on = SimpleQueue[tuple[float, threading.Thread]](), SimpleQueue[None]()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the test ends the interval."""
+        self.begun.put((seconds, threading.current_thread()))
+        self._on.get(timeout=20)
+
+    def waiting(self) -> tuple[float, threading.Thread]:
+        """Return the wait that has begun: for how long, and on which thread."""
+        return self.begun.get(timeout=20)
+
+    def end(self) -> None:
+        """End an interval."""
+        self._on.put(None)
+
+
+@pytest.fixture
+def intervals() -> Iterator[Intervals]:
+    """The waits of one ticker."""
+    made = Intervals()
+    yield made
+    for _ in range(9):
+        made.end()
+
+
+def test_one_thread_beats_for_one_batch_after_the_other(intervals: Intervals) -> None:
+    beaten, ticker = list[str](), StandingTicker(intervals.wait)
+    stop = ticker.begin(EVERY_S, lambda: beaten.append("first"))
+    seconds, thread = intervals.waiting()
+    intervals.end()
+    assert (seconds, intervals.waiting()[1], beaten) == (EVERY_S, thread, ["first"])
+    stop()
+    ticker.begin(EVERY_S, lambda: beaten.append("second"))
+    intervals.end()
+    assert (intervals.waiting()[1], beaten) == (thread, ["first", "second"])
+
+
+def test_no_beat_follows_the_end_of_a_batch_and_an_idle_thread_ends_after_two_intervals(intervals: Intervals) -> None:
+    beaten, ticker = list[str](), StandingTicker(intervals.wait)
+    ticker.begin(EVERY_S, lambda: beaten.append("first"))()
+    thread = intervals.waiting()[1]
+    intervals.end()
+    assert intervals.waiting()[1] is thread
+    intervals.end()
+    thread.join(20)
+    assert (thread.is_alive(), beaten) == (False, [])
+    ticker.begin(EVERY_S, lambda: beaten.append("second"))
+    assert intervals.waiting()[1] is not thread
+    intervals.end()
+    intervals.waiting()
+    assert beaten == ["second"]
+
+
+def test_an_interval_with_a_batch_between_two_idle_ones_keeps_the_thread(intervals: Intervals) -> None:
+    ticker, thread = StandingTicker(intervals.wait), None
+    for is_busy in (False, True, False):
+        stop = ticker.begin(EVERY_S, lambda: None)
+        if not is_busy:
+            stop()
+        thread = thread or intervals.waiting()[1]
+        intervals.end()
+        assert intervals.waiting()[1] is thread
+        stop()
+
+
+def test_the_end_of_a_batch_waits_for_the_current_beat(intervals: Intervals) -> None:
+    within, on, order = threading.Event(), threading.Event(), list[str]()
+
+    def beat() -> None:
+        within.set()
+        on.wait(20)
+        order.append("beat")
+
+    stop = StandingTicker(intervals.wait).begin(EVERY_S, beat)
+    intervals.waiting()
+    intervals.end()
+    assert within.wait(20)
+    ending = threading.Thread(target=lambda: (stop(), order.append("ended")))
+    ending.start()
+    on.set()
+    ending.join(20)
+    assert order == ["beat", "ended"]
+
+
+def test_another_interval_has_another_thread_and_the_one_before_ends_without_a_beat(intervals: Intervals) -> None:
+    beaten, ticker = list[threading.Thread](), StandingTicker(intervals.wait)
+    ticker.begin(EVERY_S, lambda: None)()
+    first = intervals.waiting()[1]
+    ticker.begin(EVERY_S / 2, lambda: beaten.append(threading.current_thread()))
+    seconds, second = intervals.waiting()
+    for _ in range(2):
+        intervals.end()
+    first.join(20)
+    intervals.waiting()
+    assert (seconds, first.is_alive(), beaten) == (EVERY_S / 2, False, [second])
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_beat_that_failed_ends_its_thread_and_the_next_batch_has_another_one(intervals: Intervals) -> None:
+    ticker, beaten = StandingTicker(intervals.wait), list[str]()
+
+    def fails() -> None:
+        raise SystemExit
+
+    ticker.begin(EVERY_S, fails)
+    first = intervals.waiting()[1]
+    intervals.end()
+    first.join(20)
+    ticker.begin(EVERY_S, lambda: beaten.append("second"))
+    intervals.waiting()
+    intervals.end()
+    intervals.waiting()
+    assert (first.is_alive(), beaten) == (False, ["second"])
