@@ -93,7 +93,12 @@ def test_the_end_of_a_batch_waits_for_the_current_beat(intervals: Intervals) -> 
     intervals.waiting()
     intervals.end()
     assert within.wait(20)
-    ending = threading.Thread(target=lambda: (stop(), order.append("ended")))
+
+    def end() -> None:
+        stop()
+        order.append("ended")
+
+    ending = threading.Thread(target=end)
     ending.start()
     on.set()
     ending.join(20)
