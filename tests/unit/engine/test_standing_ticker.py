@@ -17,6 +17,7 @@ class Intervals:
     def __init__(self) -> None:
         """Begin with no wait."""
         self.begun, self._on = SimpleQueue[tuple[float, threading.Thread]](), SimpleQueue[None]()
+        self.ticker = StandingTicker(self.wait)
 
     def wait(self, seconds: float) -> None:
         """Wait until the test ends the interval."""
@@ -34,15 +35,19 @@ class Intervals:
 
 @pytest.fixture
 def intervals() -> Iterator[Intervals]:
-    """The waits of one ticker."""
+    """The waits of one ticker, whose thread ends with the test."""
     made = Intervals()
     yield made
-    for _ in range(9):
+    thread = made.ticker._thread
+    made.ticker._stop()
+    for _ in range(3):
         made.end()
+    if thread is not None:
+        thread.join(20)
 
 
 def test_one_thread_beats_for_one_batch_after_the_other(intervals: Intervals) -> None:
-    beaten, ticker = list[str](), StandingTicker(intervals.wait)
+    beaten, ticker = list[str](), intervals.ticker
     stop = ticker.begin(EVERY_S, lambda: beaten.append("first"))
     seconds, thread = intervals.waiting()
     intervals.end()
@@ -54,7 +59,7 @@ def test_one_thread_beats_for_one_batch_after_the_other(intervals: Intervals) ->
 
 
 def test_no_beat_follows_the_end_of_a_batch_and_an_idle_thread_ends_after_two_intervals(intervals: Intervals) -> None:
-    beaten, ticker = list[str](), StandingTicker(intervals.wait)
+    beaten, ticker = list[str](), intervals.ticker
     ticker.begin(EVERY_S, lambda: beaten.append("first"))()
     thread = intervals.waiting()[1]
     intervals.end()
@@ -70,7 +75,7 @@ def test_no_beat_follows_the_end_of_a_batch_and_an_idle_thread_ends_after_two_in
 
 
 def test_an_interval_with_a_batch_between_two_idle_ones_keeps_the_thread(intervals: Intervals) -> None:
-    ticker, thread = StandingTicker(intervals.wait), None
+    ticker, thread = intervals.ticker, None
     for is_busy in (False, True, False):
         stop = ticker.begin(EVERY_S, lambda: None)
         if not is_busy:
@@ -89,7 +94,7 @@ def test_the_end_of_a_batch_waits_for_the_current_beat(intervals: Intervals) -> 
         on.wait(20)
         order.append("beat")
 
-    stop = StandingTicker(intervals.wait).begin(EVERY_S, beat)
+    stop = intervals.ticker.begin(EVERY_S, beat)
     intervals.waiting()
     intervals.end()
     assert within.wait(20)
@@ -106,7 +111,7 @@ def test_the_end_of_a_batch_waits_for_the_current_beat(intervals: Intervals) -> 
 
 
 def test_another_interval_has_another_thread_and_the_one_before_ends_without_a_beat(intervals: Intervals) -> None:
-    beaten, ticker = list[threading.Thread](), StandingTicker(intervals.wait)
+    beaten, ticker = list[threading.Thread](), intervals.ticker
     ticker.begin(EVERY_S, lambda: None)()
     first = intervals.waiting()[1]
     ticker.begin(EVERY_S / 2, lambda: beaten.append(threading.current_thread()))
@@ -120,7 +125,7 @@ def test_another_interval_has_another_thread_and_the_one_before_ends_without_a_b
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_beat_that_failed_ends_its_thread_and_the_next_batch_has_another_one(intervals: Intervals) -> None:
-    ticker, beaten = StandingTicker(intervals.wait), list[str]()
+    ticker, beaten = intervals.ticker, list[str]()
 
     def fails() -> None:
         raise SystemExit

@@ -86,8 +86,8 @@ class StandingTicker:
     """A ticker whose thread serves one batch after the other, for a process with many short ones: to start a thread for each of them takes
     longer than they do.
 
-    The thread keeps its own time, so the first beat comes at most one interval after its batch began, and may come sooner. It ends when it
-    had nothing to do for two intervals.
+    The thread keeps its own time, so a batch gets its first beat at most one interval after it began, and possibly sooner. The thread ends
+    when it had nothing to do for two intervals.
     """
 
     def __init__(self, wait: Callable[[float], object] = time.sleep) -> None:
