@@ -39,7 +39,7 @@ TYPED := $(wildcard layers/sedano/python/sedano functions glue_jobs infra requir
 named = $(if $(filter file,$(origin $(1))),,$($(1)))
 ON_AWS = $(RUN) -m infra.command $@ --app "$(call named,APP)" --code "$(call named,CODE)" --stage "$(STAGE)" $(SET) $(if $(CDK),-- $(CDK))
 
-.PHONY: names-app help demo demo-orders test check fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins dist release docs clean setup setup-all
+.PHONY: names-app help demo demo-orders test check fuzz mutants test-deploy test-spark35 prove bench bench-pipeline bench-deploy lint local synth bootstrap diff deploy variables destroy pins dist release docs clean setup setup-all setup-browser
 
 help: ## this list
 	@echo "sedano: tasks, events and documents on AWS with no servers to run"
@@ -52,7 +52,7 @@ demo-orders: setup-all ## orders to analytics: webhook, effects, sinks, traces a
 demo: setup-all ## a census of Python sources on a local AWS, with duplicates and kills (SOURCES=dir FILES=n KEEP=1)
 	@$(RUN) -m examples.census.demo $(if $(SOURCES),--sources "$(SOURCES)") --files $(FILES) $(if $(KEEP),--keep)
 
-test: setup-all lint ## lint, types and every test, fast ones first (SEED=n, SEED=random, JOBS=1 for one process)
+test: setup-all setup-browser lint ## lint, types and every test, fast ones first (SEED=n, SEED=random, JOBS=1 for one process)
 	@$(RUN) -m pytest --hypothesis-seed=$(SEED) -n $(JOBS:1=0)
 
 check: lint ## what a change is checked by while it is made: lint, types, walls, and the quick files of tests/unit
@@ -115,7 +115,7 @@ destroy: setup ## the stage away, with all it remembers unless it is production 
 	@$(ON_AWS)
 
 pins: setup ## pin what requirements/*.in ask for to today's versions
-	@cd requirements && for set in build layer dev deploy docs ministack bench release spark35; do ../$(UV) $$set.in -o $$set.txt; done
+	@cd requirements && for set in build layer dev browser deploy docs ministack bench release spark35; do ../$(UV) $$set.in -o $$set.txt; done
 	@$(UV) $(DJANGO)/requirements.in.tmpl -o $(DJANGO)/requirements.txt.tmpl
 
 dist: setup ## the wheel and the sdist in dist/, the same bytes from the same commit
@@ -141,3 +141,7 @@ setup: ## the environment that the other commands need, and see to by themselves
 
 setup-all:
 	@$(SETUP) dev ministack
+
+setup-browser: setup
+	@$(SETUP) browser
+	@$(RUN) requirements/chromium.py

@@ -43,6 +43,7 @@ ENVIRONMENTS = {
     "docs": Environment(".venv-docs", "the tools that build the documentation's site", ("docs.txt",), True),
     "release": Environment(".venv-release", "the tools that check the packages of a release", ("release.txt",), False),
     "ministack": Environment(".venv-ministack", "the local AWS endpoint", ("ministack.txt",), False),
+    "browser": Environment(".venv-browser", "what opens pages in a browser, for tests", ("browser.txt",), False),
 }
 
 

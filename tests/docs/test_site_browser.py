@@ -1,8 +1,7 @@
 """The built site in a real browser, on a desk in the dark and on a phone by day: no axe violation, no page wider than its window.
 
 Each page is as narrow as its window in both looks; axe takes seconds a page, so it reads each page once, in one look or the other. The
-tests need the environment of the site (`make docs`), PyPI's `playwright` and `axe-playwright-python`, and a Chromium, which a machine may
-lack.
+tests need the environment of the site (`make docs`) and the browser of `make test`.
 """
 
 import subprocess
@@ -14,11 +13,11 @@ import pytest
 
 from requirements.install import fingerprint, interpreter
 from tests.docs.test_site import DOCS, INSTALLED
-from tests.pipeline.browser import ANYWHERE, chromium
+from tests.pipeline.browser import ANYWHERE, chromium, tool
 
 CHROMIUM = chromium()
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+playwright = tool("playwright.sync_api")
+axe = tool("axe_playwright_python")
 AXE = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 LOOKS = {"a desk in the dark": ("dark", 1_280), "a phone by day": ("light", 390)}
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important }"

@@ -1,14 +1,17 @@
-"""A real browser looks at a page: what it drew, as pixels. Skips, and says why, where no chromium is installed."""
+"""A real browser looks at a page: what it drew, as pixels. Skips, and says why, where there is no browser."""
 
 import shutil
 import struct
-import subprocess
+import sys
 import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from requirements.chromium import FOLDER, PROGRAM
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ANYWHERE = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
@@ -34,23 +37,31 @@ class Picture:
 
 
 def chromium() -> str:
-    """Return the path of the browser; skip the test, or the module that is being imported, where none is installed."""
-    found = next((found for found in map(shutil.which, NAMES) if found), None)
+    """Return the path of the browser; skip the test, or the module that is being imported, where there is none."""
+    ours = str(PROGRAM) if PROGRAM.exists() else None
+    found = next((found for found in (ours, *map(shutil.which, NAMES)) if found), None)
     if found is None:
-        pytest.skip(f"none of {', '.join(NAMES)} is installed: nobody looks at the page", allow_module_level=True)
+        pytest.skip(f"`make setup-browser` unpacked no browser, and none of {', '.join(NAMES)} is on PATH", allow_module_level=True)
     return found
+
+
+def tool(name: str) -> Any:
+    """Import Playwright or axe: from the environment of the tests, else from that of the browser; skip the module where neither has it."""
+    for folder in FOLDER.parent.glob("lib/python3*/site-packages"):
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
+    return pytest.importorskip(name, reason=f"{name} is not installed: `make setup-browser` does that")
 
 
 def look(page: Path, folder: Path, width: int, height: int) -> Picture:
     """Return what a browser with a window of this size shows of *page*; it may load nothing, not even from this machine."""
     shot = folder / f"{page.stem}-{width}.png"
-    options = [
-        "--headless", *ANYWHERE, "--hide-scrollbars", "--blink-settings=preferredColorScheme=1", "--no-first-run",
-        f"--user-data-dir={folder / 'profile'}", f"--window-size={width},{height}", f"--screenshot={shot}",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-    ]  # fmt: skip
-    done = subprocess.run([chromium(), *options, page.as_uri()], capture_output=True, text=True, timeout=300, check=False)
-    assert shot.exists(), done.stderr[-2000:]
+    with tool("playwright.sync_api").sync_playwright() as started:
+        running = started.chromium.launch(executable_path=chromium(), args=[*ANYWHERE, "--host-resolver-rules=MAP * ~NOTFOUND"])
+        window = running.new_page(viewport={"width": width, "height": height}, color_scheme="light")
+        window.goto(page.as_uri())
+        window.screenshot(path=shot)
+        running.close()
     return decoded(shot.read_bytes())
 
 

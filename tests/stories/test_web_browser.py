@@ -1,6 +1,6 @@
 """The pages of `sedano web` in a real browser: nothing on the console, no foreign request, no axe violation, keys, news without a reload.
 
-They need PyPI's `playwright` and `axe-playwright-python`, and a Chromium, which a machine may lack.
+`make test` unpacks the browser (`requirements/chromium.py`); where it has none for the machine and PATH neither, these tests skip.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ from sedano.web.changes import Change
 from sedano.web.loopback import listener
 from sedano.web.server import PageServer, answering
 from sedano.web.visitors import Visitors
-from tests.pipeline.browser import ANYWHERE, chromium
+from tests.pipeline.browser import ANYWHERE, chromium, tool
 from tests.stories import shopfront
 
 CHROMIUM = chromium()
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-axe = pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+playwright = tool("playwright.sync_api")
+axe = tool("axe_playwright_python")
 AXE = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 LOOKS = {"light": ("light", 1_280), "dark": ("dark", 1_280), "phone": ("light", 390), "dark phone": ("dark", 390)}
 LONG_MS = 60_000
