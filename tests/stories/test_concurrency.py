@@ -154,6 +154,20 @@ def test_all_holders_of_a_limit_above_ten_are_shown_also_when_it_was_lowered(wor
     app.control.restore_limits("carve")
 
 
+@pytest.mark.parametrize("more", [("5",), ("5", "7"), ("rate", "5")])
+def test_all_holders_are_shown_of_a_limit_that_was_raised_and_lowered_at_run_time(world: testing.World, more: tuple[str, ...]) -> None:
+    app.control.concurrency("draw", 15)
+    hold(world, "draw/", 15)
+    for one in more:
+        if one == "rate":
+            app.control.rate_limit("draw", "10/s")
+        else:
+            app.control.concurrency("draw", int(one))
+    shown = [one for one in locks.held(app).permits if one.task == "draw"]
+    assert [(one.number, one.most) for one in shown] == [(n, int(more[-1])) for n in range(15)]
+    app.control.restore_limits("draw")
+
+
 def test_a_limit_that_is_raised_above_ten_has_more_permits_at_once(world: testing.World) -> None:
     hold(world, "draw/", 2)
     app.control.concurrency("draw", 11)

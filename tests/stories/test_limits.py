@@ -170,7 +170,7 @@ def test_a_time_limit_changes_at_run_time_and_leaves_the_other_limits_alone(worl
     app.control.rate_limit("spin", "1/s")
     app.control.time_limit("spin", hard=0.1)
     changed = app.control.concurrency("spin", 5)
-    assert read(changed["spin"]) == LimitChange((Pace(1_000_000),), 5, (None, 0.1))
+    assert read(changed["spin"]) == LimitChange((Pace(1_000_000),), 5, (None, 0.1), 5)
     result = spin.delay()
     world.drain()
     with pytest.raises(RemoteError, match=r"hard time limit of 0\.1 s"):

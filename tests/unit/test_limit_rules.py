@@ -45,6 +45,7 @@ def test_a_change_replaces_what_was_declared(limits: TaskLimits | None, change: 
     ("change", "text"),
     [
         (LimitChange(), '{"paces": null, "concurrency": null, "time": null}'),
+        (LimitChange(None, 5, None, 15), '{"paces": null, "concurrency": 5, "time": null, "most": 15}'),
         (LimitChange((), -1, (None, None)), '{"paces": [], "concurrency": -1, "time": [null, null]}'),
         (LimitChange((Pace(1),), 0, (0.5, None)), '{"paces": [[1, 1]], "concurrency": 0, "time": [0.5, null]}'),
         (
@@ -84,6 +85,7 @@ def test_a_text_that_is_no_change_is_refused_as_a_whole(code: str, text: str) ->
         *(("paces", one, PAIRS) for one in ("[[0, 1]]", "[[1, 0]]", "[[9007199254740993, 1]]", "[[1, 1000001]]", "[[1, 1], [0, 1]]")),
         ("paces", "[[1, 1], [1, 1], [1, 1], [1, 1]]", PAIRS),
         *(("concurrency", one, NUMBER) for one in ("-2", "1001", "1.0", "true", '"1"', "[]")),
+        *(("most", one, NUMBER) for one in ("-2", "1001", "true")),
         *(("time", one, TIMES) for one in ("5", "{}", "[]", "[1]", "[1, 2, 3]", "[0, 1]", "[1, 0]", "[-1, 1]", "[true, 1]", '["1", 1]')),
         *(("time", one, TIMES) for one in ("[10000000, 1]", "[1, 10000000.0]")),
     ],

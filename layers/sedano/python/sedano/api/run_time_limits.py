@@ -95,7 +95,7 @@ class LimitControl(ControlPart):
             known = _readable(before)
             return limiting.write(LimitChange(
                 known.paces if paces is None else paces, known.concurrency if concurrency is None else concurrency,
-                known.time if time is None else time,
+                known.time if time is None else time, max(known.most, known.concurrency or 0, concurrency or 0),
             ))  # fmt: skip
 
         return self._controlling.change(

@@ -14,7 +14,7 @@ from sedano.app import Sedano
 from sedano.errors import MessageRefused
 from sedano.model.leases import LeaseRecord
 from sedano.model.limits.concurrency import BOARD_SIZE, Board, boards_of, running
-from sedano.model.limits.task_limits import Concurrency, LimitChange, TaskLimits, changed, highest, read
+from sedano.model.limits.task_limits import Concurrency, LimitChange, changed, highest, read
 from sedano.model.messages.message import NOTHING
 from sedano.model.tasks.task_spec import TaskSpec, alone
 from sedano.ports.absent import has
@@ -65,7 +65,10 @@ def locks(app: Sedano, names: Sequence[str]) -> LocksView:
 
 
 def held(app: Sedano, names: Sequence[str] = ()) -> LocksView:
-    """Return the locks called *names*, the circuits, and singletons and permits of tasks with one key: one read for each limited task."""
+    """Return the locks called *names*, the circuits, and singletons and permits of tasks with one key: one read for each limited task.
+
+    If a limit of a task was above ten, also at run time and before it was lowered, a read of all its boards is added.
+    """
     reader = Reader(app)
     declared = [f"singleton/{spec.name}/" for spec in reader.registry.tasks.values() if spec.singleton is alone]
     found, missing = _named(reader, [*names, *declared])
@@ -90,12 +93,13 @@ def _row(name: str, record: LeaseRecord, now: float) -> LockRow:
     )  # fmt: skip
 
 
-def _permits(reader: Reader, spec: TaskSpec, change: str) -> tuple[PermitRow, ...]:
-    limits = _limits(spec, change)
-    if limits is None or limits.concurrency is None or limits.concurrency_key is not None or not has(reader.ports.limits):
+def _permits(reader: Reader, spec: TaskSpec, text: str) -> tuple[PermitRow, ...]:
+    change = _readable(text)
+    limits = changed(spec.limits, change)
+    if limits.concurrency is None or limits.concurrency_key is not None or not has(reader.ports.limits):
         return ()
     most = highest(limits.concurrency)
-    board = _board(reader, f"{spec.name}/", max(most, highest(_declared(spec))))
+    board = _board(reader, f"{spec.name}/", max(most, highest(_declared(spec)), change.most))
     return tuple(
         PermitRow(
             task=spec.name, number=one.number, token=one.token, owner=one.owner, expires=one.expires / 1_000, most=most,
@@ -118,9 +122,9 @@ def _declared(spec: TaskSpec) -> Concurrency:
     return spec.limits.concurrency or 0 if spec.limits is not None else 0
 
 
-def _limits(spec: TaskSpec, change: str) -> TaskLimits | None:
-    """Return the limits of a task with the *change* of the control record; a change that cannot be read is ignored."""
+def _readable(text: str) -> LimitChange:
+    """Return the change of the control record that *text* describes; one that cannot be read is ignored."""
     try:
-        return changed(spec.limits, read(change)) if change else spec.limits
+        return read(text)
     except MessageRefused:
-        return changed(spec.limits, LimitChange()) if spec.limits is not None else None
+        return LimitChange()

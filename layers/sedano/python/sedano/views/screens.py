@@ -183,7 +183,7 @@ def locks(app: Sedano, asked: ScreenQuery) -> Screen:
         Panel("Permits", ("task", "permit", "owner", "token", "until", "wait"), permits, "No permit is held."),
         _circuits(held.circuits),
     )
-    command = " ".join(["sedano locks", *map(_quoted, asked.query.split())]) if asked.query.split() else "sedano circuits"
+    command = " ".join(["sedano locks", *map(_quoted, asked.query.split())])
     return Screen(title="Locks", notes=notes, tables=tables, command=command, about=held.about, view=held)
 
 

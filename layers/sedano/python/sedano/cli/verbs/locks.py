@@ -1,4 +1,4 @@
-"""`sedano locks NAME...`: the holders of locks, with the fencing tokens.
+"""`sedano locks [NAME]...`: the holders of locks and of permits, with the fencing tokens.
 
 sedano locks nightly-report
 sedano locks singleton/shop.tidy/ leader/mailer
@@ -12,11 +12,14 @@ from sedano.cli.options import of_app, of_list, the_app
 
 HELP = """Show locks: held or not, owner, fencing token, end of the lease.
 
-NAME is a lock's name, or the full name of another lease: singleton/TASK/KEY, leader/NAME. The store has no list of all locks."""
+NAME is a lock's name, or the full name of another lease: singleton/TASK/KEY, leader/NAME. The store has no list of all locks.
+
+Without NAME: the singletons and permits of tasks that the app declares with one key. Permits above a limit that was lowered are shown until
+they end."""
 
 
 @click.command(help=HELP)
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
 @of_app
 @of_list
 def command(names: tuple[str, ...], as_json: bool) -> int:

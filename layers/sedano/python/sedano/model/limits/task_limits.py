@@ -64,12 +64,14 @@ NO_LIMITS = TaskLimits()
 class LimitChange(NamedTuple):
     """The changes at run time; None: as declared. Empty *paces* mean no rate limit; a *concurrency* of -1 means no limit.
 
-    *time*: the soft and the hard time limit in seconds, each None for no limit.
+    *time*: the soft and the hard time limit in seconds, each None for no limit. *most*: the highest concurrency that these changes have
+    set, because permits above a limit that was lowered are held until their bodies end.
     """
 
     paces: Paces | None = None
     concurrency: int | None = None
     time: tuple[float | None, float | None] | None = None
+    most: int = 0
 
 
 UNLIMITED = -1
@@ -98,7 +100,8 @@ def changed(limits: TaskLimits | None, change: LimitChange) -> TaskLimits:
 def write(change: LimitChange) -> str:
     """Return *change* as a text."""
     paces = None if change.paces is None else [list(pace) for pace in change.paces]
-    return json.dumps({"paces": paces, "concurrency": change.concurrency, "time": change.time})
+    fields = {"paces": paces, "concurrency": change.concurrency, "time": change.time}
+    return json.dumps(fields | ({"most": change.most} if change.most else {}))
 
 
 def read(text: str) -> LimitChange:
@@ -112,7 +115,8 @@ def read(text: str) -> LimitChange:
     found = load(text, MOST_BYTES, 4, "limits")
     if type(found) is not dict:
         raise _wrong("limits", found, "an object with paces, concurrency and time")
-    return LimitChange(_paces(found.get("paces")), _number(found.get("concurrency")), _seconds(found.get("time")))
+    concurrency, most = _number(found.get("concurrency")), _number(found.get("most"), "most")
+    return LimitChange(_paces(found.get("paces")), concurrency, _seconds(found.get("time")), max(most or 0, 0))
 
 
 def _paces(found: Any) -> Paces | None:
@@ -130,10 +134,10 @@ def _is_pace(found: Any) -> bool:
     return 1 <= every <= LONGEST_PACE_US and 1 <= burst <= MOST_BURST
 
 
-def _number(found: Any) -> int | None:
+def _number(found: Any, field: str = "concurrency") -> int | None:
     if found is None or (type(found) is int and UNLIMITED <= found <= MOST_PERMITS):
         return found
-    raise _wrong("limits.concurrency", found, f"a whole number from 0 to {MOST_PERMITS}, {UNLIMITED} for no limit, or null")
+    raise _wrong(f"limits.{field}", found, f"a whole number from 0 to {MOST_PERMITS}, {UNLIMITED} for no limit, or null")
 
 
 def _seconds(found: Any) -> tuple[float | None, float | None] | None:
