@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from sedano import Breaker, Sedano, every, testing
-from sedano.cli import main
+from sedano.cli import listings, main
 from sedano.cli.exits import Exit
 from sedano.cli.tables import relative
+from sedano.model.limits.concurrency import Permit
 from sedano.model.messages.timestamps import read
 from tests.stories.terminals import items, on_terminal
 
@@ -218,3 +219,18 @@ def test_a_lock_is_shown_with_its_owner_and_its_token(world: testing.World, caps
     capsys.readouterr()
     assert main(["locks", NASTY, *APP]) == Exit.NOT_FOUND
     assert capsys.readouterr().err.startswith(f"sedano locks: {HARMLESS} was never taken")
+
+
+def test_without_a_name_the_declared_singletons_and_permits_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    shop = Sedano("counters")
+    shop.task(name="counters.count", singleton=True)(len)
+    shop.task(name="counters.weigh", concurrency=2)(len)
+    with testing.world(shop) as world:
+        now_ms = int(world.clock.now() * 1_000)
+        assert world.ports.limits.take("counters.weigh/", Permit(1, 9, "n", "host.1", now_ms + 5_000), "m", now_ms).done
+        assert listings.locks(shop, (), True) == Exit.DONE
+        (found,) = items(capsys.readouterr().out)
+        assert [found[name] for name in ("lock", "held", "owner", "token")] == ["counters.weigh permit 2 of 2", True, "host.1", 9]
+        world.clock.advance(6)
+        assert listings.locks(shop, (), False) == Exit.DONE
+    assert capsys.readouterr() == ("", "sedano locks: there is nothing to list\n")

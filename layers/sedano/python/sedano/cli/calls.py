@@ -18,7 +18,7 @@ from sedano.model.messages.timestamps import shown
 from sedano.model.tasks.signature import Signature
 from sedano.model.tasks.task_spec import TaskSpec
 from sedano.result import AsyncResult
-from sedano.views.task import call_text, task
+from sedano.views.task import TaskView, call_text, task
 
 
 class Asked(NamedTuple):
@@ -74,12 +74,17 @@ def result(app: Sedano, task_id: str, *, wait: bool, timeout: float | None, as_j
 def show(app: Sedano, task_id: str, is_json: bool) -> Exit:
     """Print the record of a task and the reason for its state."""
     view = task(app, task_id)
+    say_task(task_id, view, is_json)
+    return Exit.NOT_FOUND if view.record is None else Exit.DONE
+
+
+def say_task(task_id: str, view: TaskView, is_json: bool) -> None:
+    """Print the *view* of a task."""
     if is_json:
         say_json({"id": task_id, "state": view.state, "why": view.sentence, "record": view.record})
     else:
         say(f"{task_id} is {view.state}: {view.sentence}")
         _say_record(task_id, view.record or {})
-    return Exit.NOT_FOUND if view.record is None else Exit.DONE
 
 
 def _say_record(task_id: str, record: Mapping[str, Any]) -> None:

@@ -25,7 +25,7 @@ from sedano.views.failures import failures
 from sedano.views.plain import plain
 from sedano.views.reader import About
 from sedano.views.stage_changes import changes
-from sedano.views.task_query import parse
+from sedano.views.task_query import TaskQuery, parse
 from sedano.views.tasks import tasks
 from sedano.views.throughput_panels import sentence
 from sedano.views.worker_panels import served_by
@@ -180,12 +180,20 @@ def list_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool)
     Raises:
         UsageError: the query has an unknown field.
     """
+    view = tasks(app, days, searched(query), limit)
+    _print("list", view.rows, view.about, as_json)
+
+
+def searched(query: str) -> TaskQuery:
+    """Return the search that *query* describes.
+
+    Raises:
+        UsageError: the query has an unknown field.
+    """
     try:
-        wanted = parse(query)
+        return parse(query)
     except OptionError as wrong:
         raise UsageError(str(wrong)) from wrong
-    view = tasks(app, days, wanted, limit)
-    _print("list", view.rows, view.about, as_json)
 
 
 def list_failures(app: Sedano, *, days: int, only_new: bool, as_json: bool, fail_on: bool) -> Exit:
@@ -216,11 +224,16 @@ def _print(verb: str, records: Sequence[Record], about: About, as_json: bool, **
     """Write *records* as one document of JSON with other *facts*, or as a table with their fields as its head; *about* the view that they
     are from.
     """
-    named = [{name: _cell(name, value) for name, value in one._asdict().items()} for one in records]
+    named = [cells(one) for one in records]
     if as_json:
         document(verb, named, reads=plain(about.reads), **facts)
     else:
         _list(verb, [name.upper() for name in named[0]] if named else (), [[*one.values()] for one in named], about.at)
+
+
+def cells(record: Record) -> dict[str, Cell]:
+    """Return the fields of *record* as the cells of a list, by name."""
+    return {name: _cell(name, value) for name, value in record._asdict().items()}
 
 
 def _list(verb: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], now: float | None) -> None:

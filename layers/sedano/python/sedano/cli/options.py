@@ -162,6 +162,9 @@ def of_table(command: F) -> F:
     return header(of_colour(command))
 
 
+watched = click.option("-w", "--watch", is_flag=True, help="Read again, and write what is new or has changed, until Ctrl-C.")
+
+
 def of_list(command: F) -> F:
     """Let a command that prints a list take `--json`, `--header` and `--color`."""
     return as_json(of_table(command))

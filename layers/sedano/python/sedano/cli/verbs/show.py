@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import click
 
-from sedano.cli.options import as_json, of_app, the_app
+from sedano.cli.options import as_json, of_app, the_app, watched
 
 
 @click.command(help="Show the record of a task: its state and the reason, attempts, worker, times, result or error.")
 @click.argument("task_id", metavar="ID")
+@watched
 @of_app
 @as_json
-def command(task_id: str, as_json: bool) -> int:
+def command(task_id: str, watch: bool, as_json: bool) -> int:
     """Show the record."""
+    if watch:
+        from sedano.cli import watching
+
+        return watching.watch_task(the_app(), task_id, as_json)
     from sedano.cli import calls
 
     return calls.show(the_app(), task_id, as_json)

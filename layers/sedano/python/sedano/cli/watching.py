@@ -1,0 +1,123 @@
+"""Reads a list or a task again while it changes, for a terminal of any kind or a pipe: the work of `--watch`.
+
+A record that is new, or that has changed, is written once more below the others; nothing is drawn over, so a log can keep the lines.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sedano.app import Sedano
+from sedano.cli import calls, listings
+from sedano.cli.exits import Exit
+from sedano.cli.printer import say, say_json
+from sedano.cli.tables import for_json, head, row
+from sedano.errors import OptionError, UsageError
+from sedano.model.states import TERMINAL
+from sedano.views.browser import FIRST_S, pause_after_read
+from sedano.views.failures import FailureGroup, failures
+from sedano.views.reader import About
+from sedano.views.task import TaskView, task
+from sedano.views.tasks import TaskRow, tasks
+from sedano.views.terminal_screen import price
+
+Sleep = Callable[[float], None]
+"""Waits so many seconds."""
+
+
+class Watched(NamedTuple):
+    """One reading: its *records*, the latest first; what it read; whether no later reading can differ (*ended*)."""
+
+    records: Sequence[listings.Record]
+    about: About
+    ended: bool = False
+
+
+def watch(verb: str, read: Callable[[], Watched], put: Callable[[listings.Record], None], sleep: Sleep) -> None:
+    """Write what *read* returns with *put*, then each record that is new or has changed, until Ctrl-C or the end.
+
+    *sleep* waits so many seconds between two readings: few after a change, more while nothing changes.
+    """
+    known: Sequence[listings.Record] = ()
+    found, pause = read(), FIRST_S
+    say(f"sedano {verb}: it reads again until Ctrl-C; each time, {price(found.about)}", err=True)
+    while True:
+        fresh = [one for one in reversed(found.records) if one not in known]
+        for one in fresh:
+            put(one)
+        sys.stdout.flush()
+        if found.ended:
+            return
+        known, pause = found.records, pause_after_read(pause, changed=bool(fresh))
+        sleep(pause)
+        found = read()
+
+
+def watch_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool, sleep: Sleep | None = None) -> None:
+    """Write the latest tasks that *query* finds, and each again that changes.
+
+    Raises:
+        UsageError: the query has an unknown field.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    wanted = listings.searched(query)
+
+    def read() -> Watched:
+        view = tasks(app, days, wanted, limit)
+        return Watched(view.rows, view.about)
+
+    _listed("list", TaskRow._fields, read, as_json, sleep or app.outlet.ports.clock.sleep)
+
+
+def watch_failures(app: Sedano, *, days: int, only_new: bool, as_json: bool, sleep: Sleep | None = None) -> None:
+    """Write the causes of failures, and each again of which a further task failed.
+
+    Raises:
+        UsageError: *only_new* is set, and the last deployment is unknown.
+        KeyboardInterrupt: Ctrl-C.
+    """
+
+    def read() -> Watched:
+        try:
+            view = failures(app, days, only_new=only_new)
+        except OptionError as wrong:
+            raise UsageError(str(wrong)) from wrong
+        return Watched(view.groups, view.about)
+
+    _listed("failures", FailureGroup._fields, read, as_json, sleep or app.outlet.ports.clock.sleep)
+
+
+def watch_task(app: Sedano, task_id: str, as_json: bool) -> Exit:
+    """Write the record of a task, and again whenever it has changed, until the task has ended."""
+    seen: list[TaskView] = []
+
+    def read() -> Watched:
+        seen[:] = [task(app, task_id)]
+        (view,) = seen
+        return Watched([Shown(view.state, view.sentence, repr(view.record))], view.about, view.state in TERMINAL)
+
+    watch("show", read, lambda _: calls.say_task(task_id, seen[0], as_json), app.outlet.ports.clock.sleep)
+    return Exit.NOT_FOUND if seen[0].record is None else Exit.DONE
+
+
+class Shown(NamedTuple):
+    """The parts of a task's view that are written: without the moment at which it was read."""
+
+    state: str
+    sentence: str
+    record: str
+
+
+def _listed(verb: str, names: Sequence[str], read: Callable[[], Watched], as_json: bool, sleep: Sleep) -> None:
+    def put(one: listings.Record) -> None:
+        cells = listings.cells(one)
+        if as_json:
+            say_json(for_json(cells))
+        else:
+            row([*cells.values()])
+
+    if not as_json:
+        head([name.upper() for name in names])
+    watch(verb, read, put, sleep)
