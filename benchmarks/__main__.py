@@ -29,6 +29,7 @@ from benchmarks import (
     handler,
     handler_loopback,
     one_file,
+    pages,
     publisher_hosts,
     publishing,
     report,
@@ -103,6 +104,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "autoscaler": lambda: autoscaler.section(BUILD),
         },
         WRITE_UNITS: {UNITS: write_units.section}, "first_steps.json": {"first steps": lambda: first_steps.section(progress.round)},
+        "pages.json": {"pages of sedano web": pages.section},
     }
 
 

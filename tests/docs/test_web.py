@@ -38,6 +38,14 @@ def test_the_script_reads_as_often_as_the_page_says() -> None:
     assert (f"FIRST = {FIRST_S * 1_000:.0f}", f"MOST = {MOST_S * 1_000:.0f}") == tuple(re.findall(r"\b(?:FIRST|MOST) = \d+", script))
 
 
+def test_an_idle_hour_costs_what_its_reads_cost() -> None:
+    times, light, heavy = re.findall(r"reads (\d+) times an hour: \$([\d.]+) for Throughput, \$([\d.]+) for Now", PAGE.text)[0]
+    prices = re.findall(r"CPU in Python and\s+\$([\d.]+) a million views on AWS.*about \$(\d+)\.", PAGE.text, re.DOTALL)[0]
+    assert float(times) == 3_600 / MOST_S
+    costs = [float(times) * float(price) / 1e6 for price in prices]
+    assert (round(costs[0], 4), round(costs[1], 2)) == (float(light), float(heavy))
+
+
 def test_the_help_says_that_the_pages_only_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["web", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())

@@ -57,9 +57,9 @@ def test_a_record_is_written_when_it_is_new_or_has_changed_and_pauses_grow_while
     written: list[str] = []
     sleeps = Sleeps(*[lambda: None] * 3)
 
-    def read() -> watching.Watched:
+    def read() -> watching.WatchedRecords:
         rows = [task_row(one[0], "SUCCESS" if "!" in one else "STARTED") for one in next(readings)]
-        return watching.Watched(rows, About(0.0, "live", Reads({}, 0.0, 0.0)))
+        return watching.WatchedRecords(rows, About(0.0, "live", Reads({}, 0.0, 0.0)))
 
     def put(one: object) -> None:
         assert isinstance(one, TaskRow)

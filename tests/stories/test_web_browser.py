@@ -323,3 +323,29 @@ def test_a_hidden_tab_and_a_held_picture_read_nothing(opened: Opened) -> None:
     page.evaluate("Object.defineProperty(document, 'hidden', { value: true }); document.dispatchEvent(new Event('visibilitychange'))")
     page.clock.run_for(120_000)
     assert len(asked) == 1
+
+
+UPDATE_MS = 10.0
+"""The milliseconds for an update of 200 rows: reading the answer as a document, and patching what differs."""
+STOPWATCH = """
+  const parse = DOMParser.prototype.parseFromString
+  DOMParser.prototype.parseFromString = function (...given) { document.began = performance.now(); return parse.apply(this, given) }
+  document.addEventListener('DOMContentLoaded', () => new MutationObserver(() => { document.took = performance.now() - document.began })
+    .observe(document.querySelector('#status'), { childList: true }))
+"""
+"""The page writes its status when it has patched, in the same task, so no other work is counted."""
+
+
+def test_an_update_of_200_rows_takes_ten_milliseconds(opened: Opened) -> None:
+    page = opened.page
+    opened.beside(lambda: [shopfront.charge.apply_async((2 * n,)) for n in range(220)])
+    page.add_init_script(STOPWATCH)
+    opened.go("/tasks")
+    assert page.locator("main tbody tr").count() == 200
+    found = []
+    for number in range(8):
+        opened.beside(lambda number=number: _publish(shopfront.charge, f"newer-{number}", 2))
+        page.keyboard.press("r")
+        page.wait_for_selector(f"main tbody a[href='/task?id=newer-{number}']")
+        found.append(page.evaluate("document.took"))
+    assert 0 < min(found) <= UPDATE_MS, found

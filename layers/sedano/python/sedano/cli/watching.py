@@ -27,7 +27,7 @@ Sleep = Callable[[float], None]
 """Waits so many seconds."""
 
 
-class Watched(NamedTuple):
+class WatchedRecords(NamedTuple):
     """One reading: its *records*, the latest first; what it read; whether no later reading can differ (*ended*)."""
 
     records: Sequence[listings.Record]
@@ -35,7 +35,7 @@ class Watched(NamedTuple):
     ended: bool = False
 
 
-def watch(verb: str, read: Callable[[], Watched], put: Callable[[listings.Record], None], sleep: Sleep) -> None:
+def watch(verb: str, read: Callable[[], WatchedRecords], put: Callable[[listings.Record], None], sleep: Sleep) -> None:
     """Write what *read* returns with *put*, then each record that is new or has changed, until Ctrl-C or the end.
 
     *sleep* waits so many seconds between two readings: few after a change, more while nothing changes.
@@ -64,27 +64,27 @@ def watch_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool
     """
     wanted = listings.searched(query)
 
-    def read() -> Watched:
+    def read() -> WatchedRecords:
         view = tasks(app, days, wanted, limit)
-        return Watched(view.rows, view.about)
+        return WatchedRecords(view.rows, view.about)
 
     _listed("list", TaskRow._fields, read, as_json, sleep or app.outlet.ports.clock.sleep)
 
 
 def watch_failures(app: Sedano, *, days: int, only_new: bool, as_json: bool, sleep: Sleep | None = None) -> None:
-    """Write the causes of failures, and each again of which a further task failed.
+    """Write the causes of failures, and a cause again when a further task has failed of it.
 
     Raises:
         UsageError: *only_new* is set, and the last deployment is unknown.
         KeyboardInterrupt: Ctrl-C.
     """
 
-    def read() -> Watched:
+    def read() -> WatchedRecords:
         try:
             view = failures(app, days, only_new=only_new)
         except OptionError as wrong:
             raise UsageError(str(wrong)) from wrong
-        return Watched(view.groups, view.about)
+        return WatchedRecords(view.groups, view.about)
 
     _listed("failures", FailureGroup._fields, read, as_json, sleep or app.outlet.ports.clock.sleep)
 
@@ -93,10 +93,10 @@ def watch_task(app: Sedano, task_id: str, as_json: bool) -> Exit:
     """Write the record of a task, and again whenever it has changed, until the task has ended."""
     seen: list[TaskView] = []
 
-    def read() -> Watched:
+    def read() -> WatchedRecords:
         seen[:] = [task(app, task_id)]
         (view,) = seen
-        return Watched([Shown(view.state, view.sentence, repr(view.record))], view.about, view.state in TERMINAL)
+        return WatchedRecords([Shown(view.state, view.sentence, repr(view.record))], view.about, view.state in TERMINAL)
 
     watch("show", read, lambda _: calls.say_task(task_id, seen[0], as_json), app.outlet.ports.clock.sleep)
     return Exit.NOT_FOUND if seen[0].record is None else Exit.DONE
@@ -110,7 +110,7 @@ class Shown(NamedTuple):
     record: str
 
 
-def _listed(verb: str, names: Sequence[str], read: Callable[[], Watched], as_json: bool, sleep: Sleep) -> None:
+def _listed(verb: str, names: Sequence[str], read: Callable[[], WatchedRecords], as_json: bool, sleep: Sleep) -> None:
     def put(one: listings.Record) -> None:
         cells = listings.cells(one)
         if as_json:
