@@ -90,7 +90,7 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "cold start": lambda: cold.section(progress.round, BUILD),
             "codec": lambda: codec.section(progress.round),
         },
-        "aws_client.json": {"one AWS call": lambda: aws_client.section(progress.round)},
+        "aws_client.json": {"one AWS call": lambda: aws_client.section(progress.round)}, "pages.json": {"pages": pages.section},
         CANVAS: {
             "bytes of a canvas's messages": canvas.section_of_sizes, "calls of a canvas": canvas.section_of_calls,
             "a canvas beside Celery's": canvas_beside.section,
@@ -104,7 +104,6 @@ def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable
             "autoscaler": lambda: autoscaler.section(BUILD),
         },
         WRITE_UNITS: {UNITS: write_units.section}, "first_steps.json": {"first steps": lambda: first_steps.section(progress.round)},
-        "pages.json": {"pages of sedano web": pages.section},
     }
 
 
