@@ -25,6 +25,9 @@ HAS_ONE = ("Linux", "x86_64")
 """The system and the machine for which the package has a Chromium."""
 UNPACK = "require('fs').createReadStream(process.argv[1]).pipe(require('zlib').createBrotliDecompress()).pipe(process.stdout)"
 LIBRARIES = "al2023.tar"
+PATIENCE = ("--fetch-retries=1", "--fetch-timeout=60000")
+MOST_S = 300
+"""The seconds after which a download is given up."""
 SHIM = """#!/bin/sh
 here=$(dirname "$0")
 LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$here/chromium.bin" "$@"
@@ -73,7 +76,7 @@ def ensure(folder: Path = FOLDER) -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(PINS / name, scratch)
         quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"]
-        subprocess.run([npm, "ci", *quiet], cwd=scratch, stdout=sys.stderr, check=True)
+        subprocess.run([npm, "ci", *quiet, *PATIENCE], cwd=scratch, stdout=sys.stderr, check=True, timeout=MOST_S)
         unpacked(Path(scratch) / "node_modules" / "@sparticuz" / "chromium", folder)
     (folder / MARK).write_text(wanted)
 
@@ -85,7 +88,7 @@ def main() -> int:
         return 0
     try:
         ensure()
-    except (ChromiumError, subprocess.CalledProcessError) as error:
+    except (ChromiumError, OSError, subprocess.SubprocessError) as error:
         print(f"the browser for the tests of pages is not there: {error}", file=sys.stderr)
         return 1
     return 0
