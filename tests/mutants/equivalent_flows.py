@@ -21,13 +21,6 @@ FLOWS: Mapping[Key, str] = {
         "`if classes.get(name_of(type(thrown))) is not type(thrown)` → `if False`",
     ),
     **_of(
-        "model.ledger.raised_errors",
-        "recorded",
-        "if arguments is None:",
-        "a short cut: None is no JSON, so nothing is made again",
-        "`if arguments is None` → `if False`",
-    ),
-    **_of(
         "model.canvas.pages",
         "PageWriter._group",
         'shared = items[0].shared if len({i.shared for i in items}) == 1 else ""',
