@@ -212,9 +212,10 @@ def test_forgetting_leaves_a_task_that_has_not_ended_alone(world: World) -> None
     assert stored(world.ledger) == waiting
 
 
-def test_the_message_that_ended_the_task_notes_that_its_follow_ups_were_sent(world: World) -> None:
+@pytest.mark.parametrize("state", sorted(states.TERMINAL))
+def test_the_message_that_ended_the_task_notes_that_its_follow_ups_were_sent(world: World, state: str) -> None:
     claimed(world.ledger)
-    world.ledger.record([success()])
+    world.ledger.record([success(state=state)])
     ended = stored(world.ledger)
     assert not ended.followed
     world.ledger.follow(CLAIM.task_id, CLAIM.message_id)
