@@ -15,6 +15,7 @@ from tests.unit.generated import usual_commands
 
 ADD = Command("0b7e2c1a", "f3d1c5e7", "shop.add", "me", 1_795_172_400.123456, 1_795_172_400_123_457, (1, "a"), {"b": [{}]})
 STEP = ADD._replace(lineage=Lineage("r", "p"), member=JoinMember("j", 1, 2), place=Place("c", "17.2", f"blob:{'0a' * 32}:2048"))
+INLINE = STEP._replace(place=Place("c", "0", '{"item":{"chain":[{"task":"shop.add","args":[" {}~"]}]}}'))
 
 
 def long_way(text):
@@ -36,6 +37,7 @@ def long_way(text):
         ADD._replace(lineage=Lineage("r", "p"), member=JoinMember("j", 0, 1)),
         ADD._replace(lineage=Lineage("r", "p", 2)),
         STEP,
+        INLINE,
     ],
 )
 def test_a_usual_command_is_read_the_short_way(command):
@@ -50,7 +52,7 @@ def test_the_short_way_reads_what_the_long_way_reads(command):
 
 @settings(max_examples=200)
 @given(
-    usual_commands() | st.sampled_from([ADD, STEP, ADD._replace(lineage=Lineage("r", "p", 3, 4), member=JoinMember("j", 1, 2))]),
+    usual_commands() | st.sampled_from([ADD, STEP, INLINE, ADD._replace(lineage=Lineage("r", "p", 3, 4), member=JoinMember("j", 1, 2))]),
     st.data(),
 )
 def test_of_a_damaged_command_the_short_way_reads_nothing_that_the_long_way_would_not(command, data):
@@ -102,3 +104,9 @@ def test_the_short_way_takes_the_order_of_the_encoder_only():
     text = json.dumps(dict(reversed(envelope.items())), separators=(",", ":"))
     assert canonical.read(text) is None
     assert decode(text) == ADD
+
+
+@pytest.mark.parametrize("plan", ['{"a":"\\\\"}', '{"a":"é"}', '{"a":"\\n"}', '{"a":1', "{}", '{"a":"' + "x" * 4_090 + '"}'])
+def test_a_page_with_other_escapes_or_of_another_form_is_read_the_long_way(plan):
+    text = encode(INLINE).replace(json.dumps(INLINE.place.plan), json.dumps(plan, ensure_ascii=False))
+    assert canonical.read(text) is None

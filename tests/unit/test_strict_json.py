@@ -164,6 +164,7 @@ BRACKETS = '{"' + "[" * 65 + '":'
         (HEAD, f'"{"[" * 63}"}}', "[" * 63),
         (BRACKETS, "1}", 1),
         (BRACKETS, f'"{"x" * 61}"}}', "x" * 61),
+        (BRACKETS, f'"{"x" * 62}"}}', "x" * 62),
     ],
 )
 def test_the_rest_of_an_object_is_read_up_to_its_brace(head: str, rest: str, value: object) -> None:
@@ -174,7 +175,7 @@ def test_the_rest_of_an_object_is_read_up_to_its_brace(head: str, rest: str, val
     ("head", "rest"),
     [
         (HEAD, f'"{"x" * (4_301 - 8)}"}}'), (HEAD, '"é"}'), (HEAD, r'"\n"}'), (HEAD, "1]"), (HEAD, "1"), (HEAD, "1}}"), (HEAD, "1 }"),
-        (HEAD, f'"{"[" * 64}"}}'), (HEAD, f'"{"{" * 64}"}}'), (BRACKETS, f'"{"x" * 62}"}}'), (HEAD, '{"b":1,"b":1}}'),
+        (HEAD, f'"{"[" * 64}"}}'), (HEAD, f'"{"{" * 64}"}}'), (HEAD, '{"b":1,"b":1}}'),
         (HEAD, "NaN}"), (HEAD, "1e400}"),
     ],
 )  # fmt: skip

@@ -25,7 +25,8 @@ _matches = re.compile(
     rf',"time":"([0-9T:-]{{19}})\.([0-9]{{6}})Z","clock":"([1-9][0-9]{{0,17}}+)"(?:,"taskid":{_ID})?'
     rf'(?:,"rootid":{_ID},"parentid":{_ID}(?:,"hops":([1-9][0-9]?|1[01][0-9]|12[0-8]))?(?:,"budget":{_NUMBER})?)?'
     rf'(?:,"joinid":{_ID},"joinindex":{_NUMBER},"joinsize":{_NUMBER})?'
-    r'(?:,"canvasid":"([!#-\[\]-~]{1,256}+)","canvasnode":"([0-9]{1,9}(?:\.[0-9]{1,9}){0,7})","canvasplan":"(blob:[0-9a-f]{64}:[0-9]{1,8})")?'
+    r'(?:,"canvasid":"([!#-\[\]-~]{1,256}+)","canvasnode":"([0-9]{1,9}(?:\.[0-9]{1,9}){0,7})"'
+    r',"canvasplan":"(blob:[0-9a-f]{64}:[0-9]{1,8}|\{(?:[ !#-\[\]-~]++|\\")*+)")?'
     r',"data":'
 ).match
 
@@ -50,7 +51,11 @@ def read(text: str) -> Command | None:
     member = None if join_id is None else JoinMember(join_id, int(index), int(size))
     if member is not None and member.index >= member.size:
         return None
-    place = None if canvas[0] is None else Place(*canvas)
+    place = None
+    if canvas[0] is not None:
+        place = Place(canvas[0], canvas[1], canvas[2].replace('\\"', '"'))
+        if not wire.is_plan(place.plan):
+            return None
     return Command(
         id=message_id, task_id=task_id, task=task, source=source, time=moment, clock=int(clock), args=args, kwargs=kwargs,
         lineage=lineage, member=member, place=place,

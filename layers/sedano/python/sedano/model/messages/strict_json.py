@@ -71,9 +71,9 @@ def scan_rest(text: str, start: int) -> Any:
     Raises:
         ValueError, StopIteration: the rest is not exactly one strict value and the brace, or it needs the full check of `load`.
     """
-    if len(text) > MAX_DIGITS or not text.isascii() or "\\" in text:
+    if len(text) > MAX_DIGITS or not text.isascii() or text.find("\\", start) >= 0:
         raise ValueError("not plain")
-    if len(text) - start > MAX_DEPTH and text.count("[") + text.count("{") > MAX_DEPTH:  # a shorter rest cannot nest deeper
+    if len(text) - start > MAX_DEPTH and text.count("[", start) + text.count("{", start) >= MAX_DEPTH:  # a shorter rest cannot nest deeper
         raise ValueError("not plain")
     scan = _SCAN if text.count(":", start) > 1 else _SCAN_ONE_KEY
     value, end = scan(text, start)
