@@ -153,6 +153,13 @@ def test_a_page_of_2000_characters_travels_in_the_message_and_a_longer_one_is_ke
     assert name == f"blob:{sha256(long.kept[name].encode()).hexdigest()}:2001"
 
 
+def test_a_short_page_of_more_than_six_groups_is_kept() -> None:
+    groups = [Group((A, B))] * 6
+    assert Desk().page(Group(tuple(groups[:5])))[1].startswith('{"item"')
+    desk = Desk()
+    assert [desk.page(Group(tuple(groups)))[1]] == list(desk.kept)
+
+
 def test_a_step_that_no_worker_would_read_is_refused() -> None:
     around, most = len('{"item":{"chain":[{}]}}'), 2 * 1024 * 1024
     Desk().page(task(long=most - around))

@@ -27,6 +27,8 @@ from sedano.model.tasks.signature import Signature
 
 INLINE_BYTES = 2_000
 """The most characters of a page that travels in the message: a put to S3 costs as much as 12 messages, whatever their sizes up to 64 KB."""
+INLINE_GROUPS = 6
+"""The most groups in such a page: the item that counts the arrivals of a group holds the page, and each write of it costs by its size."""
 PAGE_BYTES = 30_000
 SENT_TOGETHER = 10
 """The most members of one call to SQS; pages of members break at a multiple of it, so that a group of any size is sent in full calls."""
@@ -196,7 +198,7 @@ class PageWriter:
 
     def _named(self, text: str, inline: bool = True) -> str:
         """Return the page *text* if it is short, else its claim check."""
-        if inline and len(text) <= INLINE_BYTES:
+        if inline and len(text) <= INLINE_BYTES and text.count('"group":') <= INLINE_GROUPS:
             return text
         if len(text) > MOST_BYTES:
             raise TooLarge(f"canvas: a step with its links and callbacks has {len(text)} bytes of {MOST_BYTES}; give it fewer of them")
