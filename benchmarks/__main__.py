@@ -73,23 +73,28 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+def task_path(progress: Progress) -> dict[str, Callable[[], Section]]:
+    """Return the measurements of a task on its way, by title."""
+    return {
+        "AWS calls a task": calls.section,
+        "bytes": sizes.section,
+        "bytecodes of the task path": bytecodes.section,
+        "tasks that wait": waiting.section,
+        "framework CPU, twelve contenders in turns": lambda: framework.section(progress.round),
+        "handler CPU, AWS client included": lambda: handler.section(progress.round),
+        "handler CPU over a socket": lambda: handler_loopback.section(progress.round),
+        "one SQLite file": lambda: one_file.section(progress.round),
+        "publishing": lambda: publishing.section(progress.round),
+        "many short programs on one host": lambda: publisher_hosts.section(progress.round),
+        "cold start": lambda: cold.section(progress.round, BUILD),
+        "codec": lambda: codec.section(progress.round),
+    }
+
+
 def measurements(progress: Progress, full: bool) -> dict[str, dict[str, Callable[[], Section]]]:
     """Return the measurements by output file and title; *full*: run the long ones at the promised sizes."""
     return {
-        "task_path.json": {
-            "AWS calls a task": calls.section,
-            "bytes": sizes.section,
-            "bytecodes of the task path": bytecodes.section,
-            "tasks that wait": waiting.section,
-            "framework CPU, twelve contenders in turns": lambda: framework.section(progress.round),
-            "handler CPU, AWS client included": lambda: handler.section(progress.round),
-            "handler CPU over a socket": lambda: handler_loopback.section(progress.round),
-            "one SQLite file": lambda: one_file.section(progress.round),
-            "publishing": lambda: publishing.section(progress.round),
-            "many short programs on one host": lambda: publisher_hosts.section(progress.round),
-            "cold start": lambda: cold.section(progress.round, BUILD),
-            "codec": lambda: codec.section(progress.round),
-        },
+        "task_path.json": task_path(progress),
         "aws_client.json": {"one AWS call": lambda: aws_client.section(progress.round)}, "pages.json": {"pages": pages.section},
         CANVAS: {
             "bytes of a canvas's messages": canvas.section_of_sizes, "calls of a canvas": canvas.section_of_calls,

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build" / "bench" / "deploy.json"
 ROUNDS = 3
 SYNTHESIS_TARGET = 10.0
-WHOLE_LAYER_TARGET = 1_600_000
+WHOLE_LAYER_TARGET = 1_700_000
 #: The resources that a change of code may change: the layers, the functions that use them, and their versions.
 CODE = frozenset({"AWS::Lambda::LayerVersion", "AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias"})
 FORBIDDEN, THROUGH = "forbidden calls", "forbidden calls that went through"

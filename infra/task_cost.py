@@ -102,11 +102,11 @@ def links(stage: Stage, length: int) -> list[Item]:
     )
 
 
-def history(stage: Stage, told: float, records: float) -> tuple[tuple[str, float, float], ...]:
-    """Return the lines of *told* messages of the history, if *records* of them become one object."""
-    objects = told / records
+def history(stage: Stage, sent: float, records: float) -> tuple[tuple[str, float, float], ...]:
+    """Return the lines of *sent* messages of the history, if *records* of them become one object."""
+    objects = sent / records
     return (
-        ("history events sent and received", told + 2 * taken(told, records), LIST.sqs_request / MILLION),
+        ("history events sent and received", sent + 2 * taken(sent, records), LIST.sqs_request / MILLION),
         ("history kept, objects", objects, LIST.s3_put / MILLION),
         ("roll-ups of the history written, in the table and in its index", 2 * objects, LIST.dynamodb_write / MILLION),
         ("recorder invoked", objects, LIST.lambda_request / MILLION),
@@ -141,5 +141,5 @@ def total(items: Iterable[Item]) -> float:
 
 
 def priced(*lines: tuple[str, float, float]) -> list[Item]:
-    """Return the lines of a bill, each from a name, an amount and the dollars of one, without those of which there is none."""
+    """Return the lines of a bill, each from a name, an amount and the dollars of one, without lines whose amount is 0."""
     return [Item(name, amount, amount * price) for name, amount, price in lines if amount]

@@ -193,19 +193,19 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
             (
                 "sedano.engine.worker.verdicts",
                 "Judging._verdict",
-                "return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)",
+                "return judge(ran.run, NEVER, 0, None, 0.0)",
                 "`0` → `1`",
             ),
             (
                 "sedano.engine.worker.verdicts",
                 "Judging._verdict",
-                "return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)",
+                "return judge(ran.run, NEVER, 0, None, 0.0)",
                 "`0` → `-1`",
             ),
             (
                 "sedano.engine.worker.verdicts",
                 "Judging._verdict",
-                "return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)",
+                "return judge(ran.run, NEVER, 0, None, 0.0)",
                 "`0.0` → `1.0`",
             ),
         ),

@@ -90,7 +90,7 @@ EQUIVALENT: Mapping[Key, str] = {
     (
         "sedano.engine.worker.verdicts",
         "Judging._verdict",
-        "return judge(ran.run, ran.held.job.task.retry, 0, None, 0.0)",
+        "return judge(ran.run, NEVER, 0, None, 0.0)",
         "`0.0` → `-1.0`",
     ): "a run without an error is not tried again after a pause, so the randomness of the pause is not used",
     (

@@ -56,7 +56,7 @@ def test_an_immutable_signature_takes_nothing():
 def test_an_unknown_option_is_refused_by_name_and_the_known_are_named():
     with pytest.raises(UnknownOption, match=r"^contdown: not an option; known are queue, .*tenant.*; did you mean countdown\?$"):
         ADD.set(contdown=3)
-    with pytest.raises(UnknownOption, match=r"^colour: not an option; known are queue, .*, serial_key$"):
+    with pytest.raises(UnknownOption, match=r"^colour: not an option; known are queue, .*, serial_key, priority$"):
         ADD.set(colour="red")
     assert changed(NO_OPTIONS, {}) is NO_OPTIONS
     assert set(OPTION_NAMES) == set(Options.__slots__)
