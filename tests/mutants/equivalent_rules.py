@@ -292,7 +292,7 @@ RULES: Mapping[Key, str] = {
     **_of(
         "messages.fast_decoder",
         "read",
-        "place = None if canvas[0] is None else Place(*canvas)",
+        "if canvas[0] is not None:",
         "the three parts of a place are given together or not at all",
         "`0` → `1`",
         "`0` → `-1`",
