@@ -178,15 +178,16 @@ class ScheduleWorld(ClaimWorld):
 
     def _made(self, process: Process) -> Ports:
         client: Any = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
-        ports = super().ports(process)
+        ports, sleep = super().ports(process), self.world.sleep
         if process.name != "scheduler":
-            return replace(ports, schedules=self.fault.store(client, CONTROL))
+            return replace(ports, schedules=self.fault.store(client, CONTROL, sleep=sleep))
         clock: Any
         client, clock = bounded(client, ports.clock, ports.telemetry)
         older = self.world.now < self.upgraded and self.world.dice.random() < 0.6
         if older:
             self.older.add(process)
-        return replace(ports, clock=clock, schedules=OlderSchedules(client, CONTROL) if older else self.fault.store(client, CONTROL))
+        store = OlderSchedules(client, CONTROL) if older else self.fault.store(client, CONTROL, sleep=sleep)
+        return replace(ports, clock=clock, schedules=store)
 
     def at_rest(self) -> None:
         """Judge the world when nothing is left to happen."""

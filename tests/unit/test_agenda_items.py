@@ -12,7 +12,7 @@ from moto import mock_aws
 from benchmarks.write_units import Meter
 from sedano import memory
 from sedano.aws.client import keys
-from sedano.aws.schedules import AGAIN_S, DynamoSchedules
+from sedano.aws.schedules import AGAIN_S, CONFLICT_S, DynamoSchedules
 from sedano.engine.schedules.scheduler import Scheduler, SchedulerRound
 from sedano.errors import MessageRefused, Unavailable
 from sedano.memory import START
@@ -22,6 +22,7 @@ from sedano.model.schedules.agenda import AGENDAS, HOLD_S, Agenda, AgendaChanged
 from sedano.model.schedules.schedule import Schedule, State, occurrence
 from sedano.model.schedules.timetable import Every
 from sedano.ports import Ports
+from tests.simulation.dynamodb import CANCELLED, error
 from tests.simulation.older_schedules import OlderSchedules
 from tests.unit.engine.gated import QUEUE, advance
 
@@ -153,7 +154,7 @@ def test_a_table_that_is_away_is_unavailable(client: Any) -> None:
     class Busy:
         def transact_write_items(self, **asked: Any) -> Any:
             raise client.exceptions.TransactionCanceledException(
-                {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": [{"Code": "TransactionConflict"}]}, "x"
+                {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": [{"Code": "ThrottlingError"}]}, "x"
             )
 
     with pytest.raises(Unavailable, match=r"dynamodb\.TransactWriteItems"):
@@ -212,6 +213,74 @@ def test_what_a_scheduler_of_the_version_before_has_claimed_is_left_to_it_and_th
     with pytest.raises(MessageRefused):  # the late write of the older one is refused, and it cannot read why
         OlderSchedules(client, TABLE).change(crossed, agenda)
     assert scheduler(ports).round(DECLARED) == SchedulerRound()
+
+
+class Transacting:
+    """A client whose writes meet a transaction of another in progress, by DynamoDB's rule: so many of them are refused, each after
+    something has happened."""
+
+    def __init__(self, inner: Any, conflicts: int = 0, happen: Callable[[], object] = lambda: None) -> None:
+        """Stand before *inner*."""
+        self.inner, self.conflicts, self.happen = inner, conflicts, happen
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("update_item", "transact_write_items") and self.conflicts:
+            self.conflicts -= 1
+            self.happen()
+            return self.refuse_one if name == "update_item" else self.refuse_all
+        return getattr(self.inner, name)
+
+    def refuse_one(self, **_: Any) -> Any:
+        raise error("TransactionConflictException", "UpdateItem")
+
+    def refuse_all(self, **_: Any) -> Any:
+        reasons = [{"Code": "None"}, {"Code": "TransactionConflict"}]
+        raise error(CANCELLED, "TransactWriteItems", CancellationReasons=reasons)
+
+
+@pytest.mark.parametrize("conflicts", range(len(CONFLICT_S) + 2))
+@pytest.mark.parametrize("new", [BOTH._replace(nonce="n3", held=7), FIRST._replace(nonce="n3")], ids=["states", "definitions"])
+def test_a_write_that_meets_a_transaction_is_made_again_and_then_counts_as_not_done(client: Any, new: Agenda, conflicts: int) -> None:
+    pauses: list[float] = []
+    transacting = Transacting(client)
+    store = DynamoSchedules(transacting, TABLE, sleep=pauses.append)
+    assert store.change(BOTH, EMPTY).done
+    transacting.conflicts = conflicts
+    done = conflicts <= len(CONFLICT_S)
+    assert store.change(new, BOTH) == AgendaChanged(done, new if done else BOTH)
+    assert tuple(pauses) == CONFLICT_S[:conflicts]
+    assert DynamoSchedules(client, TABLE).read()[3] == (new if done else BOTH)
+
+
+def test_two_operators_who_edit_an_agenda_at_the_same_time_both_succeed(client: Any) -> None:
+    names = [name for name in map(str, range(1_000)) if agenda_of(name) == NUMBER][:2]
+    mine, theirs = (Periodic(Schedule(name, Every(86_400, NOW + 86_400)), CALL, State(NOW)) for name in names)
+    ports = memory.ports()  # both draw their nonces from it
+    other = scheduler(replace(ports, schedules=DynamoSchedules(client, TABLE)))
+    transacting = Transacting(client, 10, lambda: other.change(names[1], lambda _: theirs))
+    store = DynamoSchedules(transacting, TABLE, sleep=lambda _: None)
+    assert scheduler(replace(ports, schedules=store)).change(names[0], lambda _: mine) == mine
+    assert set(other.read()) == set(names)
+
+
+@pytest.mark.parametrize("conflicts", [1, len(CONFLICT_S) + 1])
+def test_a_round_that_meets_an_operators_transaction_after_it_has_sent_is_no_failure(client: Any, conflicts: int) -> None:
+    transacting = Transacting(client)
+    ports = replace(memory.ports(), schedules=DynamoSchedules(transacting, TABLE, sleep=lambda _: None))
+    scheduler(ports).change("daily", lambda _: DECLARED["daily"]._replace(state=State(NOW + 90)))
+    advance(ports, 60.0)
+    sending = ports.queues
+
+    class Sends:
+        """The queues, after whose sending an operator's transaction begins."""
+
+        def __getattr__(self, name: str) -> Any:
+            transacting.conflicts = conflicts
+            return getattr(sending, name)
+
+    queues: Any = Sends()
+    assert scheduler(replace(ports, queues=queues)).round(DECLARED) == SchedulerRound(published=2)
+    assert transacting.conflicts == 0
 
 
 def test_an_empty_agenda_of_this_version_is_read_by_none_of_the_version_before(client: Any, ports: Ports) -> None:

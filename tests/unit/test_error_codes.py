@@ -13,7 +13,7 @@ from botocore.parsers import ResponseParserError
 from botocore.retries.standard import ThrottledRetryableChecker, TransientRetryableChecker
 
 from sedano.aws.client.error_codes import CLASSES, CONFIG, FINAL, LATER, MINE, class_of, class_of_transaction, is_throttling
-from sedano.aws.client.faults import AWS_ERRORS, fault
+from sedano.aws.client.faults import AWS_ERRORS, fault, is_conflict
 from sedano.aws.client.session import SERVICES
 from sedano.errors import ConfigurationError, NotAccepted, SedanoError, Throttled, TooLarge, Unavailable
 from tests.house.tree import ROOT
@@ -127,6 +127,13 @@ def test_a_cancelled_transaction_means_what_its_reasons_mean(reasons: list[str],
     found = fault(answered("TransactionCanceledException", reasons=reasons), "dynamodb.TransactWriteItems")
     assert isinstance(found, Unavailable) == (meaning == LATER)
     assert found.is_final == (meaning == FINAL)
+    conflict = meaning == LATER and "TransactionConflict" in reasons
+    assert is_conflict(answered("TransactionCanceledException", reasons=reasons)) == conflict
+
+
+def test_a_write_that_a_transaction_in_progress_refuses_is_a_conflict() -> None:
+    assert is_conflict(answered("TransactionConflictException"))
+    assert not any(is_conflict(answered(code)) for code in ("ConditionalCheckFailedException", "ThrottlingException"))
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,24 @@
 
 An occurrence writes the small item of its agenda. The definitions are read again when their digest is not the one that this process knows,
 so a scheduler that stays reads sixteen small items a minute, however many schedules there are.
+
+DynamoDB refuses a write of an item that is part of a transaction in progress, and the other way round. Such a write is tried again after a
+pause; if it still meets transactions, it counts as not done, as if another write had been first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from sedano.aws.client import keys
-from sedano.aws.client.faults import AWS_ERRORS, fault, reasons_of
+from sedano.aws.client.faults import AWS_ERRORS, fault, is_conflict, reasons_of
 from sedano.aws.client.table import Item, Table, tries
 from sedano.aws.expressions import Write
 from sedano.aws.expressions.schedules import CHANGE, CHANGE_ABSENT, DEFINE, MOVE
-from sedano.errors import MessageRefused
+from sedano.errors import MessageRefused, Unavailable
 from sedano.model import refusals
 from sedano.model.schedules.agenda import (
     AGENDAS,
@@ -31,6 +35,8 @@ from sedano.model.schedules.schedule_states import read_states, write_states
 
 AGAIN_S = (0.0, 0.05, 0.2)
 """The pauses, in seconds, before an agenda is read again whose definitions changed between the two reads."""
+CONFLICT_S = (0.03, 0.1)
+"""The pauses, in seconds, before a write is tried again that met a transaction in progress; a transaction takes about 20 ms."""
 _REFUSED = "ConditionalCheckFailed"
 
 
@@ -41,7 +47,6 @@ class _Defined(NamedTuple):
     periodics: dict[str, Periodic] | MessageRefused
 
 
-
 class DynamoSchedules:
     """The periodic tasks of one deployment: sixteen agendas of two items, all read with one call, or two.
 
@@ -50,9 +55,9 @@ class DynamoSchedules:
         table: the control table's name; its partition key is `pk` (a string).
     """
 
-    def __init__(self, client: Any, table: str) -> None:
+    def __init__(self, client: Any, table: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
         """Use *table*; no call is made yet."""
-        self._client, self._name = client, table
+        self._client, self._name, self._sleep = client, table, sleep
         self._table = Table(client, table)
         self._defined: dict[int, _Defined] = {}
 
@@ -63,6 +68,15 @@ class DynamoSchedules:
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
         """Write *agenda* if the stored agenda is still *seen*."""
         write_agenda(agenda)  # refuses what is too large
+        if self._written(agenda, seen):
+            return AgendaChanged(True, agenda)
+        (found,) = self._read([agenda.number])
+        if isinstance(found, MessageRefused):
+            raise found
+        return AgendaChanged(found.nonce == agenda.nonce, found)
+
+    def _written(self, agenda: Agenda, seen: Agenda) -> bool:
+        """Write *agenda* with its definitions if they change; return whether the condition held and no transaction was in the way."""
         text = write_definitions(agenda)
         digest = sha256(text.encode()).hexdigest()[:16]
         states = {
@@ -71,16 +85,26 @@ class DynamoSchedules:
         }  # fmt: skip
         known = self._defined.get(agenda.number)
         if seen.nonce and known is not None and known.digest == digest:
-            done, _ = self._table.update(MOVE, keys.agenda(agenda.number), states)
+            done = self._sent(lambda: self._move(agenda.number, MOVE, states))
         else:
-            done = self._define(agenda.number, CHANGE if seen.nonce else CHANGE_ABSENT, states, text)
+            done = self._sent(lambda: self._define(agenda.number, CHANGE if seen.nonce else CHANGE_ABSENT, states, text))
         if done:
             self._defined[agenda.number] = _Defined(digest, dict(agenda.periodics))
-            return AgendaChanged(True, agenda)
-        (found,) = self._read([agenda.number])
-        if isinstance(found, MessageRefused):
-            raise found
-        return AgendaChanged(found.nonce == agenda.nonce, found)
+        return done
+
+    def _sent(self, write: Callable[[], bool]) -> bool:
+        """Return the answer of *write*, which is made again while it meets transactions of others, some times; False after the last."""
+        for _ in tries(CONFLICT_S, self._sleep):
+            try:
+                return write()
+            except Unavailable as error:
+                if not isinstance(error.__cause__, Exception) or not is_conflict(error.__cause__):
+                    raise
+        return False
+
+    def _move(self, number: int, write: Write, states: dict[str, Any]) -> bool:
+        """Make *write* of the item of an agenda alone; return whether the condition held."""
+        return self._table.update(write, keys.agenda(number), states)[0]
 
     def _define(self, number: int, write: Write, states: dict[str, Any], definitions: str) -> bool:
         """Replace an agenda with its definitions, which go first; return whether the condition held."""
@@ -101,7 +125,7 @@ class DynamoSchedules:
         """Return the agendas of these *numbers*; those whose definitions are not the ones of their states are read again, some times."""
         known, found = dict(self._defined), dict[int, Item]()
         wanted = left = [*numbers]
-        for _ in tries(AGAIN_S):
+        for _ in tries(AGAIN_S, self._sleep):
             items = self._table.read([keys.agenda(number) for number in left])
             found.update({number: items.get(keys.agenda(number), {}) for number in left})
             self._learn(known, [number for number in left if _is_apart(found[number], known.get(number))])

@@ -83,6 +83,16 @@ def reasons_of(error: Exception) -> list[str]:
     return [str(reason.get("Code", "")) for reason in error.response.get("CancellationReasons", ())]
 
 
+def is_conflict(error: Exception) -> bool:
+    """Return whether DynamoDB refused a write, or all writes of a transaction, because a transaction of another writer was in progress.
+
+    Nothing was written. A transaction that would fail without the other one too, such as by a condition, is no conflict.
+    """
+    if code_of(error) == "TransactionConflictException":
+        return True
+    return "TransactionConflict" in reasons_of(error) and meaning_of(error) == LATER
+
+
 def meaning_of(error: Exception) -> str:
     """Return the class of a service's error (`sedano.aws.client.error_codes`), or of an error without an answer."""
     if not isinstance(error, ClientError):

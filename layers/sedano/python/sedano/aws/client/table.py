@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -21,11 +21,11 @@ PATIENCE_S = (0.05, 0.1, 0.2, 0.4)
 _REFUSED = "ConditionalCheckFailedException"
 
 
-def tries(pauses: Iterable[float]) -> Iterator[None]:
-    """Yield once for each try of a call: at once, then after each of *pauses*, in seconds."""
+def tries(pauses: Iterable[float], sleep: Callable[[float], None] = time.sleep) -> Iterator[None]:
+    """Yield once for each try of a call: at once, then after each of *pauses*, in seconds, by *sleep*."""
     yield
     for pause in pauses:
-        time.sleep(pause)
+        sleep(pause)
         yield
 
 
