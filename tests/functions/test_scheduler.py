@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from sedano.aws.client import keys
 from sedano.aws.deployment import ports_of
 from sedano.aws.settings import command_addresses, from_environment
 from sedano.errors import ConfigurationError
+from sedano.model.schedules.agenda import Agenda
 from tests.functions.clockwork import app
 from tests.functions.conftest import Handler, Remaining, environment, handler_of
 from tests.plugins.resources import Resources
@@ -52,3 +54,15 @@ def test_what_a_client_pauses_rests(handler: Handler, resources: Resources, sett
     assert handler(INVOKED, Remaining())["published"] == 0
     assert waiting(resources, settings) == 0
     assert app.schedules.list()[0].missed >= 3
+
+
+@pytest.mark.parametrize(("component", "converts"), [("scheduler", True), ("controller", False), ("worker", False), ("client", False)])
+def test_the_stages_scheduler_alone_writes_agendas_that_an_older_scheduler_cannot_read(
+    resources: Resources, settings: Mapping[str, str], component: str, converts: bool
+) -> None:
+    seen = Agenda(5)
+    with environment(settings):
+        assert ports_of(from_environment(settings), component).schedules.change(seen._replace(nonce=component), seen).done
+    key = {"pk": {"S": keys.agenda(5)}}
+    item = resources.session.client("dynamodb").get_item(TableName=settings["SEDANO_CONTROL_TABLE"], Key=key)["Item"]
+    assert ("dg" in item) == converts

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from sedano.aws.expressions import schedules
-from sedano.aws.schedules import DynamoSchedules, _Defined
+from sedano.aws.schedules import DynamoSchedules, _Defined, _Stored
 from sedano.engine.schedules.scheduler import Accepted, Alter, Scheduler
 from sedano.errors import SedanoError
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, write_definitions
@@ -170,6 +170,7 @@ class Misplaces(DynamoSchedules):
         """Take the new definitions for the stored ones."""
         digest = sha256(write_definitions(agenda).encode()).hexdigest()[:16]
         self._defined[agenda.number] = _Defined(digest, dict(agenda.periodics))
+        self._stored[agenda.number] = _Stored(seen.nonce, digest)
         return super().change(agenda, seen)
 
 
@@ -199,6 +200,7 @@ def stages() -> dict[str, Stage]:
         "MOVE of what changed": PlantedScheduler(rewrite=without(schedules.MOVE, "nc = :seen")),
         "CHANGE without a condition": PlantedScheduler(rewrite=without(schedules.CHANGE)),
         "CHANGE_ABSENT without a condition": PlantedScheduler(rewrite=without(schedules.CHANGE_ABSENT)),
+        "an operator replaces what an older scheduler reads": PlantedScheduler(converts=True),
         "counts from its own clock": _through(Rewinds),
         "writes nothing down": _through(WritesNothingDown),
         "coalesces what was not asked to be": _through(KeepsTheLastOnly),

@@ -58,10 +58,14 @@ NEIGHBOUR = next(name for name in map(str, range(1_000)) if agenda_of(name) == N
 
 @dataclass(frozen=True, slots=True)
 class PlantedScheduler(Planted):
-    """A fault planted into schedulers: *scheduler* takes the place of the library's own, *ports* changes what they are handed."""
+    """A fault planted into schedulers: *scheduler* takes the place of the library's own, *ports* changes what they are handed.
+
+    *converts*: whether an operator, too, replaces an agenda in one text by two items.
+    """
 
     scheduler: type[Scheduler] = Scheduler
     store: type[DynamoSchedules] = DynamoSchedules
+    converts: bool = False
 
 
 NOTHING = PlantedScheduler()
@@ -111,6 +115,9 @@ class Agendas:
         """Judge the two forms of an agenda, and its other schedule (O1)."""
         old, new = ("dg" in item if item is not None else None for item in (change.old, change.new))
         self._require(new or not old, "O1", "an older scheduler has replaced what it cannot read")
+        own = not new or old or change.author[0].name == "scheduler"
+        self._require(bool(own), "O1", "another one than a scheduler has replaced what an older scheduler reads")
+        self.world.branches["agenda kept for an older version"] += not new
         self.world.branches["agenda of an older version replaced" if new and old is False else "agenda written"] += 1
         neighbour = self.periodic(change.new, NEIGHBOUR)
         if neighbour is not None:
@@ -180,7 +187,7 @@ class ScheduleWorld(ClaimWorld):
         client: Any = Client(process, self.database.call, self.plan.weather, self.planted.rewrite)
         ports, sleep = super().ports(process), self.world.sleep
         if process.name != "scheduler":
-            return replace(ports, schedules=self.fault.store(client, CONTROL, sleep=sleep))
+            return replace(ports, schedules=self.fault.store(client, CONTROL, converts=self.fault.converts, sleep=sleep))
         clock: Any
         client, clock = bounded(client, ports.clock, ports.telemetry)
         older = self.world.now < self.upgraded and self.world.dice.random() < 0.6

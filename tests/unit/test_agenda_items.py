@@ -3,6 +3,7 @@ text."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import boto3
@@ -281,6 +282,75 @@ def test_a_round_that_meets_an_operators_transaction_after_it_has_sent_is_no_fai
     queues: Any = Sends()
     assert scheduler(replace(ports, queues=queues)).round(DECLARED) == SchedulerRound(published=2)
     assert transacting.conflicts == 0
+
+
+def operator(ports: Ports, client: Any) -> Scheduler:
+    """A process of this version that is not the scheduler of its stage, such as the command on a laptop."""
+    return scheduler(replace(ports, schedules=DynamoSchedules(client, TABLE, converts=False)))
+
+
+def rest(found: Periodic | None, *, paused: bool) -> Periodic:
+    """Pause or resume."""
+    assert found is not None
+    return found._replace(schedule=found.schedule._replace(paused=paused))
+
+
+def test_an_older_scheduler_still_reads_what_a_newer_program_has_changed(client: Any, ports: Ports) -> None:
+    assert older(ports, client).round(DECLARED).published == 3
+    for paused in (True, False):
+        operator(ports, client).change("daily", partial(rest, paused=paused))
+    assert "dg" not in item(client, keys.agenda(NUMBER))
+    advance(ports, 30.0)
+    assert older(ports, client).round(DECLARED) == SchedulerRound(published=1)
+    advance(ports, 30.0)
+    assert scheduler(ports).round(DECLARED) == SchedulerRound(published=1)
+    assert "dg" in item(client, keys.agenda(NUMBER)), "the stage's own scheduler converts it"
+    operator(ports, client).change("daily", partial(rest, paused=True))
+    assert "dg" in item(client, keys.agenda(NUMBER))
+    assert scheduler(ports).read()["daily"].schedule.paused
+
+
+def test_the_first_schedule_of_an_agenda_is_added_by_a_newer_program_so_that_an_older_scheduler_reads_it(client: Any, ports: Ports) -> None:
+    name = next(name for name in map(str, range(1_000)) if agenda_of(name) == 3)
+    mine = operator(ports, client)
+    for number in (1, 2):
+        added = Periodic(Schedule(name, Every(86_400 * number, NOW + 86_400)), CALL, State(NOW))
+        assert mine.change(name, lambda _, added=added: added) == added  # type: ignore[misc] # its default is what it keeps
+        assert older(ports, client).read() == operator(ports, client).read() == scheduler(ports).read() == {name: added}
+
+
+@pytest.mark.parametrize("form", ["one text", "two items"])
+def test_a_program_that_has_not_read_an_agenda_finds_out_in_which_form_it_is(client: Any, form: str) -> None:
+    store = OlderSchedules(client, TABLE) if form == "one text" else DynamoSchedules(client, TABLE)
+    assert store.change(FIRST, EMPTY).done
+    assert DynamoSchedules(client, TABLE, converts=False).change(BOTH, FIRST) == AgendaChanged(True, BOTH)
+    assert ("dg" in item(client, keys.agenda(3))) == (form == "two items")
+    assert DynamoSchedules(client, TABLE).read()[3] == BOTH
+    assert DynamoSchedules(client, TABLE, converts=False).change(BOTH, FIRST) == AgendaChanged(True, BOTH), "its own write"
+    late = FIRST._replace(nonce="n3")
+    assert DynamoSchedules(client, TABLE, converts=False).change(late, FIRST) == AgendaChanged(False, BOTH)
+
+
+def test_a_program_that_meets_the_conversion_of_an_agenda_goes_on_with_its_new_form(client: Any) -> None:
+    assert OlderSchedules(client, TABLE).change(FIRST, EMPTY).done
+    mine = DynamoSchedules(client, TABLE, converts=False)
+    assert mine.read()[3] == FIRST
+    assert DynamoSchedules(client, TABLE).change(BOTH, FIRST).done
+    late = FIRST._replace(nonce="n3")
+    assert mine.change(late, FIRST) == AgendaChanged(False, BOTH)
+    assert mine.change(late, BOTH) == AgendaChanged(True, late)
+    assert "dg" in item(client, keys.agenda(3))
+
+
+def test_a_process_that_stays_converts_again_what_an_older_version_began_anew_after_a_rollback(client: Any, ports: Ports) -> None:
+    stays = scheduler(ports)
+    assert stays.round(DECLARED).published == 3
+    client.delete_item(TableName=TABLE, Key={"pk": {"S": keys.agenda(NUMBER)}})
+    advance(ports, 60.0)
+    assert older(ports, client).round(DECLARED).published == 3
+    for _ in range(2):
+        advance(ports, 30.0)
+        assert stays.round(DECLARED) == SchedulerRound(published=1)
 
 
 def test_an_empty_agenda_of_this_version_is_read_by_none_of_the_version_before(client: Any, ports: Ports) -> None:

@@ -111,7 +111,7 @@ def ports_of(
         limits=_when_used(lambda: _limits(dynamodb, settings)),
         consumers=_when_used(lambda: _consumers(client("sqs"), client("lambda"), settings)),
         timers=_when_used(lambda: _timers(client("scheduler"), settings)),
-        schedules=_when_used(lambda: _schedules(dynamodb, settings)),
+        schedules=_when_used(lambda: _schedules(dynamodb, settings, service)),
         effects=_when_used(lambda: _effects(dynamodb, settings)),
         functions=_when_used(lambda: _functions(session, settings)), direct_calls=_when_used(lambda: _direct_calls(session, settings)),
         sinks=_when_used(lambda: _sinks(client, settings, clock)),
@@ -233,7 +233,7 @@ def _flow_runs(dynamodb: Any, settings: DeploymentSettings) -> FlowRuns:
     return DynamoFlowRuns(dynamodb, settings.control_table)
 
 
-def _schedules(dynamodb: Any, settings: DeploymentSettings) -> ScheduleStore:
+def _schedules(dynamodb: Any, settings: DeploymentSettings, service: str) -> ScheduleStore:
     if not settings.scheduler:
         raise ConfigurationError(
             "SEDANO_SCHEDULER is not on: this stage runs no scheduler, because the app declared no periodic task when it was deployed; "
@@ -241,7 +241,7 @@ def _schedules(dynamodb: Any, settings: DeploymentSettings) -> ScheduleStore:
         )
     from sedano.aws.schedules import DynamoSchedules
 
-    return DynamoSchedules(dynamodb, settings.control_table)
+    return DynamoSchedules(dynamodb, settings.control_table, converts=service == "scheduler")
 
 
 def _memos(dynamodb: Any, settings: DeploymentSettings) -> Memos:

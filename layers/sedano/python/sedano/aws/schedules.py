@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from sedano.aws.client import keys
 from sedano.aws.client.faults import AWS_ERRORS, fault, is_conflict, reasons_of
 from sedano.aws.client.table import Item, Table, tries
 from sedano.aws.expressions import Write
-from sedano.aws.expressions.schedules import CHANGE, CHANGE_ABSENT, DEFINE, MOVE
+from sedano.aws.expressions.schedules import CHANGE, CHANGE_ABSENT, DEFINE, KEEP, KEEP_ABSENT, MOVE
 from sedano.errors import MessageRefused, Unavailable
 from sedano.model import refusals
 from sedano.model.schedules.agenda import (
@@ -47,19 +48,30 @@ class _Defined(NamedTuple):
     periodics: dict[str, Periodic] | MessageRefused
 
 
+class _Stored(NamedTuple):
+    """The *nonce* of the item of an agenda as this process last saw or wrote it, and its *digest* (empty: it has none)."""
+
+    nonce: str
+    digest: str
+
+
 class DynamoSchedules:
     """The periodic tasks of one deployment: sixteen agendas of two items, all read with one call, or two.
 
     Args:
         client: a botocore DynamoDB client.
         table: the control table's name; its partition key is `pk` (a string).
+        converts: whether an agenda in one text, of a version that kept it so, is replaced by two items at its first change: as the stage's
+            own scheduler does. Any other process may be newer than that scheduler, which could not read the agenda any more.
+        sleep: pauses for so many seconds.
     """
 
-    def __init__(self, client: Any, table: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, client: Any, table: str, *, converts: bool = True, sleep: Callable[[float], None] = time.sleep) -> None:
         """Use *table*; no call is made yet."""
-        self._client, self._name, self._sleep = client, table, sleep
+        self._client, self._name, self._converts, self._sleep = client, table, converts, sleep
         self._table = Table(client, table)
         self._defined: dict[int, _Defined] = {}
+        self._stored: dict[int, _Stored] = {}
 
     def read(self) -> list[Agenda | MessageRefused]:
         """Return all agendas, strongly consistent, by number; for one that cannot be read, the refusal."""
@@ -67,36 +79,53 @@ class DynamoSchedules:
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
         """Write *agenda* if the stored agenda is still *seen*."""
-        write_agenda(agenda)  # refuses what is too large
-        if self._written(agenda, seen):
+        text = write_agenda(agenda)  # refuses what is too large
+        if not self._converts and self._form(seen) is None:
+            self._read([agenda.number])
+        if self._sent(partial(self._whole, text) if self._is_kept(seen) else self._apart, agenda, seen):
             return AgendaChanged(True, agenda)
         (found,) = self._read([agenda.number])
         if isinstance(found, MessageRefused):
             raise found
         return AgendaChanged(found.nonce == agenda.nonce, found)
 
-    def _written(self, agenda: Agenda, seen: Agenda) -> bool:
-        """Write *agenda* with its definitions if they change; return whether the condition held and no transaction was in the way."""
-        text = write_definitions(agenda)
-        digest = sha256(text.encode()).hexdigest()[:16]
-        states = {
-            ":nc": {"S": agenda.nonce}, ":body": {"S": write_states(agenda.periodics)}, ":held": {"N": str(agenda.held)},
-            ":dg": {"S": digest}, **({":seen": {"S": seen.nonce}} if seen.nonce else {}),
-        }  # fmt: skip
-        known = self._defined.get(agenda.number)
-        if seen.nonce and known is not None and known.digest == digest:
-            done = self._sent(lambda: self._move(agenda.number, MOVE, states))
-        else:
-            done = self._sent(lambda: self._define(agenda.number, CHANGE if seen.nonce else CHANGE_ABSENT, states, text))
+    def _form(self, seen: Agenda) -> str | None:
+        """Return the digest that the agenda had when it was *seen*; empty for one in one text or none, None if this is not known."""
+        stored = self._stored.get(seen.number)
+        return stored.digest if stored is not None and stored.nonce == seen.nonce else None
+
+    def _is_kept(self, seen: Agenda) -> bool:
+        """Return whether the agenda that was *seen* must remain in one text, or begin as one."""
+        return not self._converts and not self._form(seen)
+
+    def _whole(self, text: str, agenda: Agenda, seen: Agenda) -> bool:
+        """Write *agenda* as one *text*; return whether the condition held."""
+        values = {**_own(agenda, seen), ":body": {"S": text}}
+        done = self._move(agenda.number, KEEP if seen.nonce else KEEP_ABSENT, values)
         if done:
-            self._defined[agenda.number] = _Defined(digest, dict(agenda.periodics))
+            self._stored[agenda.number] = _Stored(agenda.nonce, "")
         return done
 
-    def _sent(self, write: Callable[[], bool]) -> bool:
+    def _apart(self, agenda: Agenda, seen: Agenda) -> bool:
+        """Write the states of *agenda*, and its definitions if they change; return whether the condition held."""
+        text = write_definitions(agenda)
+        digest = sha256(text.encode()).hexdigest()[:16]
+        states = {**_own(agenda, seen), ":body": {"S": write_states(agenda.periodics)}, ":dg": {"S": digest}}
+        known = self._defined.get(agenda.number)
+        if seen.nonce and known is not None and known.digest == digest and self._form(seen) in (None, digest):
+            done = self._move(agenda.number, MOVE, states)
+        else:
+            done = self._define(agenda.number, CHANGE if seen.nonce else CHANGE_ABSENT, states, text)
+        if done:
+            self._defined[agenda.number] = _Defined(digest, dict(agenda.periodics))
+            self._stored[agenda.number] = _Stored(agenda.nonce, digest)
+        return done
+
+    def _sent(self, write: Callable[[Agenda, Agenda], bool], agenda: Agenda, seen: Agenda) -> bool:
         """Return the answer of *write*, which is made again while it meets transactions of others, some times; False after the last."""
         for _ in tries(CONFLICT_S, self._sleep):
             try:
-                return write()
+                return write(agenda, seen)
             except Unavailable as error:
                 if not isinstance(error.__cause__, Exception) or not is_conflict(error.__cause__):
                     raise
@@ -133,6 +162,7 @@ class DynamoSchedules:
             if not left:
                 break
         self._defined.update(known)
+        self._stored.update({number: _stored(item) for number, item in found.items()})
         return [_agenda(number, found[number], known.get(number)) for number in wanted]
 
     def _learn(self, known: dict[int, _Defined], numbers: Sequence[int]) -> None:
@@ -142,6 +172,16 @@ class DynamoSchedules:
             item = items.get(keys.definitions(number))
             if item is not None:
                 known[number] = _Defined(item["dg"]["S"], _definitions_or_refusal(number, item["body"]["S"]))
+
+
+def _own(agenda: Agenda, seen: Agenda) -> dict[str, Any]:
+    """Return the values of a write of *agenda* in either form; *seen* has the nonce that it replaces."""
+    mine = {":nc": {"S": agenda.nonce}, ":held": {"N": str(agenda.held)}}
+    return {**mine, ":seen": {"S": seen.nonce}} if seen.nonce else mine
+
+
+def _stored(item: Item) -> _Stored:
+    return _Stored(*(item.get(name, {"S": ""})["S"] for name in ("nc", "dg")))
 
 
 def _is_apart(item: Item, defined: _Defined | None) -> bool:

@@ -86,7 +86,7 @@ def reasons_of(error: Exception) -> list[str]:
 def is_conflict(error: Exception) -> bool:
     """Return whether DynamoDB refused a write, or all writes of a transaction, because a transaction of another writer was in progress.
 
-    Nothing was written. A transaction that would fail without the other one too, such as by a condition, is no conflict.
+    Nothing was written. A transaction that a condition refuses too does not count.
     """
     if code_of(error) == "TransactionConflictException":
         return True

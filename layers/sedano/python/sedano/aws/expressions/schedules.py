@@ -15,12 +15,15 @@ controller that finds pending moments, and a `held` that has passed by its bound
 implies that `held` did not change, that no controller crossed the moments off meanwhile, and that only one of two concurrent takeovers
 succeeds. `held` only saves messages: a moment that two controllers publish becomes one task, because its id is the same.
 
-An agenda without `dg` was written by a version that kept definitions and states in one text: the first write of it is a CHANGE. A
-controller of that version refuses to read what replaces it, and changes nothing: its writes need the nonce that it had seen.
+An agenda without `dg` has definitions and states in one text, as an older version kept them. A controller of that version refuses to read
+what replaces it, and changes nothing: its writes need the nonce that it had seen. So the scheduler alone, which is deployed with its stage,
+replaces it, by a CHANGE. Every other process may be newer than the scheduler of its stage: it writes such an agenda, and one that does not
+exist, in one text (KEEP, KEEP_ABSENT).
 
 Attributes of an agenda: `pk` key · `nc` nonce · `dg` digest of its definitions · `body` the states as text
-(`sedano.model.schedules.schedule_states`) · `held` until when (epoch s) the writer of `nc` publishes alone (0 or absent: no writer). Of
-`#definitions`: `pk` key · `dg` digest of `body` · `body` the definitions by name as JSON text. They have no TTL.
+(`sedano.model.schedules.schedule_states`), or, without `dg`, definitions and states as JSON text · `held` until when (epoch s) the writer
+of `nc` publishes alone (0 or absent: no writer). Of `#definitions`: `pk` key · `dg` digest of `body` · `body` the definitions by name as
+JSON text. They have no TTL.
 """
 
 from __future__ import annotations
@@ -38,6 +41,12 @@ CHANGE = Write(condition="nc = :seen", update=_ALL)
 
 CHANGE_ABSENT = Write(condition="attribute_not_exists(pk)", update=_ALL)
 """Write the first agenda of its number, in the transaction of DEFINE."""
+
+KEEP = Write(condition="nc = :seen", update=_STATES)
+"""Replace exactly the agenda that was seen, in one text, as it is."""
+
+KEEP_ABSENT = Write(condition="attribute_not_exists(pk)", update=_STATES)
+"""Write the first agenda of its number in one text."""
 
 DEFINE = Write(update="SET dg = :dg, body = :body")
 """Replace the definitions of an agenda, in the transaction of its own change."""
