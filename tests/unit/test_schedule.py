@@ -220,6 +220,16 @@ def test_an_edit_that_leaves_the_timetable_leaves_the_cursor():
     assert edited(State(90), old, old._replace(timetable=Every(7)), 200.5) == State(200)
 
 
+@pytest.mark.parametrize(("age", "running"), [(43 * 86_400 - 1, True), (43 * 86_400, False)])
+def test_an_occurrence_counts_as_running_for_a_day_less_than_its_record_is_kept(age, running):
+    old = NOW - age
+    expected = (old,) if running else ()
+    limited = Schedule("s", Every(30, NOW + 30), max_instances=1)
+    assert decided(limited, State(NOW, running=(old,)), NOW, ahead=30) == State(NOW + 30, (NOW + 30,), 0, (*expected, NOW + 30))
+    faster = limited._replace(timetable=Every(15, NOW + 15))
+    assert edited(State(NOW + 30, running=(old,)), limited, faster, NOW).running == (*expected, NOW + 15)
+
+
 def test_a_schedule_without_a_moment_gets_the_cursor_of_the_others():
     daily = Schedule("s", Every(86_400, NOW + 86_400))
     assert levelled(daily, State(NOW, missed=2, running=(5,)), NOW + 9.5) == State(NOW + 99, missed=2, running=(5,))

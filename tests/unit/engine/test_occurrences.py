@@ -12,13 +12,13 @@ from sedano.engine.schedules.scheduler import Scheduler, SchedulerRound
 from sedano.errors import MessageRefused, SedanoError, TooLarge, Unavailable, UnknownQueue
 from sedano.memory import START
 from sedano.model import states
-from sedano.model.ledger.records import NO_RETRY, Claim, Outcome
+from sedano.model.ledger.records import NO_RETRY, RECORD_LIFETIME_S, Claim, Outcome
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import Command
 from sedano.model.schedules.agenda import Agenda, Periodic, ScheduledCall, agenda_of
-from sedano.model.schedules.schedule import Schedule, State, occurrence
+from sedano.model.schedules.schedule import REMEMBERED_S, Schedule, State, occurrence
 from sedano.model.schedules.timetable import Every
 from sedano.ports import Outgoing, Ports, command_queue
 from tests.unit.engine.gated import QUEUE, advance, asked, world
@@ -289,6 +289,27 @@ def test_those_that_have_ended_are_forgotten_when_the_next_moment_is_decided() -
     ended(ports, some[1], -60)
     assert scheduler(ports)._work(ports.schedules.read()[NUMBER], lambda seen: seen).published == 2  # type: ignore[arg-type]
     assert (state(ports).running, state(ports, "other").running) == ((NOW - 60, NOW + 60), (NOW - 120, NOW, NOW + 60))
+
+
+@pytest.mark.parametrize(("age", "counts"), [(REMEMBERED_S - 1, True), (REMEMBERED_S, False), (RECORD_LIFETIME_S + 100, False)])
+def test_an_occurrence_whose_record_may_be_deleted_leaves_no_later_one_out(age: int, counts: bool) -> None:
+    ports = world(0.25, "schedules", "ledger")
+    rare = Schedule("daily", Every(90 * 86_400, NOW + 60), max_instances=1)
+    kept(ports, daily=Periodic(rare, CALL, State(NOW, running=(NOW - age,))))
+    assert scheduler(ports).round().published == 1
+    (command,) = sent(ports)
+    assert command.kwargs["before"] == (task_ids(-age, schedule=rare) if counts else [])
+    assert state(ports).running == ((NOW - age, NOW + 60) if counts else (NOW + 60,))
+    assert len(asked(ports.ledger, "read")) == counts
+
+
+def test_the_ledger_is_not_asked_for_a_limited_schedule_beside_the_one_that_is_due() -> None:
+    ports = world(0.25, "schedules", "ledger")
+    later = Schedule("later", Every(86_400, NOW + 86_400), max_instances=1)
+    kept(ports, daily=DAILY, later=Periodic(later, CALL, State(NOW, running=(NOW - 60,))))
+    assert scheduler(ports).round().published == 3
+    assert state(ports, "later") == State(NOW + 90, running=(NOW - 60,)), "it is written"
+    assert asked(ports.ledger, "read") == []
 
 
 class Unreadable(memory.MemorySchedules):

@@ -34,7 +34,7 @@ from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import NOTHING, Command
 from sedano.model.messages.timestamps import write as write_moment
 from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, agenda_of, claimed, is_held, reconciled, with_periodic
-from sedano.model.schedules.schedule import decided, ended, is_due, levelled, occurrence, withdrawn
+from sedano.model.schedules.schedule import decided, ended, is_due, levelled, occurrence, remembered, withdrawn
 from sedano.ports import Ports
 
 TRIES = 8
@@ -215,7 +215,7 @@ class Scheduler:
             occurrence(one.schedule, moment).task_id: (name, moment)
             for name, one in agenda.periodics.items()
             if one.state.running and self._is_due(one, now)
-            for moment in one.state.running
+            for moment in remembered(one.state.running, now)
         }
         records = self._ports.ledger.read([*wanted]) if wanted else {}
         over = [wanted[task_id] for task_id, record in records.items() if record.state in states.TERMINAL]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from uuid import uuid5
 
 from sedano.errors import OptionError
+from sedano.model.ledger.records import RECORD_LIFETIME_S
 from sedano.model.messages.lineage import NAMESPACE
 from sedano.model.schedules.timetable import YEAR_S, Timetable, between
 
@@ -28,6 +29,9 @@ MOST_AT_ONCE = 500
 """The most moments that one decision records; the next decision handles the rest."""
 MOST_RUNNING = 100
 """The most occurrences of one schedule that are recorded as not ended; this is also the highest `max_instances`."""
+REMEMBERED_S = RECORD_LIFETIME_S - 86_400
+"""How long (s) an occurrence may count as not ended. Its record, which shows its end, is deleted later: the day is for the launch that reads
+it."""
 
 
 class Schedule(NamedTuple):
@@ -120,7 +124,7 @@ def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S
     kept = [m for m in late if schedule.misfire_grace is None or now - m <= schedule.misfire_grace]
     kept = kept[-1:] if schedule.coalesce else kept
     pending = (*kept, *moments[len(late) :])
-    return State(until, pending, state.missed + len(moments) - len(pending), _running(schedule, state, pending))
+    return State(until, pending, state.missed + len(moments) - len(pending), _running(schedule, state, pending, now))
 
 
 def levelled(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S) -> State:
@@ -160,7 +164,7 @@ def edited(state: State, old: Schedule, new: Schedule, now: float) -> State:
     known = {*state.pending} if old.paused else {*state.pending, *between(old.timetable, now, state.cursor)}
     fresh = [moment for moment in between(new.timetable, now, state.cursor) if moment not in known]
     pending = (*state.pending, *fresh)
-    return state._replace(cursor=max(state.cursor, int(now)), pending=pending, running=_running(new, state, tuple(fresh)))
+    return state._replace(cursor=max(state.cursor, int(now)), pending=pending, running=_running(new, state, tuple(fresh), now))
 
 
 def withdrawn(state: State, old: Schedule, new: Schedule | None, now: float) -> list[Occurrence]:
@@ -172,5 +176,10 @@ def withdrawn(state: State, old: Schedule, new: Schedule | None, now: float) -> 
     return [occurrence(old, moment) for moment in ahead if moment not in kept]
 
 
-def _running(schedule: Schedule, state: State, more: tuple[int, ...]) -> tuple[int, ...]:
-    return (*state.running, *more)[-MOST_RUNNING:] if schedule.max_instances else ()
+def remembered(moments: tuple[int, ...], now: float) -> tuple[int, ...]:
+    """Return the *moments* of running occurrences without those whose records may be deleted at *now*: they have ended."""
+    return tuple(moment for moment in moments if moment > now - REMEMBERED_S)
+
+
+def _running(schedule: Schedule, state: State, more: tuple[int, ...], now: float) -> tuple[int, ...]:
+    return (*remembered(state.running, now), *more)[-MOST_RUNNING:] if schedule.max_instances else ()
