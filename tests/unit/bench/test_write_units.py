@@ -43,6 +43,12 @@ def test_an_occurrence_costs_the_same_where_all_schedules_have_missed_moments_or
     assert write_units.units_of_schedules(write_units.SCHEDULES, max_instances=1) == 2
 
 
+def test_an_occurrence_costs_a_write_unit_more_for_each_further_kb_of_states() -> None:
+    assert write_units.units_of_schedules(write_units.SCHEDULES, missed=999, max_instances=1) == 4
+    assert write_units.units_of_schedules(10_000) == 2
+    assert write_units.units_of_schedules(10_000, missed=9) == 8
+
+
 def test_a_minute_without_an_occurrence_writes_nothing_and_reads_no_definitions_that_are_known() -> None:
     assert write_units.units_of_an_idle_minute(write_units.SCHEDULES) == (0, AGENDAS)
 

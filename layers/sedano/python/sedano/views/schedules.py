@@ -53,7 +53,7 @@ class SchedulesView(NamedTuple):
 
 def schedules(app: Sedano, number: int = 5) -> SchedulesView:
     """Return the periodic tasks of *app*, with the next *number* moments of each: one BatchGetItem of sixteen items, and
-    one of their definitions.
+    one of their definitions, if this process does not know these.
 
     Raises:
         OptionError: *number* is not a whole number from 1 to 1 000.

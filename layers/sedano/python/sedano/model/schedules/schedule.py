@@ -30,8 +30,8 @@ MOST_AT_ONCE = 500
 MOST_RUNNING = 100
 """The most occurrences of one schedule that are recorded as not ended; this is also the highest `max_instances`."""
 REMEMBERED_S = RECORD_LIFETIME_S - 86_400
-"""How long (s) an occurrence may count as not ended. Its record, which shows its end, is deleted later: the day is for the launch that reads
-it."""
+"""How long (s) an occurrence may count as not ended. Its record, which shows its end, is deleted later: the day is for the launch that
+reads it."""
 
 
 class Schedule(NamedTuple):
