@@ -22,11 +22,10 @@ from sedano.aws.client.session import Session
 from sedano.aws.limits import DynamoLimits
 from sedano.aws.schedules import DynamoSchedules
 from sedano.engine.schedules.scheduler import Scheduler
-from sedano.errors import MessageRefused
 from sedano.memory import VirtualClock
 from sedano.model.limits.concurrency import BoardChanged, Permit
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.schedules.agenda import Periodic, ScheduledCall, declaration
+from sedano.model.schedules.agenda import Agenda, Periodic, ScheduledCall, declaration
 from sedano.model.schedules.schedule import Schedule
 from sedano.model.schedules.timetable import Every
 
@@ -212,7 +211,7 @@ def _scheduled(meter: Meter, number: int, missed: int = 0, max_instances: int | 
     scheduler.round(declared)
     running = (NOW_S - 86_400,) if max_instances else ()
     for agenda in store.read():
-        if isinstance(agenda, MessageRefused):
+        if not isinstance(agenda, Agenda):
             raise agenda
         others = {name: one._replace(state=one.state._replace(missed=missed, running=running)) for name, one in agenda.periodics.items()}
         store.change(agenda._replace(periodics=others, nonce=f"of {agenda.number}"), agenda)

@@ -112,6 +112,39 @@ def test_what_is_written_between_two_reads_is_read_again(client: Any, times: int
     assert len(written) == times + 1
 
 
+def test_an_agenda_that_others_change_during_each_read_is_unavailable_and_the_others_are_read(client: Any) -> None:
+    other, written = DynamoSchedules(client, TABLE), [BOTH]
+    assert other.change(BOTH, EMPTY).done
+    assert other.change(FIRST._replace(number=4), Agenda(4)).done
+
+    def written_by_another() -> None:
+        new = (FIRST if len(written) % 2 else BOTH)._replace(nonce=f"m{len(written)}")
+        assert other.change(new, written[-1]).done
+        written.append(new)
+
+    reads = 2 * (len(AGAIN_S) + 1)
+    store = DynamoSchedules(Between(client, lambda: None, *[written_by_another] * (reads - 1)), TABLE, sleep=lambda _: None)
+    found = store.read()
+    assert isinstance(found[3], Unavailable)
+    assert str(found[3]) == f"agenda 3: others changed it during each of {len(AGAIN_S) + 1} attempts to read it"
+    assert found[4] == FIRST._replace(number=4)
+    assert store.read()[3] == written[-1]
+
+
+def test_the_refusal_of_an_agenda_is_not_kept_and_its_repair_is_seen(client: Any) -> None:
+    store = DynamoSchedules(client, TABLE)
+    assert store.change(BOTH, EMPTY).done
+    good = item(client, keys.definitions(3))
+    client.put_item(TableName=TABLE, Item={**good, "body": {"S": "!"}})
+    fresh = DynamoSchedules(client, TABLE)
+    first, second = fresh.read()[3], fresh.read()[3]
+    assert isinstance(first, MessageRefused)
+    assert isinstance(second, MessageRefused)
+    assert first is not second, "a raised one has a traceback, which grows"
+    client.put_item(TableName=TABLE, Item=good)
+    assert fresh.read()[3] == BOTH
+
+
 def test_states_without_their_definitions_are_refused_and_the_others_are_read(client: Any) -> None:
     store = DynamoSchedules(client, TABLE)
     assert store.change(BOTH, EMPTY).done
@@ -120,7 +153,7 @@ def test_states_without_their_definitions_are_refused_and_the_others_are_read(cl
     fresh = DynamoSchedules(client, TABLE)
     found = fresh.read()
     assert isinstance(found[3], MessageRefused)
-    assert str(found[3]) == "schema: agenda 3: its definitions are missing, or belong to other states"
+    assert str(found[3]) == "schema: agenda 3: its definitions are missing"
     assert found[4] == FIRST._replace(number=4)
     with pytest.raises(MessageRefused, match="its definitions are missing"):
         fresh.change(FIRST._replace(nonce="n4"), FIRST._replace(nonce="n3"))

@@ -231,11 +231,16 @@ def test_an_occurrence_counts_as_running_for_a_day_less_than_its_record_is_kept(
 
 
 def test_a_schedule_without_a_moment_gets_the_cursor_of_the_others():
-    daily = Schedule("s", Every(86_400, NOW + 86_400))
-    assert levelled(daily, State(NOW, missed=2, running=(5,)), NOW + 9.5) == State(NOW + 99, missed=2, running=(5,))
-    assert levelled(daily, State(NOW), NOW + 86_309, 90) == State(NOW + 86_399)
-    for state, now in ((State(NOW), NOW + 86_310), (State(NOW, (NOW + 9,)), NOW), (State(NOW + 500), NOW)):
-        assert levelled(daily, state, now) == state
+    assert levelled(State(NOW, missed=2, running=(5,)), NOW + 9.5) == State(NOW + 99, missed=2, running=(5,))
+    assert levelled(State(NOW), NOW + 8, ahead=60) == State(NOW + 68)
+    assert levelled(State(NOW + 500), NOW) == State(NOW + 500)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\udfffb", "\ud83d\ude00"])
+def test_a_name_that_is_no_text_of_utf_8_is_refused(name):
+    with pytest.raises(OptionError, match="half of a surrogate pair, which UTF-8 cannot encode; give the whole character"):
+        Schedule(name, Every(60)).checked()
+    assert Schedule("\ud7ff\ue000\U0001f600", Every(60)).checked()
 
 
 def test_a_schedule_is_due_with_a_moment_that_is_not_decided():
@@ -256,8 +261,8 @@ def test_moments_are_decided_alike_whether_cursors_are_levelled_or_not(seed):
     now = NOW + dice.random()
     for _ in range(60):
         now += dice.choice([0, 5, 60, 60, 300, 7_000])
-        level = levelled(schedule, level, now) if dice.random() < 0.7 else level
-        plain, level = decided(schedule, plain, now), decided(schedule, level, now)
+        plain, new = decided(schedule, plain, now), decided(schedule, level, now)
+        level = levelled(level, now) if new is level and not level.pending and dice.random() < 0.7 else new
         assert (plain.pending, plain.missed) == (level.pending, level.missed)
         if dice.random() < 0.7:
             plain, level = published(plain), published(level)

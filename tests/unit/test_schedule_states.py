@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sedano.errors import MessageRefused
 from sedano.model.schedules.agenda import Agenda, Periodic, ScheduledCall, read_definitions, write_agenda, write_definitions
 from sedano.model.schedules.schedule import Schedule, State
-from sedano.model.schedules.schedule_states import read_states, write_states
+from sedano.model.schedules.schedule_states import MOST_MISSED, read_states, write_states
 from sedano.model.schedules.timetable import Every
 
 NOW, LATEST = 1_767_225_600, 253_402_300_799
@@ -92,6 +92,13 @@ def test_the_first_and_the_last_second_of_the_calendar_are_moments_of_a_state() 
     later = write_states(named(a=State(LATEST + 1)))
     with pytest.raises(MessageRefused):
         read_states("agenda 1", later, named(a=State(5)))
+
+
+@pytest.mark.parametrize(("missed", "read"), [(-3, 0), (MOST_MISSED, MOST_MISSED), (MOST_MISSED + 1, MOST_MISSED)])
+def test_a_number_of_missed_moments_that_has_no_text_is_written_as_the_nearest_one(missed: int, read: int) -> None:
+    text = write_states(named(a=State(NOW, missed=missed)))
+    assert read_states("agenda 1", text, named(a=State(0)))["a"].state == State(NOW, missed=read)
+    assert int("z" * 12, 36) == MOST_MISSED
 
 
 @pytest.mark.parametrize("letter", "PR")

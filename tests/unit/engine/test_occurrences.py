@@ -287,7 +287,7 @@ def test_those_that_have_ended_are_forgotten_when_the_next_moment_is_decided() -
     kept(ports, **{one.name: Periodic(one, CALL, running) for one in some})
     ended(ports, some[0], -120, 0)
     ended(ports, some[1], -60)
-    assert scheduler(ports)._work(ports.schedules.read()[NUMBER], lambda seen: seen).published == 2  # type: ignore[arg-type]
+    assert scheduler(ports)._work(ports.schedules.read()[NUMBER], lambda seen: seen, levels=True).published == 2  # type: ignore[arg-type]
     assert (state(ports).running, state(ports, "other").running) == ((NOW - 60, NOW + 60), (NOW - 120, NOW, NOW + 60))
 
 

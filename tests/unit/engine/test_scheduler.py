@@ -9,7 +9,7 @@ from sedano.engine.schedules.scheduler import TRIES, Scheduler
 from sedano.errors import MessageRefused, Unavailable
 from sedano.model import refusals
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, ScheduledCall
+from sedano.model.schedules.agenda import Agenda, AgendaChanged, Periodic, ScheduledCall, agenda_of
 from sedano.model.schedules.schedule import Schedule, State
 from sedano.model.schedules.timetable import Every
 from tests.unit.engine.gated import QUEUE, FailsOnce
@@ -61,3 +61,17 @@ def test_an_occurrence_that_cannot_be_composed_costs_none_of_the_others() -> Non
     assert isinstance(first, MessageRefused)
     assert (first.code, second) == (refusals.UNEXPECTED, None)
     assert len(queues.peek(QUEUE)) == 1
+
+
+@pytest.mark.parametrize("ahead", [0.0, 86_400.0])
+def test_the_clock_of_an_operator_moves_the_cursor_of_no_other_schedule(ahead: float) -> None:
+    ports = memory.ports()
+    now = int(memory.START)
+    other = next(name for name in map(str, range(1_000)) if agenda_of(name) == agenda_of("daily"))
+    weekly = Periodic(Schedule(other, Every(7 * 86_400, now + 6 * 86_400)), DAILY.call, State(now))
+    assert ports.schedules.change(Agenda(agenda_of(other), {other: weekly}, "n"), Agenda(agenda_of(other))).done
+    operator = replace(ports, clock=memory.VirtualClock(memory.START + ahead))
+    added = Periodic(DAILY.schedule, DAILY.call, State(int(memory.START + ahead)))
+    Scheduler(operator, LamportClock(lambda: 1), "laptop").change("daily", lambda _: added)
+    found = Scheduler(ports, LamportClock(lambda: 1), "me").read()
+    assert (found[other].state, found["daily"].state.cursor) == (State(now), int(memory.START + ahead) + 90)

@@ -38,6 +38,8 @@ AGAIN_S = (0.0, 0.05, 0.2)
 """The pauses, in seconds, before an agenda is read again whose definitions changed between the two reads."""
 CONFLICT_S = (0.03, 0.1)
 """The pauses, in seconds, before a write is tried again that met a transaction in progress; a transaction takes about 20 ms."""
+Found = Agenda | MessageRefused | Unavailable
+"""An agenda, or why it cannot be read."""
 _REFUSED = "ConditionalCheckFailed"
 
 
@@ -73,8 +75,8 @@ class DynamoSchedules:
         self._defined: dict[int, _Defined] = {}
         self._stored: dict[int, _Stored] = {}
 
-    def read(self) -> list[Agenda | MessageRefused]:
-        """Return all agendas, strongly consistent, by number; for one that cannot be read, the refusal."""
+    def read(self) -> list[Found]:
+        """Return all agendas, strongly consistent, by number; for one that cannot be read, the error."""
         return self._read(range(AGENDAS))
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:
@@ -85,7 +87,7 @@ class DynamoSchedules:
         if self._sent(partial(self._whole, text) if self._is_kept(seen) else self._apart, agenda, seen):
             return AgendaChanged(True, agenda)
         (found,) = self._read([agenda.number])
-        if isinstance(found, MessageRefused):
+        if not isinstance(found, Agenda):
             raise found
         return AgendaChanged(found.nonce == agenda.nonce, found)
 
@@ -150,7 +152,7 @@ class DynamoSchedules:
     def _part(self, key: str, write: Write, values: dict[str, Any]) -> dict[str, Any]:
         return {"Update": {"TableName": self._name, "Key": {"pk": {"S": key}}, "ExpressionAttributeValues": values, **write.parameters}}
 
-    def _read(self, numbers: Iterable[int]) -> list[Agenda | MessageRefused]:
+    def _read(self, numbers: Iterable[int]) -> list[Found]:
         """Return the agendas of these *numbers*; those whose definitions are not the ones of their states are read again, some times."""
         known, found = dict(self._defined), dict[int, Item]()
         wanted = left = [*numbers]
@@ -161,7 +163,8 @@ class DynamoSchedules:
             left = [number for number in left if _is_apart(found[number], known.get(number))]
             if not left:
                 break
-        self._defined.update(known)
+        # a refusal is not kept: each raise of the same exception would make its traceback longer
+        self._defined.update({number: one for number, one in known.items() if not isinstance(one.periodics, MessageRefused)})
         self._stored.update({number: _stored(item) for number, item in found.items()})
         return [_agenda(number, found[number], known.get(number)) for number in wanted]
 
@@ -170,7 +173,9 @@ class DynamoSchedules:
         items = self._table.read([keys.definitions(number) for number in numbers]) if numbers else {}
         for number in numbers:
             item = items.get(keys.definitions(number))
-            if item is not None:
+            if item is None:
+                known.pop(number, None)
+            else:
                 known[number] = _Defined(item["dg"]["S"], _definitions_or_refusal(number, item["body"]["S"]))
 
 
@@ -189,15 +194,17 @@ def _is_apart(item: Item, defined: _Defined | None) -> bool:
     return "dg" in item and (defined is None or defined.digest != item["dg"]["S"])
 
 
-def _agenda(number: int, item: Item, defined: _Defined | None) -> Agenda | MessageRefused:
+def _agenda(number: int, item: Item, defined: _Defined | None) -> Found:
     """Return the agenda that *item* contains; an empty item means that no one wrote it yet."""
     if not item:
         return Agenda(number)
     text, nonce, held = item["body"]["S"], item["nc"]["S"], int(item.get("held", {"N": "0"})["N"])
     if "dg" not in item:
         return agenda_or_refusal(number, text, nonce, held)
-    if defined is None or _is_apart(item, defined):
-        return MessageRefused(refusals.SCHEMA, f"agenda {number}", "its definitions are missing, or belong to other states")
+    if defined is None:
+        return MessageRefused(refusals.SCHEMA, f"agenda {number}", "its definitions are missing")
+    if _is_apart(item, defined):
+        return Unavailable(f"agenda {number}: others changed it during each of {len(AGAIN_S) + 1} attempts to read it")
     if isinstance(defined.periodics, MessageRefused):
         return defined.periodics
     try:

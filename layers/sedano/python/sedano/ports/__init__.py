@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from sedano.errors import MessageRefused, SedanoError
+from sedano.errors import SedanoError
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.cluster.control_record import Changed, ControlRecord
 from sedano.model.cluster.members import MemberRecord as MemberRecord
@@ -327,7 +327,7 @@ class ScheduleStore(Protocol):
     A write that changes states alone should cost no more where an agenda has many periodic tasks: it is made twice for each occurrence.
     """
 
-    def read(self) -> list[Agenda | MessageRefused]:
+    def read(self) -> Sequence[Agenda | SedanoError]:
         """Return all agendas, strongly consistent, by number; for one that cannot be read, such as another version's, why."""
 
     def change(self, agenda: Agenda, seen: Agenda) -> AgendaChanged:

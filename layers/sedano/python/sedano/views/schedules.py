@@ -8,9 +8,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from sedano.app import Sedano
-from sedano.errors import MessageRefused, OptionError
+from sedano.errors import OptionError
 from sedano.model.messages.timestamps import shown
-from sedano.model.schedules.agenda import Periodic, begun
+from sedano.model.schedules.agenda import Agenda, Periodic, begun
 from sedano.model.schedules.timetable import At, Cron, Every, Timetable, upcoming
 from sedano.ports.absent import has
 from sedano.views.reader import About, Reader
@@ -72,8 +72,8 @@ def periodics(reader: Reader) -> tuple[dict[str, Periodic], tuple[str, ...]]:
     """Return the periodic tasks by name, including those that no controller has started yet, and why agendas cannot be read."""
     agendas = reader.ports.schedules.read() if has(reader.ports.schedules) else []
     declared = {name: begun(one, reader.now) for name, one in reader.periodics.items()}
-    stored = {name: one for agenda in agendas if not isinstance(agenda, MessageRefused) for name, one in agenda.periodics.items()}
-    return {**declared, **stored}, tuple(str(agenda) for agenda in agendas if isinstance(agenda, MessageRefused))
+    stored = {name: one for agenda in agendas if isinstance(agenda, Agenda) for name, one in agenda.periodics.items()}
+    return {**declared, **stored}, tuple(str(agenda) for agenda in agendas if not isinstance(agenda, Agenda))
 
 
 def row(found: Periodic, now: float) -> ScheduleRow:

@@ -26,7 +26,7 @@ from sedano.engine.publisher.sender import Publisher
 from sedano.engine.revocation.record import revoke
 from sedano.engine.schedules.instance_limits import OCCURRENCE
 from sedano.engine.unexpected_errors import answers_of, is_unexpected, passing, unexpected
-from sedano.errors import MessageRefused, SedanoError, Unavailable, UnknownQueue
+from sedano.errors import SedanoError, Unavailable, UnknownQueue
 from sedano.model import states
 from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
@@ -51,6 +51,13 @@ class SchedulerRound(NamedTuple):
     failed: int = 0
 
 
+class Decided(NamedTuple):
+    """A periodic task after a decision; *is_idle*: it has no moment that is due or pending."""
+
+    periodic: Periodic
+    is_idle: bool
+
+
 class Scheduler:
     """Works on the agendas of one deployment."""
 
@@ -69,7 +76,7 @@ class Scheduler:
             Unavailable: the agendas could not be read.
         """
         rounds = [
-            self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
+            self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()), levels=True)
             for number, agenda in enumerate(self._ports.schedules.read())
         ]
         done = SchedulerRound(*map(sum, zip(*rounds, strict=True)))
@@ -102,7 +109,7 @@ class Scheduler:
             now = self._ports.clock.now()
             for one in withdrawn(before.state, before.schedule, after.schedule if after is not None else None, now):
                 revoke(self._ports, self._lamport, one.task_id, terminate=False)
-        self._work_on(number, changed, _same)
+        self._work_on(number, changed, _same, levels=False)
         return after
 
     def read(self) -> dict[str, Periodic]:
@@ -126,17 +133,21 @@ class Scheduler:
     def _sent(self, messages: Sequence[Addressed]) -> Sequence[SedanoError | None]:
         return answers_of(self._ports.telemetry, self._publisher.publish_all, messages)
 
-    def _work_on(self, number: int, seen: Agenda | MessageRefused, alter: Alter) -> SchedulerRound:
+    def _work_on(self, number: int, seen: Agenda | SedanoError, alter: Alter, *, levels: bool) -> SchedulerRound:
         """Process one agenda; a failure is logged, and the next round tries again."""
         try:
-            return self._work(_readable(seen), alter)
+            return self._work(_readable(seen), alter, levels=levels)
         except Exception as error:  # noqa: BLE001 - the last resort: the other agendas are worked on
             answer = unexpected(self._ports.telemetry, error)
             self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=number, error=str(answer))
             return SchedulerRound(failed=1)
 
-    def _work(self, seen: Agenda, alter: Alter) -> SchedulerRound:
-        """Decide, claim, publish and cross off the due occurrences of one agenda, unless another scheduler holds it."""
+    def _work(self, seen: Agenda, alter: Alter, *, levels: bool) -> SchedulerRound:
+        """Decide, claim, publish and cross off the due occurrences of one agenda, unless another scheduler holds it.
+
+        *levels*: whether schedules without a moment, too, are decided until the same second: the clock of an operator's machine may be
+        wrong, and no answer corrects it.
+        """
         over = self._ended(seen)
 
         def planned(agenda: Agenda) -> Agenda:
@@ -145,9 +156,12 @@ class Scheduler:
             if altered is agenda and is_held(agenda, now):
                 return agenda
             decided = {name: self._decided(one, over.get(name, ()), now) for name, one in altered.periodics.items()}
-            if altered is agenda and decided == agenda.periodics:
+            periodics = {name: one for name, (one, _) in decided.items()}
+            if altered is agenda and periodics == agenda.periodics:
                 return claimed(agenda, now)
-            return claimed(altered._replace(periodics={name: self._levelled(one, now) for name, one in decided.items()}), now)
+            idle = [name for name, (_, is_idle) in decided.items() if is_idle and levels]
+            periodics |= {name: periodics[name]._replace(state=levelled(periodics[name].state, now)) for name in idle}
+            return claimed(altered._replace(periodics=periodics), now)
 
         mine, agenda = self._swapped(seen, planned)
         if not mine:
@@ -164,17 +178,13 @@ class Scheduler:
         """Write *agenda* without what was *accepted*; if another write was first, the next round publishes it again, under the same ids."""
         self._ports.schedules.change(_crossed_off(agenda, accepted)._replace(nonce=self._ports.entropy.nonce()), agenda)
 
-    def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
+    def _decided(self, found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Decided:
         """Return *found* with the next occurrences; a schedule that cannot be decided is unchanged, and the others continue."""
-        return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(_decided, found, over, now), found)
+        step = f"decide {found.schedule.name}"
+        return passing(self._ports.telemetry, step, partial(_decided, found, over, now), Decided(found, is_idle=False))
 
     def _is_due(self, found: Periodic, now: float) -> bool:
         return passing(self._ports.telemetry, f"decide {found.schedule.name}", partial(is_due, found.schedule, found.state, now), False)
-
-    def _levelled(self, found: Periodic, now: float) -> Periodic:
-        """Return *found* with the cursor of the others, if it has no moment before that; it is written with them anyway."""
-        level = partial(levelled, found.schedule, found.state, now)
-        return found._replace(state=passing(self._ports.telemetry, f"decide {found.schedule.name}", level, found.state))
 
     def _swapped(self, seen: Agenda, alter: Alter) -> AgendaChanged:
         """Change an agenda by *alter* if it is still as it was *seen*; if another write was first, alter the new one.
@@ -245,11 +255,11 @@ def _draft(found: Periodic, moment: int, now: float) -> CommandDraft:
     return draft.asking(task_id=launch_id, task=OCCURRENCE, args=(), kwargs=launch, expires=None, ignore_result=True)
 
 
-def _decided(found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Periodic:
+def _decided(found: Periodic, over: frozenset[int] | tuple[int, ...], now: float) -> Decided:
     state = ended(found.state, over)
     new = decided(found.schedule, state, now)
     # what has ended alone is not worth a write: it is found again when the next moment is decided
-    return found._replace(state=new) if new is not state else found
+    return Decided(found, is_idle=not state.pending) if new is state else Decided(found._replace(state=new), is_idle=False)
 
 
 def _crossed_off(agenda: Agenda, accepted: Accepted) -> Agenda:
@@ -267,8 +277,8 @@ def _missed(agenda: Agenda) -> int:
     return sum(one.state.missed for one in agenda.periodics.values())
 
 
-def _readable(found: Agenda | MessageRefused) -> Agenda:
-    if isinstance(found, MessageRefused):
+def _readable(found: Agenda | SedanoError) -> Agenda:
+    if not isinstance(found, Agenda):
         raise found
     return found
 

@@ -60,6 +60,8 @@ class Schedule(NamedTuple):
         name: object = self.name
         if not isinstance(name, str) or not 1 <= len(self.name) <= 256:
             raise OptionError(f"name: {self.name!r} is not 1 to 256 characters")
+        if any("\ud800" <= letter <= "\udfff" for letter in self.name):
+            raise OptionError(f"name: {self.name!r} has half of a surrogate pair, which UTF-8 cannot encode; give the whole character")
         for field, value in (("jitter", self.jitter), ("misfire_grace", self.misfire_grace)):
             whole = isinstance(value, int) and not isinstance(value, bool)
             if value is not None and not (whole and 0 <= value <= YEAR_S):
@@ -127,14 +129,12 @@ def decided(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S
     return State(until, pending, state.missed + len(moments) - len(pending), _running(schedule, state, pending, now))
 
 
-def levelled(schedule: Schedule, state: State, now: float, ahead: float = AHEAD_S) -> State:
-    """Return *state* with its cursor *ahead* seconds from *now*, if nothing is pending and *schedule* has no moment before that.
+def levelled(state: State, now: float, ahead: float = AHEAD_S) -> State:
+    """Return *state*, in which `decided` found no moment and nothing is pending, with its cursor *ahead* seconds from *now*.
 
     So the schedules of an agenda that is written have one cursor, and only those that differ are stored one by one. Until then a cursor
     alone is not worth a write.
     """
-    if state.pending or is_due(schedule, state, now, ahead):
-        return state
     return state._replace(cursor=max(state.cursor, int(now + ahead)))
 
 

@@ -26,6 +26,8 @@ from sedano.model.schedules.agenda import MOST_MOMENTS, Periodic
 from sedano.model.schedules.schedule import State
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+MOST_MISSED = 36**12 - 1
+"""The most missed moments that the text of a state has room for; a larger number is written as this one, and one below 0 as 0."""
 _NUMBER = "-?[0-9a-z]{1,12}"
 _MOMENTS = f"{_NUMBER}(?:,{_NUMBER})*"
 _ENTRY = re.compile(f"([0-9a-z]{{1,6}})(?:C({_NUMBER}))?(?:M([0-9a-z]{{1,12}}))?(?:P({_MOMENTS}))?(?:R({_MOMENTS}))?")
@@ -66,7 +68,8 @@ def read_states(where: str, text: str, periodics: Mapping[str, Periodic]) -> dic
 def _entry(state: State, common: int) -> str:
     """Return the text of *state* without its place; empty if it is the *common* cursor alone."""
     found = f"C{_written(common - state.cursor)}" if state.cursor != common else ""
-    found += f"M{_written(state.missed)}" if state.missed else ""
+    missed = min(max(0, state.missed), MOST_MISSED)
+    found += f"M{_written(missed)}" if missed else ""
     for letter, moments in (("P", state.pending), ("R", state.running)):
         if moments:
             found += letter + ",".join(_written(common - moment) for moment in moments)
