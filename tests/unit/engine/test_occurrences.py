@@ -1,6 +1,6 @@
 """The scheduler alone: what an occurrence is as a message, what a round publishes and counts, and what stays for the next round."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import Command
+from sedano.model.schedules import timetable
 from sedano.model.schedules.agenda import Agenda, Periodic, ScheduledCall, agenda_of
 from sedano.model.schedules.schedule import REMEMBERED_S, Schedule, State, occurrence
 from sedano.model.schedules.timetable import Every
@@ -310,6 +311,22 @@ def test_the_ledger_is_not_asked_for_a_limited_schedule_beside_the_one_that_is_d
     assert scheduler(ports).round().published == 3
     assert state(ports, "later") == State(NOW + 90, running=(NOW - 60,)), "it is written"
     assert asked(ports.ledger, "read") == []
+
+
+def test_a_timetable_is_evaluated_once_where_its_agenda_is_written_for_another_schedule() -> None:
+    ports, evaluated = memory.ports(), list[float]()
+
+    class Every(timetable.Every):  # stored under its name
+        """A timetable that notes from where it was evaluated."""
+
+        def following(self, moment: float) -> Iterator[int]:
+            evaluated.append(moment)
+            return super().following(moment)
+
+    later = Periodic(Schedule("later", Every(86_400, NOW + 86_400)), CALL, State(NOW))
+    kept(ports, daily=DAILY, later=later)
+    assert scheduler(ports)._work(Agenda(NUMBER, {"daily": DAILY, "later": later}, "n"), lambda seen: seen, levels=True).published == 3
+    assert (evaluated, state(ports, "later")) == ([NOW], State(NOW + 90))
 
 
 class Unreadable(memory.MemorySchedules):
