@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from sedano import Retry, chain, chord, current
+from sedano.cli import calls
 from sedano.testing import world
+from sedano.views.panels import ScreenQuery
+from sedano.views.screens import screen
 from sedano.views.task import HIDDEN, task
 from tests.stories.processes import Processes
 from tests.stories.shop import Shop
@@ -75,6 +78,20 @@ def test_a_rerun_has_the_headers_and_views_show_or_hide_them(shop: Shop, process
     shop.app.control.retry(failed.id)
     processes.drain()
     assert seen == [("lost", HEADERS)] * 2
+
+
+def test_the_page_of_a_failed_task_and_sedano_show_have_its_headers_as_json_or_no_line(
+    shop: Shop, processes: Processes, seen: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    some, none = shop.app_sig("lost").apply_async(headers=HEADERS), shop.app_sig("lost").apply_async()
+    processes.drain()
+    assert len(seen) == 2
+    text = '{"request_id": "r-7", "tries": [1, 2]}'
+    for failed, cells, lines in ((some, [text], [f"  headers: {text}"]), (none, [], [])):
+        record = screen(shop.app, ScreenQuery("task", id=failed.id)).tables[0]
+        assert [value.text for name, value in record.rows if name.text == "headers"] == cells
+        calls.show(shop.app, failed.id, is_json=False)
+        assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("  headers")] == lines
 
 
 def test_a_timer_keeps_headers_and_a_waiting_task_shows_them(shop: Shop, seen: list[Any]) -> None:

@@ -275,7 +275,7 @@ def task(app: Sedano, asked: ScreenQuery) -> Screen:
         _tasks("Published by it", view.children),
     )
     more = f"`sedano explain {_quoted(view.id)}` also looks at timers, parked messages and dead letters."
-    rerun = f"`sedano retry {_quoted(view.id)}` runs it again, with the same arguments under a new id."
+    rerun = f"`sedano retry {_quoted(view.id)}` runs it again, with the arguments of its last attempt under a new id."
     notes = (view.sentence, *([rerun] if record.get("retry") else []), *([] if view.state in TERMINAL else [more]))
     return Screen(
         title=f"Task {view.id}", notes=notes, tables=tables,
@@ -370,7 +370,7 @@ def _number(number: int | None) -> Cell:
 def _fact(name: str, value: object) -> Cell:
     if isinstance(value, float) and name in ("expires", "not_before", "changed"):
         return moment(value)
-    if name == "meta" and isinstance(value, dict):
+    if name in ("headers", "meta") and isinstance(value, dict):
         return Cell(json.dumps(value))
     return Cell(of_task.call_text(value) if isinstance(value, dict) else str(value))
 

@@ -90,7 +90,7 @@ def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] 
     """Return a record as plain values for a reader, without tokens and the messages of its outbox.
 
     ``arguments``: its arguments, as a JSON array and object; None if they are not kept or are in the blob store. ``headers``: those of its
-    call; None if no call is kept. ``retry``: whether `sedano retry` can run it again. ``custom_state``, ``meta``: what its running body
+    call; None if it has none, or no call is kept. ``retry``: whether `sedano retry` can run it again. ``custom_state``, ``meta``: what its running body
     shows, or None. *redact*: hide its arguments, headers, result, meta and message.
     """
     if record is None:
@@ -107,7 +107,7 @@ def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] 
         "name": record.name, "attempt": record.attempt, "claims": record.claims, "owner": record.owner, "fence": record.fence,
         "message_id": record.message_id, "changed": record.clock / 1_000_000, "expires": record.expires, "not_before": record.not_before,
         "published": len(record.outbox), "result": result, "error": error,
-        "arguments": arguments, "headers": None if said is None else HIDDEN if redact and said else {**said},
+        "arguments": arguments, "headers": None if not said else HIDDEN if redact else {**said},
         "retry": record.call is not None,
         "custom_state": custom.state if custom is not None else None, "meta": meta,
     }  # fmt: skip
