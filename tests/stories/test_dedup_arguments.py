@@ -31,6 +31,18 @@ def pay(amount: Any, to: str = "shop") -> Any:
     return amount
 
 
+@app.task(name="moving", retry=Retry(max_retries=4, interval_start=1, jitter=False))
+def moving(amount: int, steps: str) -> int:
+    """Do one of *steps* in each attempt: ``a`` asks for a higher amount, ``e`` raises an error."""
+    ran.append(amount)
+    step = steps[current().attempt : current().attempt + 1]
+    if step == "a":
+        current().retry(args=[amount + 100, steps])
+    if step == "e":
+        raise ValueError("not yet")
+    return amount
+
+
 @app.task(name="twice")
 def twice(amounts: list[int]) -> None:
     """Publish each amount under one key."""
@@ -122,6 +134,24 @@ def test_a_retried_task_still_knows_its_own(world: testing.World) -> None:
     with pytest.raises(KeyReused):
         by_key(5).get()
     assert first.retries == 1
+
+
+@pytest.mark.parametrize("steps", ["a", "aa", "ae", "aea", "ea", "eae", "aeee"])
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_task_that_asked_for_other_arguments_still_knows_its_own(world: testing.World, steps: str, waits: bool) -> None:
+    def call(amount: int, countdown: float = 0) -> Any:
+        return moving.apply_async(args=(amount, steps), dedup_key="k", countdown=countdown)
+
+    first = call(1)
+    if waits:
+        call(2, countdown=100)
+    world.drain()
+    answer = 1 + 100 * steps.count("a")
+    assert (first.get(), len(world.parked())) == (answer, int(waits))
+    with pytest.raises(KeyReused):
+        call(2).get()
+    assert call(1).get() == answer
+    assert len(ran) == len(steps) + 1
 
 
 def test_calls_that_a_task_publishes_are_compared_as_well(world: testing.World) -> None:

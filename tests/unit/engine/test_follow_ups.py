@@ -141,6 +141,10 @@ def test_the_id_of_a_retry_names_the_canvas_or_the_arguments_that_the_first_mess
     assert retried(bare._replace(id=begun, place=Place("a", "0", PLAN))) == tried_id(begun, 1)
     keyed = dedup_keys.message_id(dedup_keys.payload("a", (), {}), "nonce")
     assert retried(bare._replace(id=keyed)) == dedup_keys.retried(keyed, 1)
+    later = bare._replace(args=(1,), attempt=1)
+    assert retried(later._replace(id=dedup_keys.retried(keyed, 1))) == dedup_keys.retried(keyed, 2)
+    for unlike in (keyed, dedup_keys.retried(keyed, 2)):
+        assert TRIED not in retried(later._replace(id=unlike))
     assert TRIED not in retried(bare)
     assert retried(bare) != derived_id("a", "attempt/1")
 

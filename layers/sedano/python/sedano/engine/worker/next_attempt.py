@@ -58,7 +58,7 @@ def attempt_message(
     """
     received = job.command
     begun = begun_by(received)
-    again = tried_id(begun, attempt) if begun else keyed.retried(received.id, attempt) if keyed.keyed_by(received) else ""
+    again = tried_id(begun, attempt) if begun else keyed.retried(received.id, attempt) if keyed.binds_retries(received) else ""
     asked = (command or received)._replace(attempt=attempt, section=section)
     draft = CommandDraft(queue_of(job.delivery.queue), asked, delay=-int(-wait // 1))
     claimed = job.task.mode(received) == "claimed"

@@ -13,6 +13,8 @@ copy that does not publish the follow-ups again. This needs no additional write,
 Invariants:
 
 * A worker computes the first part from the arguments that it received. An id with a first part of other arguments counts as an unkeyed id.
+* The first part is that of the first attempt in every attempt, also after the body asked for other arguments, so a record names the payload
+  that took the key.
 * A keyed message that is refused by a record of another payload is parked (`id-taken`) and never acknowledged as a copy; it never steals
   the claim of another payload.
 * If the record is of another payload, `KeyReused` is raised in a program that published a keyed call and reads its record, and in a program
@@ -63,6 +65,15 @@ def keyed_by(command: Command) -> str:
     """Return the payload of a keyed command; "" for any other command, even if its id has the form of a keyed one."""
     named = payload_of(command.id)
     return named if named and named == payload(command.task_id, command.args, command.kwargs, command.data_ref) else ""
+
+
+def binds_retries(command: Command) -> bool:
+    """Return whether the next attempt of *command* is sent under an id that names the arguments of the first one.
+
+    A later attempt may have other arguments (`current().retry`); its id still names those of the first, which took the key.
+    """
+    later = bool(command.attempt and payload_of(command.id)) and command.id == retried(command.id, command.attempt)
+    return later or bool(keyed_by(command))
 
 
 def retried(message: str, attempt: int) -> str:
