@@ -1,12 +1,14 @@
 """A body asks for another attempt with other arguments: they are recorded, and the old ones never run again after that."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from sedano import Retry, Sedano, chain, chord, current, retry
-from sedano.errors import RemoteError
+from sedano.errors import Ignore, Reject, RemoteError
 from sedano.model import states
+from sedano.ports import PARKED
 from sedano.testing import world
 from sedano.testing.crash_points import CrashWatch, Point, place, points
 from tests.stories.processes import Processes
@@ -77,6 +79,119 @@ def test_arguments_that_do_not_fit_fail_the_task(shop: Shop, processes: Processe
     assert shop.ran["body"] == 1
 
 
+@pytest.mark.parametrize("handles", [False, True])
+def test_publications_and_the_error_of_a_body_whose_wishes_do_not_fit_stay(shop: Shop, processes: Processes, handles: bool) -> None:
+    noted: list[str] = []
+    note = shop.task("note", noted.append)
+
+    def body(number: int) -> None:
+        note.delay(f"charged {number}")
+        if not handles:
+            current().retry(args=[1, 2])
+        try:
+            raise LookupError("no such order")
+        except LookupError:
+            current().retry(args=[1, 2])
+
+    result = shop.task("body", body, retry=STEADY).delay(1)
+    processes.drain()
+    assert (noted, shop.ran["body"]) == (["charged 1"], 1)
+    with pytest.raises(RemoteError, match=r"^ArgumentError: ") as caught:
+        result.get()
+    notes = ["its body handled LookupError: no such order"] if handles else []
+    assert [one for one in getattr(caught.value, "__notes__", []) if "its body" in one] == notes
+    record = result.record()
+    assert record is not None
+    assert record.error is not None
+    assert ("LookupError: no such order" if handles else "current().retry(args=[1, 2])") in record.error.traceback
+
+
+@pytest.mark.parametrize("section", [False, True])
+@pytest.mark.parametrize("handles", [False, True])
+def test_a_policy_that_allows_no_retry_is_named_with_the_remedy(shop: Shop, processes: Processes, section: bool, handles: bool) -> None:
+    def ask(number: int) -> None:
+        if not handles:
+            current().retry(args=[2])
+        try:
+            raise LookupError("no such order")
+        except LookupError:
+            current().retry(args=[2])
+
+    def body(number: int) -> None:
+        if not section:
+            ask(number)
+        with retry(max_retries=0):
+            ask(number)
+
+    result = shop.task("body", body, retry=STEADY if section else False).delay(1)
+    processes.drain()
+    with pytest.raises(RemoteError) as caught:
+        result.get()
+    words = "and the policy allows no retry: write retry=Retry(max_retries=…) at the task, or `with retry(max_retries=…):` around"
+    said = getattr(caught.value, "__notes__", []) if handles else [str(caught.value)]
+    assert sum(words in one for one in said) == 1
+    assert str(caught.value).startswith("LookupError: no such order" if handles else "RetryRequested: ")
+    assert shop.ran["body"] == 1
+
+
+@pytest.mark.parametrize("error", [Reject("not mine"), Ignore("not now")])
+def test_a_handled_error_that_ends_a_task_does_not_forbid_the_requested_attempts(shop: Shop, processes: Processes, error: Exception) -> None:
+    def body(number: int) -> int:
+        try:
+            raise error
+        except type(error):
+            current().retry(args=[number + 1])
+
+    result = shop.task("body", body, retry=STEADY).delay(1)
+    processes.drain()
+    assert shop.ran["body"] == 4
+    assert result.state == (states.REVOKED if isinstance(error, Ignore) else states.FAILURE)
+    ignored, tried = (processes.stage.telemetry.counted(name, task="body") for name in ("TasksIgnored", "TasksRetried"))
+    assert (ignored, tried) == (isinstance(error, Ignore), 3)
+    assert [one.attributes["detail"] for one in processes.stage.peek(PARKED)] == ["not mine"] * isinstance(error, Reject)
+
+
+def test_a_traceback_begins_with_the_line_of_the_body(shop: Shop, processes: Processes) -> None:
+    def helper() -> None:
+        raise LookupError("deep")
+
+    def body() -> None:
+        try:
+            helper()
+        except LookupError:
+            current().retry(args=[])
+
+    result = shop.task("body", body, retry=False).delay()
+    processes.drain()
+    record = result.record()
+    assert record is not None
+    assert record.error is not None
+    assert [line.strip() for line in record.error.traceback.splitlines() if "^" not in line and "File" not in line] == [
+        "Traceback (most recent call last):", "helper()", 'raise LookupError("deep")', "LookupError: deep",
+    ]  # fmt: skip
+
+
+def test_a_request_alone_in_a_group_of_exceptions_is_that_request(shop: Shop, processes: Processes) -> None:
+    seen: list[int] = []
+
+    async def body(number: int) -> int:
+        async def inner() -> None:
+            if number < 4:
+                current().retry(args=[number + 1])
+
+        seen.append(number)
+        with retry(max_retries=3, interval_start=1):
+            async with asyncio.TaskGroup() as outer:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(inner())
+                outer.create_task(asyncio.sleep(0))
+        return number
+
+    result = shop.app.task(name="body", retry=False)(body).delay(1)
+    processes.drain()
+    assert (result.get(), seen) == (4, [1, 2, 3, 4])
+
+
 def test_a_section_counts_requested_attempts(shop: Shop, processes: Processes) -> None:
     def body(number: int) -> int:
         if number < 3:
@@ -120,23 +235,55 @@ def test_a_large_argument_that_stays_is_kept(shop: Shop, processes: Processes) -
     ("options", "words"),
     [
         ({"args": 5}, "ArgumentError: args: expected a list or a tuple of arguments, got int"),
+        ({"args": (one for one in "ab")}, "ArgumentError: args: expected a list or a tuple of arguments, got generator"),
+        ({"kwargs": 5}, "ArgumentError: kwargs: expected a mapping of names to arguments, got int"),
+        ({"countdown": 90_000}, "OptionError: countdown: 90000 is not a number of seconds from 0 to 86400"),
         ({"countdown": -1}, "OptionError: countdown: -1 is not a number of seconds from 0 to 86400"),
         ({"countdown": True}, "OptionError: countdown: True is not a number of seconds from 0 to 86400"),
     ],
 )
-def test_wishes_that_are_wrong_raise_in_the_body(shop: Shop, processes: Processes, options: Any, words: str) -> None:
-    result = shop.task("body", lambda: current().retry(**options), retry=False).delay()
+def test_wishes_that_are_wrong_raise_in_the_body_and_end_the_task(shop: Shop, processes: Processes, options: Any, words: str) -> None:
+    def body() -> None:
+        with retry(max_retries=3):
+            current().retry(**options)
+
+    result = shop.task("body", body, retry=STEADY).delay()
     processes.drain()
     with pytest.raises(RemoteError) as caught:
         result.get()
     assert words in str(caught.value)
+    assert shop.ran["body"] == 1
 
 
 def test_a_task_without_a_claim_is_refused(shop: Shop, processes: Processes) -> None:
-    result = shop.task("body", lambda: current().retry(args=[]), delivery="record_once", retry=False).delay()
+    result = shop.task("body", lambda: current().retry(args=[]), delivery="record_once", retry=STEADY).delay()
     processes.drain()
     with pytest.raises(RemoteError, match="declare it with delivery='claimed'"):
         result.get()
+    assert shop.ran["body"] == 1
+
+
+def test_a_map_is_refused(shop: Shop, processes: Processes) -> None:
+    result = shop.task("body", lambda number: current().retry(args=[number]), retry=STEADY).map([1, 2]).delay()
+    processes.drain()
+    with pytest.raises(RemoteError, match="OptionError: retry: a map runs many calls as one task"):
+        result.get()
+    assert shop.ran["body"] == 1
+
+
+def test_the_wished_arguments_are_those_at_the_call(shop: Shop, processes: Processes) -> None:
+    def body(numbers: list[int]) -> list[int]:
+        if current().attempt == 0:
+            wished: list[Any] = [[1]]
+            try:
+                current().retry(args=wished)
+            finally:
+                wished.append("more")
+        return numbers
+
+    result = shop.task("body", body, retry=STEADY).delay([0])
+    processes.drain()
+    assert result.get() == [1]
 
 
 def play(point: Point | None = None) -> tuple[list[tuple[int, int]], Any, CrashWatch]:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from sedano.engine.batch import Held, Ran, Stillborn
-from sedano.engine.body_sections import Mark
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.task_context import CURRENT, Replaced, TaskContext
 from sedano.engine.worker.body_results import MESSAGE_CHARACTERS, TRACEBACK_CHARACTERS, Endings, called, failed, refused
@@ -18,7 +17,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import result_document_id
 from sedano.model.messages.message import Command, Document, JoinMember
-from sedano.model.retry import Retry
+from sedano.model.retry import Mark, Retry
 from tests.unit.engine.gated import asked, job, world
 
 ONE = job("a")

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from sedano import current, memory, optional, poisonous, retry
-from sedano.engine.body_sections import MOST_SECTIONS, Mark, _place, mark_of
+from sedano.engine.body_sections import MOST_SECTIONS, _place
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.task_context import CURRENT, Replaced, TaskContext, must_not_hold_up, span_of
 from sedano.engine.task_log import TELEMETRY, notice
 from sedano.errors import ConfigurationError, OptionError, SedanoError, WaitInsideLoop, WaitInsideTask
 from sedano.model.messages.message import Command
-from sedano.model.retry import Retry
+from sedano.model.retry import Mark, Retry, mark_of
 
 
 def context() -> TaskContext:

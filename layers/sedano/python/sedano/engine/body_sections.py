@@ -12,32 +12,15 @@ from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field, fields
 from types import FrameType
-from typing import NamedTuple
 from zlib import crc32
 
 from sedano.engine.task_context import CURRENT
 from sedano.engine.task_log import notice
 from sedano.errors import OptionError
-from sedano.model.retry import Retry
+from sedano.model.retry import Mark, Retry, mark
 
 MOST_SECTIONS = 999_999
 """The largest number of a section that a message carries."""
-
-class Mark(NamedTuple):
-    """How a section wants an exception judged that left it. The innermost section decides."""
-
-    poisonous: bool = False
-    section: int = 0
-    policy: Retry | None = None
-
-
-_MARK = "__sedano_mark__"
-
-
-def mark_of(error: BaseException) -> Mark:
-    """Return the mark that *error* carries, or an empty one."""
-    found = getattr(error, _MARK, None)
-    return found if isinstance(found, Mark) else Mark()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +56,7 @@ class retry(Retry, ContextDecorator):  # noqa: N801 - it is used as a statement:
         """Mark the section's exception."""
         if isinstance(error, Exception):
             policy = Retry(*(getattr(self, one.name) for one in fields(Retry)))
-            _mark(error, Mark(section=self._number, policy=policy))
+            mark(error, Mark(section=self._number, policy=policy))
 
 
 def _place(frame: FrameType | None) -> str:
@@ -92,7 +75,7 @@ def poisonous() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        _mark(error, Mark(poisonous=True))
+        mark(error, Mark(poisonous=True))
         raise
 
 
@@ -104,8 +87,3 @@ def optional(*exceptions: type[Exception]) -> Iterator[None]:
         yield
     except ignored as error:
         notice("warning", "an optional section failed", error=f"{type(error).__name__}: {error}")
-
-
-def _mark(error: Exception, mark: Mark) -> None:
-    if not isinstance(getattr(error, _MARK, None), Mark):
-        setattr(error, _MARK, mark)

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from sedano.engine.batch import Judged, Ran
 from sedano.engine.drafts import CommandDraft, Draft
-from sedano.engine.task_context import CURRENT, Replaced, RetryRequested, TaskContext
+from sedano.engine.task_context import CURRENT, Replaced, TaskContext, requested
 from sedano.engine.task_log import TELEMETRY
 from sedano.errors import SoftTimeLimitExceeded, TaskRevoked
 from sedano.model import states
@@ -160,8 +160,8 @@ class RunHooks:
 
     def _after(self, context: TaskContext | None, error: BaseException | None) -> None:
         error = None if isinstance(error, Replaced) else error
-        if isinstance(error, RetryRequested):
-            error = error.error or error
+        asked = requested(error)
+        error = error if asked is None else asked.error or asked
         if context is not None and isinstance(error, Exception) and any(map(self._hooks.get, _OF_EVENT.values())):
             self._raised[context.id, context.attempt] = error
         _call(self._hooks, AFTER_RUN, TELEMETRY.get(), context, error)

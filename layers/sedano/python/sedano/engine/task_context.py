@@ -18,6 +18,7 @@ from sedano.model.messages import headers
 from sedano.model.messages.message import Command
 from sedano.model.messages.stamps import read
 from sedano.model.messages.trace import Span, span
+from sedano.model.retry import Mark, mark
 
 if TYPE_CHECKING:
     from sedano.engine.effects import TableWrites
@@ -64,6 +65,13 @@ class RetryRequested(Exception):
         """Carry *wishes*."""
         super().__init__("the body asked for another attempt")
         self.wishes, self.error = wishes, error
+
+
+def requested(error: BaseException | None) -> RetryRequested | None:
+    """Return the request for another attempt that *error* is, or that is alone in its group (`asyncio.TaskGroup`, a nursery of trio)."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, RetryRequested) else None
 
 
 NO_TABLES: Mapping[str, tuple[str, ...]] = {}
@@ -152,17 +160,24 @@ class TaskContext:
 
         Raises:
             RetryRequested: always, to leave the body; do not catch it.
-            ArgumentError: *args* is not a list or a tuple, or *kwargs* is not a mapping.
+            ArgumentError: *args* is not a list or a tuple, or *kwargs* is not a mapping; as with each error below, the task then fails
+                without a retry.
             OptionError: *countdown* is out of its range, or the task is a map.
             SedanoError: the task has no claim, because it is delivered as ``record_once`` or ``at_least_once``.
         """
         from sedano.model.ledger.outcome import wished
 
-        if self.checkpoint is None:
-            raise SedanoError("retry: this task has no record while it runs; declare it with delivery='claimed'")
-        if self.command.task.startswith("sedano."):
-            raise OptionError("retry: a map runs many calls as one task, which have no other attempt each; raise the error instead")
-        raise RetryRequested(wished(args, kwargs, countdown), sys.exc_info()[1])
+        handled = sys.exc_info()[1]
+        try:
+            if self.checkpoint is None:
+                raise SedanoError("retry: this task has no record while it runs; declare it with delivery='claimed'")
+            if self.command.task.startswith("sedano."):
+                raise OptionError("retry: a map runs many calls as one task, which have no other attempt each; raise the error instead")
+            wishes = wished(args, kwargs, countdown)
+        except SedanoError as wrong:
+            mark(wrong, Mark(poisonous=True))  # another attempt would have the arguments that the body does not want
+            raise
+        raise RetryRequested(wishes, handled)
 
     @property
     def config(self) -> Any:

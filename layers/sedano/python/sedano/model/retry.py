@@ -8,6 +8,7 @@ the step and exponentially by the back-off; full jitter randomises it (Brooker, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sedano.errors import OptionError
 
@@ -62,6 +63,29 @@ class Retry:
         grown = self.interval_start * self.backoff**retries
         full = min(self.interval_max, grown + self.interval_step * retries)
         return full * unit if self.jitter else full
+
+
+class Mark(NamedTuple):
+    """How an exception that a body raises is to be judged: *poisonous*, or under the *policy* of the *section* that it left."""
+
+    poisonous: bool = False
+    section: int = 0
+    policy: Retry | None = None
+
+
+_MARK = "__sedano_mark__"
+
+
+def mark(error: Exception, mark: Mark) -> None:
+    """Mark *error*, unless it has a mark: the innermost section decides."""
+    if not isinstance(getattr(error, _MARK, None), Mark):
+        setattr(error, _MARK, mark)
+
+
+def mark_of(error: BaseException) -> Mark:
+    """Return the mark that *error* carries, or an empty one."""
+    found = getattr(error, _MARK, None)
+    return found if isinstance(found, Mark) else Mark()
 
 
 NEVER = Retry(max_retries=0)

@@ -90,8 +90,8 @@ def plain(record: TaskRecord | None, *, redact: bool = False) -> dict[str, Any] 
     """Return a record as plain values for a reader, without tokens and the messages of its outbox.
 
     ``arguments``: its arguments, as a JSON array and object; None if they are not kept or are in the blob store. ``headers``: those of its
-    call; None if it has none, or no call is kept. ``retry``: whether `sedano retry` can run it again. ``custom_state``, ``meta``: what its running body
-    shows, or None. *redact*: hide its arguments, headers, result, meta and message.
+    call; None if it has none, or no call is kept. ``retry``: whether `sedano retry` can run it again. ``custom_state``, ``meta``: what its
+    running body shows, or None. *redact*: hide its arguments, headers, result, meta and message.
     """
     if record is None:
         return None

@@ -46,7 +46,7 @@ def tell(judged: Judged, batch: Batch, lamport: LamportClock) -> None:
     job, _, stillborn = ran.held
     if end == run_rows.REVOKED and stillborn is not None:
         metric = UNRUN.get(stillborn.code, metric)
-    elif ran.run.ignored:
+    elif ran.run.ignored and end == run_rows.REVOKED:
         metric = "TasksIgnored"
     began = (None, None) if stillborn is not None else (int(ran.started * MICRO), ran.started_clock)
     clock = judged.outcome.clock if judged.outcome is not None else lamport.forward()

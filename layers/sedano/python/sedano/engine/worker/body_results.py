@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Arguments, Held, Job, Ran
-from sedano.engine.body_sections import mark_of
 from sedano.engine.canvas.map_tasks import keeps_arguments
-from sedano.engine.task_context import CURRENT, Replaced, RetryRequested, TaskContext
+from sedano.engine.task_context import CURRENT, Replaced, TaskContext, requested
 from sedano.engine.task_log import TELEMETRY
 from sedano.engine.unexpected_errors import unexpected
 from sedano.errors import (
@@ -32,6 +31,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import result_document_id
 from sedano.model.messages.message import Document, JoinMember
+from sedano.model.retry import mark_of
 from sedano.ports import Ports, Telemetry
 
 TRACEBACK_CHARACTERS = 4_000
@@ -133,14 +133,14 @@ def failed(error: BaseException) -> Run:
     if isinstance(error, BoxedError):
         found = ErrorRecord(error.type_name, error.message[:MESSAGE_CHARACTERS], error.traceback[-TRACEBACK_CHARACTERS:])
         return Run(error=found, poisonous=not error.retry)
-    mark, frames, again = mark_of(error), error.__traceback__, None
-    if isinstance(error, RetryRequested):
-        again, handled = error.wishes, error.error
-        if handled is not None:
-            error, frames = handled, handled.__traceback__
+    mark, frames, again, asked = mark_of(error), error.__traceback__, None, requested(error)
+    own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
     never = HopLimit | BudgetExhausted | Ignore | Reject | UnknownQueue | WaitInsideTask | WaitInsideLoop
     hopeless = mark.poisonous or isinstance(error, never)
-    own = frames.tb_next if frames is not None and frames.tb_next is not None else frames
+    if asked is not None:
+        again, inner = asked.wishes, asked.error or asked
+        own = own if inner is error else inner.__traceback__  # that of a handled error begins in the body
+        error = inner
     text = "".join(traceback.format_exception(type(error), error, own))[-TRACEBACK_CHARACTERS:]
     record = ErrorRecord(type(error).__name__, _message(error)[:MESSAGE_CHARACTERS], text)
     ignored = isinstance(error, Ignore)

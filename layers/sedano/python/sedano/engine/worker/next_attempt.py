@@ -11,15 +11,23 @@ from __future__ import annotations
 
 from sedano.engine.batch import Job
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.task_context import RetryRequested
 from sedano.errors import OptionError
 from sedano.model.ledger import dedup_keys as keyed
 from sedano.model.ledger.claims import begun_by
-from sedano.model.ledger.outcome import NextAttempt
+from sedano.model.ledger.outcome import NextAttempt, Run
+from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import derived_id, tried_id
 from sedano.model.messages.message import Command, Section
 from sedano.model.queues import queue_of
+from sedano.model.retry import Retry
 from sedano.ports import Blobs
+
+NO_RETRY = (
+    "the body asked for another attempt, and the policy allows no retry: write retry=Retry(max_retries=…) at the task, or "
+    "`with retry(max_retries=…):` around current().retry(…)"
+)
 
 
 def with_wishes(job: Job, wishes: NextAttempt, blobs: Blobs) -> Command:
@@ -45,6 +53,24 @@ def with_wishes(job: Job, wishes: NextAttempt, blobs: Blobs) -> Command:
     if gather is None or not gather.hand_on:
         job.task.parameters.fit(args, kwargs)
     return command._replace(args=tuple(args), kwargs=dict(kwargs), data_ref=None, gather=gather)
+
+
+def unusable(run: Run, wrong: Exception) -> Run:
+    """Return the end of *run* if no attempt can have the arguments that its body wishes, because of *wrong*; its own error is a note."""
+    note, frames = "", ""
+    if run.error is not None:
+        frames = run.error.traceback
+        note = "" if run.error.type_name == RetryRequested.__name__ else f"its body handled {run.error.type_name}: {run.error.message}"
+    return Run(error=ErrorRecord(type(wrong).__name__, str(wrong), frames, notes=note), poisonous=True)
+
+
+def without_retry(run: Run, policy: Retry) -> Run:
+    """Return *run*, whose body asked for an attempt that it does not get, with words about it if *policy* or its section allows none."""
+    if run.error is None or run.poisonous or (run.policy or policy).max_retries:
+        return run
+    if run.error.type_name == RetryRequested.__name__:
+        return run._replace(error=run.error._replace(message=NO_RETRY))
+    return run._replace(error=run.error._replace(notes=NO_RETRY))
 
 
 def attempt_message(

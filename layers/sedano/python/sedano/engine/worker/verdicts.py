@@ -9,7 +9,7 @@ from sedano.engine.batch import Judged, Ran
 from sedano.engine.canvas.continuation import Conducting
 from sedano.engine.drafts import Addressed, Composer, weight_of
 from sedano.engine.outbox import stored
-from sedano.engine.worker.next_attempt import attempt_message, with_wishes
+from sedano.engine.worker.next_attempt import attempt_message, unusable, with_wishes, without_retry
 from sedano.errors import EffectRefused, Unavailable
 from sedano.model import states
 from sedano.model.ledger.outcome import NextAttempt, Run, Verdict, judge
@@ -37,6 +37,8 @@ class Judging(NamedTuple):
         """
         verdict = self._verdict(ran)
         posted: Sequence[Addressed] = ()
+        if ran.run.again is not None:
+            ran, verdict, posted = self._asked(ran, verdict, ran.run.again)
         if ran.drafts and (verdict.state != states.RETRY or ran.run.replaced):
             try:
                 posted = self._post(ran)
@@ -44,14 +46,6 @@ class Judging(NamedTuple):
                 raise
             except Exception as wrong:  # noqa: BLE001 - what the body published cannot be written: it has failed
                 ran = ran._replace(run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True), result=None)
-                verdict = self._verdict(ran)
-        elif ran.run.again is not None and ran.run.again.has_other_arguments and verdict.state == states.RETRY:
-            try:
-                posted = [self._next(ran, verdict, ran.run.again)]
-            except Unavailable:
-                raise
-            except Exception as wrong:  # noqa: BLE001 - no attempt can run with what the body wishes: it has failed
-                ran = ran._replace(run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True))
                 verdict = self._verdict(ran)
         return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
 
@@ -72,6 +66,20 @@ class Judging(NamedTuple):
         spent = command.attempt >= MAX_EXECUTIONS - 1
         tried = command.attempt if spent else command.attempt - self.conducting.attempts_before(command)
         return judge(ran.run, ran.held.job.task.retry, tried, command.section, self.ports.entropy.unit())
+
+    def _asked(self, ran: Ran, verdict: Verdict, wishes: NextAttempt) -> tuple[Ran, Verdict, Sequence[Addressed]]:
+        """Return *ran*, whose body asked for another attempt, its verdict, and the message of the attempt if that has other arguments."""
+        if verdict.state != states.RETRY:
+            return ran._replace(run=without_retry(ran.run, ran.held.job.task.retry)), verdict, ()
+        if not wishes.has_other_arguments:
+            return ran, verdict, ()
+        try:
+            return ran, verdict, [self._next(ran, verdict, wishes)]
+        except Unavailable:
+            raise
+        except Exception as wrong:  # noqa: BLE001 - no attempt can run with what the body wishes: it has failed
+            ran = ran._replace(run=unusable(ran.run, wrong))
+            return ran, self._verdict(ran), ()
 
     def _next(self, ran: Ran, verdict: Verdict, wishes: NextAttempt) -> Addressed:
         """Return the message of the next attempt with the arguments that the body wishes, to be recorded with the verdict."""

@@ -44,7 +44,7 @@ def wished(args: Sequence[Any] | None, kwargs: Mapping[str, Any] | None, countdo
     is_number = isinstance(countdown, int | float) and not isinstance(countdown, bool)
     if countdown is not None and not (is_number and 0 <= countdown <= MAX_PAUSE_S):
         raise OptionError(f"countdown: {countdown!r} is not a number of seconds from 0 to {MAX_PAUSE_S}")
-    return NextAttempt(args, kwargs, countdown)
+    return NextAttempt(None if args is None else [*args], None if kwargs is None else {**kwargs}, countdown)
 
 
 class Run(NamedTuple):
@@ -88,22 +88,22 @@ def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: flo
     the section in the message). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause. If sections
     fail alternately, each failure counts from one again, so `MAX_EXECUTIONS` ends such a task.
     """
-    if run.revoked or run.ignored:
+    if run.revoked or (run.ignored and run.again is None):
         return Verdict(states.REVOKED)
     if run.replaced:
         return REPLACED
     if run.error is None:
         return SUCCEEDED
     if run.poisonous or attempt >= MAX_EXECUTIONS - 1:
-        return FAILED
-    if run.policy is None:
+        found = FAILED
+    elif run.policy is None:
         found = _again(policy, attempt, None, unit)
     else:
         failures = last.count if last is not None and last.index == run.section else 0
         found = _again(run.policy, failures, Section(run.section, failures + 1), unit)
-    if run.again is None or run.again.countdown is None or found.state != states.RETRY:
-        return found
-    return found._replace(pause=run.again.countdown)
+    if found.state != states.RETRY:
+        return Verdict(states.REVOKED) if run.ignored else found
+    return found if run.again is None or run.again.countdown is None else found._replace(pause=run.again.countdown)
 
 
 def _again(policy: Retry, retries: int, section: Section | None, unit: float) -> Verdict:
