@@ -135,7 +135,7 @@ def test_a_policy_that_allows_no_retry_is_named_with_the_remedy(shop: Shop, proc
 
 
 @pytest.mark.parametrize("error", [Reject("not mine"), Ignore("not now")])
-def test_a_handled_error_that_ends_a_task_does_not_forbid_the_requested_attempts(shop: Shop, processes: Processes, error: Exception) -> None:
+def test_a_handled_error_that_ends_a_task_does_not_forbid_the_attempts(shop: Shop, processes: Processes, error: Exception) -> None:
     def body(number: int) -> int:
         try:
             raise error

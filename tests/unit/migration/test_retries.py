@@ -2,15 +2,18 @@
 
 import ast
 import re
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from celery import Celery
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano import Retry, Sedano, poisonous, retry
-from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME
+from sedano import Retry, Sedano, current, poisonous, retry
+from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, find
+from sedano.migration.imports import RETRY
 from sedano.migration.retries import of_declaration
 from sedano.task import Task
 from sedano.testing import world
@@ -177,6 +180,62 @@ def test_a_call_of_retry_is_a_section_with_its_arguments(tmp_path: Path) -> None
         "with retry(interval_start=…, backoff=…, interval_max=…): raise",
         "with retry(interval_start=180, backoff=1, jitter=False): raise",
     ]
+
+
+def asks(folder: Path, call: str) -> dict[str, str]:
+    """Return what the check says to do about a *call* of `self.retry`: for the call, and for each of its options."""
+    text = f"from celery import shared_task\n@shared_task(bind=True)\ndef a(self, n):\n    {call}\n"
+    found = [one for one in report(folder, {"a.py": text}).found if one.found.startswith("self.retry")]
+    return {one.found.removeprefix("self.retry").strip().partition("=")[0]: one.remedy for one in found}
+
+
+def test_a_retry_with_other_arguments_and_its_remedy_run_the_same_attempts(tmp_path: Path) -> None:
+    told = asks(tmp_path, "raise self.retry(exc=error, args=[n + 1], countdown=600, max_retries=2)")
+    section = "with retry(max_retries=2): current().retry(args=[n + 1], countdown=600)"
+    assert told == {
+        "(…)": f"write `{section}` in the `except`", "countdown": f"write `{section}`", "max_retries": f"write `{section}`",
+        "exc": "remove it: the error of the attempt is the one that the `except` handles", "args": find_row("args"),
+    }  # fmt: skip
+    app, began = Sedano("oracle"), list[tuple[int, float]]()
+    names: dict[str, Any] = {"app": app, "began": began, "retry": retry, "current": current}
+    with world(app) as here:
+        names["now"] = here.clock.now
+        source = f"began.append((n, now()))\n    try: raise OSError\n    except OSError:\n        {section}\n"
+        exec(f"@app.task(retry=False)\ndef body(n):\n    {source}", names)  # noqa: S102 - it is what the remedy says
+        names["body"].delay(1)
+        here.drain()
+    assert [n for n, _ in began] == [1, 2, 3]
+    pauses = [later - earlier for (_, earlier), (_, later) in pairwise(began)]
+    assert pauses == pytest.approx([600, 600], abs=5)
+
+
+def test_a_retry_with_other_arguments_and_no_pause_has_that_of_celery(tmp_path: Path) -> None:
+    assert asks(tmp_path, "self.retry(kwargs={'n': 2})")["(…)"] == (
+        "write `with retry(max_retries=…, interval_start=180, backoff=1, jitter=False): current().retry(kwargs={'n': 2})` in the `except`; "
+        "max_retries is that of the declaration, 3 by default"
+    )
+    assert "current().retry" not in asks(tmp_path, "self.retry(args=None, countdown=9)")["(…)"]
+
+
+def test_no_remedy_asks_for_another_attempt_where_the_task_allows_none(tmp_path: Path) -> None:
+    for call in ("self.retry(args=[2])", "self.retry(exc=e, kwargs={}, countdown=5)", "self.retry(countdown=5)", "self.retry(exc=e)"):
+        for remedy in asks(tmp_path, call).values():
+            for asked in re.findall(r"`[^`]*current\(\)\.retry\([^`]*`(?: in `with retry\(max_retries=…\):`)?", remedy):
+                assert "with retry(max_retries=" in asked
+
+
+def find_row(option: str) -> str:
+    """Return the advice about an *option* of `self.retry`."""
+    found = find(option, RETRY)
+    assert found is not None
+    return found.plain
+
+
+def test_the_pause_of_the_row_about_countdown_is_constant() -> None:
+    policy = re.search(r"with (retry\([^)]*\)): raise", find_row("countdown"))
+    assert policy is not None
+    made = eval(policy[1].replace("…", "600"), {"retry": retry})  # noqa: S307 - it is what the row says
+    assert [made.pause(number, 0.5) for number in range(5)] == [600] * 5
 
 
 def test_options_of_sedano_are_not_advised_away(tmp_path: Path) -> None:

@@ -139,7 +139,10 @@ TASK = {
     "on_retry": "publish a domain event in the body's `except` to report an attempt; the history has all attempts (docs/history.md)",
     "on_success": _HOOK,
     "OperationalError": "a message that cannot be published raises sedano.errors.PublishError",
-    "retry": "raise the error; retry=Retry(…) runs the task again, and `with retry(…):` a part of its body",
+    "retry": (
+        "raise the error: retry=Retry(…) runs the task again, and `with retry(…):` a part of its body; current().retry(args=…, "
+        "countdown=…) in them chooses other arguments or another pause"
+    ),
     "run": "call the task itself",
     "send_event": "declare a domain event (@app.event) and publish it with Event.delay(…)",
     "signature_from_request": "raise the error; retry=Retry(…) runs the task again",

@@ -13,7 +13,7 @@ from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, Judgement, find
 from sedano.migration.findings import Needs, Remark
 from sedano.migration.imports import RETRY
 from sedano.migration.options import OPTIONS
-from sedano.migration.retries import RETRY_OPTIONS, of_declaration
+from sedano.migration.retries import RETRY_OPTIONS, of_argument, of_declaration
 from sedano.migration.syntax import code, constant_of, is_true
 from sedano.model.limits.rate import paces
 from sedano.model.tasks.signature import Options
@@ -142,8 +142,11 @@ def _is_ours(option: Option) -> bool:
     return option.name != "priority" or isinstance(constant_of(option.value), str)
 
 
-def of_retry(option: Option) -> Judgement:
-    """Return the answer to an *option* of `self.retry`."""
+def of_retry(given: Mapping[str, ast.expr], option: Option) -> Judgement:
+    """Return the answer to an *option* of a call of `self.retry` that has all arguments *given*."""
+    special = of_argument(given, option.name)
+    if special is not None:
+        return special
     found = find(option.name, RETRY) or RETRY[-1]
     return Judgement(found.verdict, found.plain)
 

@@ -63,7 +63,12 @@ IMPORTS = (
     answer(CHANGE, "celery.exceptions.OperationalError kombu.exceptions.OperationalError", "`from sedano.errors import PublishError`."),
     answer(CHANGE, "celery.exceptions.TaskRevokedError", "`from sedano.errors import TaskRevoked`."),
     answer(CHANGE, "celery.exceptions.NotRegistered", "`from sedano.errors import UnknownTask`."),
-    answer(CHANGE, "celery.exceptions.Retry", "Raise the error: the policy `retry=Retry(…)` runs the task again ([retries](retries.md))."),
+    answer(
+        CHANGE,
+        "celery.exceptions.Retry",
+        "Raise the error: the policy `retry=Retry(…)` runs the task again; `current().retry(…)` with other arguments "
+        "([retries](retries.md)).",
+    ),
     answer(
         LOST,
         "celery.exceptions.MaxRetriesExceededError",
@@ -175,12 +180,18 @@ RETRY = (
         "([retries](retries.md)).",
     ),
     answer(CHANGE, "max_retries", "`with retry(max_retries=…): raise`, up to 19."),
-    answer(CHANGE, "countdown", "`current().retry(countdown=…)`, up to a day; or `with retry(interval_start=…, jitter=False): raise`."),
+    answer(
+        CHANGE,
+        "countdown",
+        "`with retry(interval_start=…, backoff=1, interval_max=…, jitter=False): raise`, or `current().retry(countdown=…)` in "
+        "`with retry(max_retries=…):`; up to a day.",
+    ),
     answer(LOST, "eta", "None: the policy counts the seconds from the failure."),
     answer(
         CHANGE,
         "args kwargs",
-        "`current().retry(args=[…], kwargs={…})`: the next attempt has these arguments ([retries](retries.md#other-arguments)).",
+        "`with retry(max_retries=…): current().retry(args=[…], kwargs={…})`: the next attempt has these arguments "
+        "([retries](retries.md#other-arguments)).",
     ),
     answer(LOST, "*", "None: a retry has the options of its task."),
 )

@@ -74,10 +74,37 @@ def of_declaration(name: str, given: Mapping[str, ast.expr]) -> Judgement:
 
 def of_call(given: Mapping[str, ast.expr]) -> str:
     """Return what replaces the call of `self.retry` with the arguments *given*."""
+    if has_arguments(given):
+        return _with_arguments(given)
     fields = _policy({"max_retries": given.get("max_retries", ast.Constant(None)), "retry_kwargs": _as_mapping(given)}, of_call=True).fields
     raised = given.get("exc")
     again = f"raise {code(raised)}" if raised is not None and constant_of(raised) is not None else "raise"
     return f"write `with retry({fields}): {again}` in the `except`, and retry=False at the task: else every error is retried"
+
+
+def has_arguments(given: Mapping[str, ast.expr]) -> bool:
+    """Return whether the call of `self.retry` with *given* replaces the arguments of the task."""
+    return any(name in given and constant_of(given[name]) is not None for name in ("args", "kwargs"))
+
+
+def of_argument(given: Mapping[str, ast.expr], name: str) -> Judgement | None:
+    """Return the answer to *name* in a call of `self.retry` that replaces arguments too; None where that makes no difference."""
+    if not has_arguments(given) or name not in ("exc", "throw", "max_retries", "countdown"):
+        return None
+    if name in ("exc", "throw"):
+        return Judgement(CHANGE, "remove it: the error of the attempt is the one that the `except` handles")
+    return Judgement(CHANGE, f"write `{_with_arguments(given).split('`')[1]}`")
+
+
+def _with_arguments(given: Mapping[str, ast.expr]) -> str:
+    most, _ = _most(given.get("max_retries"), is_given=False)
+    asked = [f"{name}={code(given[name])}" for name in ("args", "kwargs") if name in given]
+    pauses = [] if "countdown" in given else _constant(None)
+    if "countdown" in given:
+        asked.append(f"countdown={_seconds(given['countdown'])}")
+    section = f"retry({', '.join([*(most or ['max_retries=…']), *pauses])})"
+    told = "" if most else "; max_retries is that of the declaration, 3 by default"
+    return f"write `with {section}: current().retry({', '.join(asked)})` in the `except`{told}"
 
 
 def _as_mapping(given: Mapping[str, ast.expr]) -> ast.Dict:

@@ -187,8 +187,9 @@ class Rules(ast.NodeVisitor):
             value = Meaning("task", needs=Needs("task", value.name))
         if value.kind == "task" and method == "retry":
             arguments = list(calls.retry_arguments(node))
-            remark = Remark(node, CHANGE, found, retries.of_call(calls.given_by(arguments)), "the-running-task", needs=value.needs)
-            return [remark, *calls.judged("self.retry", arguments, calls.of_retry, value.needs)]
+            given = calls.given_by(arguments)
+            remark = Remark(node, CHANGE, found, retries.of_call(given), "the-running-task", needs=value.needs)
+            return [remark, *calls.judged("self.retry", arguments, partial(calls.of_retry, given), value.needs)]
         is_task = value.kind in ("task", "signature") or (value.kind == "name" and not value.name.startswith("celery"))
         if is_task and (method in PUBLISHED | SIGNED or (method == "set" and value.kind == "signature")):
             return self._published(node, method, found, Needs("task", value.name) if value.kind == "name" else value.needs)
