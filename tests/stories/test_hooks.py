@@ -2,14 +2,15 @@
 
 import asyncio
 import contextvars
+from functools import partial
 from typing import Any
 
 import pytest
 
-from sedano import EndedRun, Ignore, Publication, Retry, Sedano, TaskContext, current, group
+from sedano import EndedRun, Ignore, Publication, Retry, Sedano, TaskContext, chain, current, group
 from sedano.errors import OptionError, SoftTimeLimitExceeded
 from sedano.testing import World, world
-from tests.stories.processes import Processes
+from tests.stories.processes import COMMANDS, Processes
 from tests.stories.stage import Stage
 
 MARK: contextvars.ContextVar[str] = contextvars.ContextVar("mark", default="")
@@ -230,6 +231,66 @@ def test_what_is_no_hook_is_refused_with_what_to_write(app: Sedano) -> None:
     with pytest.raises(OptionError, match="before_run: None cannot be called"):
         app.use(Half())
     assert Sedano("other").registry.hooks == {}
+
+
+def test_a_task_that_is_revoked_while_its_attempt_runs_is_reported_once(stage: Stage) -> None:
+    app, seen, ran = Sedano("shop", retry=Retry(max_retries=3, interval_start=1, jitter=False)), list[tuple[Any, ...]](), list[int]()
+    app.on_revoke(lambda run: seen.append((run.task, run.state, run.attempt, run.error_type, run.message, run.exception)))
+
+    @app.task(name="pay")
+    def pay() -> None:
+        ran.append(current().attempt)
+        app.control.revoke(current().id)
+        raise ValueError("not yet")
+
+    processes = Processes(stage, app)
+    result = pay.delay()
+    first = [*stage.peek(COMMANDS)]
+    processes.step()
+    later = [*stage.peek(COMMANDS)]
+    processes.drain()
+    for again in (first, later):
+        stage.ports.queues.send(COMMANDS, again)
+        processes.drain()
+    assert (result.state, ran) == ("REVOKED", [0])
+    assert seen == [("pay", "REVOKED", 1, "TaskRevoked", "revoked while an earlier attempt ran", None)]
+
+
+def test_an_end_of_a_canvas_that_a_worker_records_as_revoked_is_reported_once(stage: Stage) -> None:
+    app, seen = Sedano("shop", retry=False), list[tuple[Any, ...]]()
+    app.on_revoke(lambda run: seen.append((run.task, run.state, run.task_id, run.root_id)))
+
+    @app.task(name="late")
+    def late() -> None: ...
+
+    @app.task(name="skipped")
+    def skipped() -> None: ...
+
+    @app.task(name="last")
+    def last() -> None: ...
+
+    processes = Processes(stage, app)
+    result = chain(late.si().set(expires=10, countdown=20), skipped.si(), last.si()).delay()
+    sent = [*stage.peek(COMMANDS)]
+    processes.drain()
+    stage.ports.queues.send(COMMANDS, sent)
+    processes.drain()
+    (first, root), (end, of) = ((task_id, root_id) for _, _, task_id, root_id in seen)
+    assert [one[:2] for one in seen] == [("late", "EXPIRED"), ("last", "REVOKED")]
+    assert (result.state, end, root, of) == ("REVOKED", result.id, first, first)
+
+
+def test_a_superseded_call_of_a_debounce_is_reported() -> None:
+    app, seen, ran = Sedano("shop", retry=False), list[tuple[str, str, str]](), list[int]()
+    app.on_revoke(lambda run: seen.append((run.task, run.state, run.error_type)))
+
+    @app.task(name="index", debounce="5s")
+    def index(number: int) -> None:
+        ran.append(number)
+
+    played(app, *(partial(index.delay, number) for number in range(3)))
+    assert ran == [2]
+    assert [one[:2] for one in seen] == [("index", "REVOKED")] * 2
 
 
 def test_a_run_that_a_worker_ends_as_revoked_is_reported_once() -> None:

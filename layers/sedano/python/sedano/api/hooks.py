@@ -83,8 +83,9 @@ class Hooked:
     def on_revoke(self, function: EndHook) -> EndHook:
         """Call *function* with each run (`sedano.EndedRun`) that ends as REVOKED or EXPIRED, when a worker has recorded that.
 
-        The task was revoked while it ran or by a header, its `expires` passed, or its body raised `Ignore`. It is not called for a task
-        that was revoked by its id before a worker took it: the program that revoked it has recorded the end.
+        The task was revoked while an attempt ran or by a header, its `expires` passed, its body raised `Ignore`, a later call of a debounce
+        or a busy singleton took its place, or it is the end of a canvas in which that happened. It is not called for a task that was
+        revoked by its id while no attempt ran: the program that revoked it has recorded the end.
 
         Raises:
             OptionError: *function* cannot be called, or is async.

@@ -25,6 +25,8 @@ from sedano.engine.task_context import CURRENT, Replaced, TaskContext, requested
 from sedano.engine.task_log import TELEMETRY
 from sedano.errors import SoftTimeLimitExceeded, TaskRevoked
 from sedano.model import states
+from sedano.model.ledger.records import ErrorRecord, Outcome
+from sedano.model.messages.message import Command
 from sedano.model.tasks.task_spec import TaskSpec
 from sedano.ports import Telemetry
 
@@ -126,6 +128,18 @@ class RunHooks:
                 state=str(state), error_type=kind, message=message, traceback=text, exception=raised, retry_in=pause,
             )  # fmt: skip
             _call(self._hooks, name, telemetry, ended)
+
+    def revoked(self, ended: Outcome, command: Command, telemetry: Telemetry) -> None:
+        """Call `on_revoke` for a task that a worker has recorded as ended without a run, by its message or by that of a task before it."""
+        if not ended.name.startswith(OWN) and _OF_EVENT.get(states.ROWS[ended.state].event) == ON_REVOKE:
+            error = ended.error or ErrorRecord("", "")
+            run = EndedRun(
+                task=ended.name, task_id=ended.task_id, root_id=command.lineage.root_id or command.task_id, attempt=ended.attempt,
+                tenant=command.tenant, state=str(ended.state), error_type=error.type_name, message=error.message, traceback="",
+                exception=None, retry_in=None,
+            )  # fmt: skip
+            self._raised.pop((ended.task_id, ended.attempt), None)
+            _call(self._hooks, ON_REVOKE, telemetry, run)
 
     def _function(self, body: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any, **kwargs: Any) -> Any:

@@ -6,7 +6,7 @@ The rule is pure (`sedano.model.ledger.claims`); this module applies it. Tasks w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sedano.engine.batch import Batch, Held, Job, Stillborn
 from sedano.engine.cluster.membership import Membership
@@ -21,10 +21,13 @@ from sedano.model.deferrals import SHORT_S, waited
 from sedano.model.inline_links import inline_id
 from sedano.model.ledger.claims import Action, ClaimDecision, decide, is_another
 from sedano.model.ledger.dedup_keys import is_of_another, keyed_by
-from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, TaskRecord
+from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, ErrorRecord, Outcome, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
 from sedano.ports import Ports
+
+if TYPE_CHECKING:
+    from sedano.engine.hooks import RunHooks
 
 GUARD_S = 1.0
 """A claim lasts this much longer (s) than its invocation, because clocks may differ a little."""
@@ -204,8 +207,24 @@ class Claiming(NamedTuple):
                 batch.defer_job(job, error)
                 return
             record = record._replace(state=states.REVOKED, clock=clock, outbox=(), outbox_ref=None)
+            if self.following.hooks is not None:
+                self._tell(job, clock, now, self.following.hooks)
         batch.count("TasksRevoked", job.task.name)
         self.following.follow_again(job, record, batch)
+
+
+    def _tell(self, job: Job, clock: int, at: float, hooks: RunHooks) -> None:
+        """Call the hooks for the revocation that this worker recorded with *clock*; another worker may have recorded it first."""
+        task_id, command = job.command.task_id, job.command
+        try:
+            record = self.ports.ledger.read([task_id]).get(task_id)
+        except SedanoError as error:
+            self.ports.telemetry.log("warning", "a hook is not called: the record is not read", task_id=task_id, error=str(error))
+            return
+        if record is not None and (record.state, record.clock) == (states.REVOKED, clock):
+            why = ErrorRecord(states.ROWS[states.REVOKED].error_type, "revoked while an earlier attempt ran")
+            end = Outcome(task_id, states.REVOKED, "", 0, "", command.attempt, clock, command.task, at, error=why)
+            hooks.revoked(end, command, self.ports.telemetry)
 
 
 def _other(command: Command, record: TaskRecord) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sedano.engine.batch import Batch, Carrier, Job, Judged
 from sedano.engine.canvas.continuation import Conducting, Consequences, Cut
@@ -30,6 +30,9 @@ from sedano.model.ledger.records import ErrorRecord, Outcome, Recorded, TaskReco
 from sedano.model.messages.message import LAUNCH, Command, Section
 from sedano.model.states import TaskState
 from sedano.ports import Ports
+
+if TYPE_CHECKING:
+    from sedano.engine.hooks import RunHooks
 
 REJECT = Reject.__name__
 
@@ -81,6 +84,7 @@ class Following:
     conducting: Conducting
     joining: Joining
     window: Window
+    hooks: RunHooks | None = None
 
     def follow(self, judged: Sequence[Judged], batch: Batch) -> None:
         """Publish the follow-ups of each outcome and acknowledge its message; give back messages whose follow-ups were not accepted."""
@@ -245,6 +249,8 @@ class Following:
                 told, mine = copied_from(outcome) == outcome.task_id, (job.command.id, inline_id(job.command))
                 if told and (answer.accepted or (record is not None and record.message_id in mine)):
                     tell_exit(outcome if record is None else outcome._replace(clock=record.clock), batch)
+                if told and answer.accepted and self.hooks is not None:
+                    self.hooks.revoked(outcome, job.command, self.ports.telemetry)
         return {job.command.id: answer for (job, _), answer in zip(exits, answers, strict=True) if isinstance(answer, SedanoError)}
 
     def _settle(self, jobs: Sequence[Job], failures: Mapping[str, SedanoError], rejected: Mapping[str, str], batch: Batch) -> None:

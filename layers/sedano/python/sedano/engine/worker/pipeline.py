@@ -109,7 +109,7 @@ class Worker:
         self._intake = Intake(registry=registry, ports=ports, lamport=self.lamport, window=window, admission=self._admission)
         self._following = Following(
             ports=ports, composer=composer, publisher=self.publisher, conducting=conducting, joining=Joining(ports, conducting),
-            window=window,
+            window=window, hooks=hooks_of(registry),
         )  # fmt: skip
         self._extending = Extending(ports, settings.visibility, ticker)
         self._claiming = Claiming(
