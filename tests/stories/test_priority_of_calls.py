@@ -66,12 +66,14 @@ def test_a_step_of_a_canvas_goes_to_its_band(app: Sedano) -> None:
         assert found == {"plain": "default", "low": "default-high"}
 
 
-@pytest.mark.parametrize("band", ["urgent", "", 5])
-def test_a_band_without_a_queue_is_refused_at_the_call(app: Sedano, band: Any) -> None:
-    with world(app), pytest.raises(OptionError, match=r"^priority: "):
+@pytest.mark.parametrize(
+    ("band", "said"), [("urgent", "add it$"), ("", "omit it"), (5, "expected the name of a band, such as 'high', whose")]
+)
+def test_a_band_without_a_queue_is_refused_at_the_call(app: Sedano, band: Any, said: str) -> None:
+    with world(app), pytest.raises(OptionError, match=rf"^priority: .*{said}"):
         app.signature("plain").apply_async(priority=band)
 
 
-def test_a_schedule_and_a_direct_call_refuse_a_priority(app: Sedano) -> None:
+def test_a_schedule_refuses_a_priority(app: Sedano) -> None:
     with world(app), pytest.raises(OptionError, match="priority"):
         app.schedules.add("nightly", every(days=1), app.signature("plain").set(priority="high"))

@@ -184,6 +184,20 @@ def test_limits_of_time_are_those_of_the_call_and_only_where_a_run_is_one_call()
         program.call("collects", time_limit=15.0)
 
 
+def test_headers_and_a_band_are_refused_where_one_run_takes_many_calls() -> None:
+    collecting, running_them = TaskLimits(batch=(10, 1.0)), TaskLimits(batch=(10, 1.0), runs=True)
+    program = Program(
+        spec(), spec("collects", limits=collecting), spec("runs", limits=running_them), spec("paced", limits=TaskLimits())
+    )  # fmt: skip
+    for name in ("send", "runs", "paced", "theirs"):
+        assert program.call(name, headers={"a": 1}).command.headers == '{"a":1}'
+    with pytest.raises(OptionError, match=r"headers: one run takes many calls .*; pass the values as arguments"):
+        program.call("collects", headers={"a": 1})
+    with pytest.raises(OptionError, match=r"priority: one run takes many calls .*; declare its priority on the task"):
+        program.call("collects", priority="high")
+    assert program.call("collects", headers={}).command.headers is None
+
+
 def test_a_soft_limit_of_a_call_is_compared_with_the_hard_one_of_its_task() -> None:
     program = Program(spec(time_limits=TimeLimits(None, 20.0)))
     with pytest.raises(OptionError, match="soft_time_limit: 30 is not below time_limit: 20"):

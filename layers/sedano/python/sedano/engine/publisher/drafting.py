@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sedano.engine.drafts import CommandDraft, Composer
@@ -54,7 +54,7 @@ class Drafting:
             expires=expiry_of(options, spec.expires if spec is not None else None, now),
             tenant=options.tenant or _tenant(spec, signature) or tenant, traceparent=traceparent, ignore_result=ignore,
             time_limits=_time_limits(spec, options), stamps=joined(stamps, options.stamps), tracestate=tracestate,
-            headers=headers.write(options.headers) if options.headers else None,
+            headers=_headers(spec, options.headers) if options.headers else None,
         )  # fmt: skip
         return CommandDraft(queue, command, delay, serial_key=self._serial_key(spec, signature, queue, delay))
 
@@ -80,11 +80,13 @@ class Drafting:
         """Return the queue of the priority of *signature*, which would be sent to *queue*: a band of that queue, or of its task's.
 
         Raises:
-            OptionError: the app has no queue of this band.
+            OptionError: the app has no queue of this band, or one run takes many calls of the task.
         """
         if signature.options.priority is None:
             return queue
         spec = self.registry.tasks.get(signature.task)
+        if _collects(spec):
+            raise OptionError("priority: one run takes many calls of this task (batch=); declare its priority on the task, for all of them")
         if signature.options.queue is None and spec is not None and spec.band:
             queue = queue.removesuffix(f"-{spec.band}")
         return band_of(queue, signature.options.priority, self._queues)
@@ -129,6 +131,17 @@ class Drafting:
         if options.on_duplicate is not None:
             raise OptionError("on_duplicate: has no meaning without a dedup_key")
         return options.task_id or self.fresh_id()
+
+
+def _collects(spec: TaskSpec | None) -> bool:
+    """Return whether one run of *spec* takes many calls, which then have no message of their own."""
+    return spec is not None and spec.limits is not None and spec.limits.batch is not None and not spec.limits.runs
+
+
+def _headers(spec: TaskSpec | None, given: Mapping[str, Any]) -> str:
+    if _collects(spec):
+        raise OptionError("headers: one run takes many calls of this task (batch=), and has no headers; pass the values as arguments")
+    return headers.write(given)
 
 
 def trace(context: TaskContext | None, traceparent: str | None, tracestate: str | None) -> tuple[str | None, str | None]:

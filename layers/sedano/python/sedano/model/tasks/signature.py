@@ -111,7 +111,7 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("ignore_result", (bool,), "True or False"), ("budget", (int,), "an integer"),
     ("stamps", (Mapping,), "a mapping of names to strings"), ("headers", (Mapping,), "a mapping of names to JSON values"),
     ("serial_key", (str,), "a string"),
-    ("priority", (str,), "the name of a band"),
+    ("priority", (str,), "the name of a band, such as 'high', whose queue <queue>-high the app names"),
 )  # fmt: skip
 NO_OPTIONS = Options()
 OPTION_NAMES = tuple(f.name for f in fields(Options))
