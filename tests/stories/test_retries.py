@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from sedano import Retry, current, optional, poisonous, retry
+from sedano import Retry, Sedano, current, optional, poisonous, retry
 from sedano.engine.worker.pipeline import WorkerSettings
 from sedano.errors import OptionError, RemoteError
 from sedano.model import states
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.ports import Outgoing
+from sedano.testing import world
 from tests.stories.kept import assert_kept, lines, succeeded
 from tests.stories.processes import COMMANDS, INVOCATION_S, Processes
 from tests.stories.shop import Shop
@@ -48,6 +49,28 @@ def test_a_task_is_tried_three_times_more_with_growing_pauses(stage: Stage, shop
     assert stage.telemetry.counted("TasksRetried", task="tried") == 3
     assert [line["type"] for line in lines(stage, "task-retried")] == ["task-retried"] * 3
     assert_kept(stage, {("tried", states.FAILURE): 1})
+
+
+@pytest.mark.parametrize(("option", "runs"), [(False, 1), (True, 4), (Retry(max_retries=1), 2)])
+def test_the_policy_of_an_app_may_be_no_retries_or_the_default(option: Any, runs: int) -> None:
+    app, ran = Sedano("shop", retry=option), list[int]()
+
+    @app.task(name="tried")
+    def tried() -> None:
+        ran.append(1)
+        fail()
+
+    with world(app) as here:
+        result = tried.delay()
+        here.drain()
+        assert (result.state, len(ran)) == (states.FAILURE, runs)
+
+
+@pytest.mark.parametrize("option", [3, "no", {"max_retries": 3}])
+def test_what_is_no_policy_is_refused_at_the_app_and_at_the_task(option: Any) -> None:
+    for declare in (lambda: Sedano("shop", retry=option), lambda: Sedano("shop").task(retry=option)(fail)):
+        with pytest.raises(OptionError, match="is not a retry policy; give a sedano"):
+            declare()
 
 
 def test_a_section_has_a_policy_of_its_own(stage: Stage, shop: Shop) -> None:

@@ -38,7 +38,7 @@ from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import ConfigurationError, OptionError, UnknownOption
 from sedano.errors.hints import Hinting
 from sedano.event import DomainEvent, EventType
-from sedano.model.retry import DEFAULT, Retry
+from sedano.model.retry import DEFAULT, Retry, policy_of
 from sedano.model.tasks.signature import Signature, given
 from sedano.ports import Ports, deadlines
 from sedano.task import Task
@@ -69,7 +69,7 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         name: the app's name; task names are ``<module>.<function>`` and do not depend on it.
         queues: the names of the command queues that its tasks may use; each must exist in the deployment. A queue whose name ends in
             ``.fifo`` keeps order within a key (``serial_key=``); the first queue must not be one.
-        retry: the retry policy of tasks that declare none.
+        retry: the retry policy of tasks that declare none; ``False``: no retries.
         connect: ``module:function`` of a function that returns the ports. It is called at the first use, also in every deployed function.
             The default, `sedano.aws.deployment:connect`, binds to AWS; your own function may call it and replace some of its ports.
         call_timeout: seconds within which each publication and each read of a program ends (0.05 to 300), even if AWS does not answer; by
@@ -86,7 +86,7 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
     """
 
     def __init__(
-        self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry = DEFAULT, connect: str = AWS,
+        self, name: str, *, queues: Sequence[str] = ("default",), retry: Retry | bool = DEFAULT, connect: str = AWS,
         call_timeout: float | None = None, worker: WorkerSettings | None = None, brokers: Sequence[SqsBroker] = (),
         routes: Mapping[str, str] | None = None, backlog: str | None = None, raises: Sequence[type[Exception]] = (), **unknown: Never,
     ) -> None:  # fmt: skip
@@ -97,7 +97,7 @@ class Sedano(Documents, PeriodicTasks, Sources, Guarded, Exclusion, Tables, Boot
         """
         for option in unknown:
             raise UnknownOption(option, OPTIONS, "an app")
-        self.name, self.queues, self.retry, self.connect = app_name(name), queue_names(queues), retry, connect
+        self.name, self.queues, self.retry, self.connect = app_name(name), queue_names(queues), policy_of(retry, DEFAULT), connect
         self.call_timeout = deadlines.checked(call_timeout)
         self.worker: WorkerSettings | None = worker
         if worker is not None:

@@ -15,7 +15,7 @@ from sedano.errors import OptionError, UnknownOption
 from sedano.model.messages.attributes import is_id, is_name
 from sedano.model.messages.message import TimeLimits
 from sedano.model.queues import DEFAULT_QUEUE, is_fifo
-from sedano.model.retry import NEVER, Retry
+from sedano.model.retry import NEVER, Retry, policy_of
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import DELIVERIES, Delivery
 from sedano.model.tasks.task_spec import OnBusy, TaskSpec
@@ -59,8 +59,7 @@ class Declaration:
         """Refuse an option that cannot be honoured, naming it."""
         if self.delivery not in DELIVERIES:
             raise OptionError(f"delivery: {self.delivery!r} is not one of {', '.join(DELIVERIES)}")
-        if self.retry is not None and not isinstance(self.retry, Retry | bool):
-            raise OptionError(f"retry: {self.retry!r} is not a retry policy; give a sedano.Retry(…), or False for no retries")
+        policy_of(self.retry, NEVER)
         if not isinstance(self.ignore_result, bool):
             raise OptionError(f"ignore_result: {self.ignore_result!r} is neither True nor False")
         if not isinstance(self.keep_arguments, bool):
@@ -125,7 +124,7 @@ class Declaration:
         name = self.name_for(function)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise OptionError(f"task {name}: a generator has no single result to record; return a list")
-        policy = default if self.retry is None or self.retry is True else NEVER if self.retry is False else self.retry
+        policy = policy_of(self.retry, default)
         parameters, is_async = Parameters(function, int(self.bind), name), inspect.iscoroutinefunction(function)
         self._refuse_annotations(name, parameters)
         key = key_of(self.singleton, self.on_busy, self.delivery, parameters)

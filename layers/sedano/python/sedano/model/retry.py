@@ -65,6 +65,21 @@ class Retry:
         return full * unit if self.jitter else full
 
 
+def policy_of(given: object, default: Retry) -> Retry:
+    """Return the policy that an option *given* names: `NEVER` for False, *default* for True and None.
+
+    Raises:
+        OptionError: it is not a policy.
+    """
+    if given is None or given is True:
+        return default
+    if given is False:
+        return NEVER
+    if not isinstance(given, Retry):
+        raise OptionError(f"retry: {given!r} is not a retry policy; give a sedano.Retry(…), or False for no retries")
+    return given
+
+
 class Mark(NamedTuple):
     """How an exception that a body raises is to be judged: *poisonous*, or under the *policy* of the *section* that it left."""
 
