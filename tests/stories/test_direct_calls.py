@@ -226,7 +226,7 @@ def test_a_call_that_was_overheard_is_worthless_a_few_minutes_later(stage: Stage
 
 
 def test_what_needs_a_queue_is_refused_with_what_to_write() -> None:
-    app = Sedano("shop", queues=("default", "orders.fifo"))
+    app = Sedano("shop", queues=("default", "default-high", "orders.fifo"))
     ship = app.task(name="ship", queue="orders.fifo", serial_key="{n}")(lambda n: n)
     add = app.task(name="add")(lambda n: n)
     late = app.task(name="late", debounce="30s")(lambda n: n)
@@ -236,6 +236,7 @@ def test_what_needs_a_queue_is_refused_with_what_to_write() -> None:
         for call, said in (
             (ship.s(1), "queue: 'orders.fifo' keeps order"), (add.s(1).set(countdown=5), "countdown, eta: a direct call runs now"),
             (add.s(1).set(dedup_key="k", on_duplicate="drop"), "on_duplicate: 'drop' needs a queue"),
+            (add.s(1).set(priority="high"), "priority: a direct call runs now, in no queue"),
             (add.s(1).set(eta=datetime.now(UTC)), "countdown, eta: a direct call runs now"),
             (add.s(1).set(queue="orders.fifo"), "queue: 'orders.fifo' keeps order, and a direct call"),
             (late.s(1), "late: it collects calls"), (gathered.s(1), "gathered: it collects calls"),

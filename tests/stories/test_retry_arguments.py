@@ -11,7 +11,7 @@ from sedano.model import states
 from sedano.ports import PARKED
 from sedano.testing import world
 from sedano.testing.crash_points import CrashWatch, Point, place, points
-from tests.stories.processes import Processes
+from tests.stories.processes import COMMANDS, Processes
 from tests.stories.shop import Shop
 from tests.stories.stage import Stage
 
@@ -58,11 +58,18 @@ def test_explain_says_that_the_arguments_are_others_and_a_redelivery_does_not_ru
 ) -> None:
     seen: list[Any] = []
     result = halved(shop, seen, countdown=100).delay(2)
+    old = [*stage.peek(COMMANDS)]
+    assert len(old) == 1
     processes.step()
     sentence = shop.app.control.explain(result.id).sentence
     assert "it is tried again, attempt 1, " in sentence
     assert ", with other arguments after ValueError: 2 is even" in sentence
-    stage.pass_time(101)
+    for seconds in (40, 70):  # while the next attempt waits, and when it is due
+        stage.ports.queues.send(COMMANDS, old)
+        processes.step()
+        stage.pass_time(seconds)
+    processes.drain()
+    stage.ports.queues.send(COMMANDS, old)
     processes.drain()
     assert seen == [(0, 2, "a"), (1, 1, "ab")]
     assert result.state == states.SUCCESS
@@ -261,6 +268,40 @@ def test_a_task_without_a_claim_is_refused(shop: Shop, processes: Processes) -> 
     with pytest.raises(RemoteError, match="declare it with delivery='claimed'"):
         result.get()
     assert shop.ran["body"] == 1
+
+
+def test_a_queue_that_keeps_order_has_another_pause_and_no_other_arguments() -> None:
+    app, began = Sedano("shop", queues=("default", "orders.fifo"), retry=STEADY), list[tuple[int, int]]()
+
+    @app.task(name="ship", queue="orders.fifo", serial_key="k")
+    def ship(number: int) -> int:
+        began.append((current().attempt, number))
+        if current().attempt == 0:
+            current().retry(countdown=50) if number < 5 else current().retry(args=[7])
+        return number
+
+    with world(app) as here:
+        kept, changed = ship.delay(1), ship.delay(5)
+        here.drain()
+        assert (kept.get(), began) == (1, [(0, 1), (1, 1), (0, 5)])
+        with pytest.raises(RemoteError, match="OptionError: retry: a queue that keeps order delivers the same message again"):
+            changed.get()
+
+
+def test_a_run_that_takes_many_calls_has_no_other_arguments() -> None:
+    app, began = Sedano("shop", retry=STEADY), list[int]()
+
+    @app.task(name="store", batch=(2, "1m"))
+    def store(calls: list[Any]) -> None:
+        began.append(len(calls))
+        current().retry(args=[[]])
+
+    with world(app) as here:
+        calls = [store.delay(number) for number in range(2)]
+        here.drain()
+        assert began == [2]
+        sentence = app.control.explain(calls[0].id).sentence
+        assert "retry: one run takes many calls of this task (batch=)" in sentence
 
 
 def test_a_map_is_refused(shop: Shop, processes: Processes) -> None:

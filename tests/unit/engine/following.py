@@ -52,6 +52,7 @@ class Sends:
     answers: Mapping[str, SedanoError] = field(default_factory=dict)
     breaks: frozenset[str] = frozenset()
     sent: list[str] = field(default_factory=list)
+    delays: list[int] = field(default_factory=list)
     calls: int = 0
 
     def publish_all(self, messages: Sequence[Addressed]) -> list[SedanoError | None]:
@@ -60,6 +61,7 @@ class Sends:
         if any(one.outgoing.body in self.breaks for one in messages):
             raise RuntimeError("a defect")
         self.sent += [one.outgoing.body for one in messages]
+        self.delays += [one.outgoing.delay for one in messages]
         return [self.answers.get(one.outgoing.body) for one in messages]
 
 

@@ -1,5 +1,7 @@
 """The follow step alone: what is sent and recorded after an end, whose message waits when that fails, and what the history says."""
 
+from typing import Any
+
 import pytest
 
 from sedano.engine.batch import Stillborn
@@ -10,6 +12,7 @@ from sedano.engine.worker.follow_ups import Due
 from sedano.errors import MessageRefused, UnknownQueue
 from sedano.model import refusals, states
 from sedano.model.ledger import dedup_keys
+from sedano.model.ledger.records import Posted, TaskRecord
 from sedano.model.messages.lineage import TRIED, begun_id, derived_id, tried_id
 from sedano.model.messages.message import LAUNCH, Command, Place, Section
 from tests.unit.engine.following import (
@@ -27,7 +30,7 @@ from tests.unit.engine.following import (
     message,
     outcome,
 )
-from tests.unit.engine.gated import asked, job, waits
+from tests.unit.engine.gated import QUEUE, asked, job, waits
 
 
 def test_what_a_message_causes_is_known_by_its_id() -> None:
@@ -125,6 +128,17 @@ def test_a_replaced_task_whose_end_is_recorded_is_followed_as_that_end() -> None
     stage.follow(ended(member("a"), replaced=True)._replace(posted=[message("instead")]))
     stage.follow(ended(member("b"), states.RETRY, replaced=True)._replace(posted=[message("instead of b")]))
     assert stage.sends.sent == ["instead", "next", "instead of b"]
+
+
+@pytest.mark.parametrize(("error", "delay"), [(REJECTED, 61), (None, 90)])
+def test_a_recorded_next_attempt_waits_for_the_rest_of_its_pause_and_a_replacement_as_it_was_asked(error: Any, delay: int) -> None:
+    stage, one = Stage(), job("a")
+    now = stage.ports.clock.now()
+    record = TaskRecord(
+        "a", states.RETRY, attempt=1, message_id="a", error=error, not_before=now + 60.5, outbox=(Posted(QUEUE, "next", 90),)
+    )  # fmt: skip
+    stage.step.retry_again(one, record, stage.batch)
+    assert (stage.sends.sent, stage.sends.delays) == (["next"], [delay])
 
 
 def retried(one: Command) -> str:
