@@ -84,8 +84,8 @@ class Hooked:
         """Call *function* with each run (`sedano.EndedRun`) that ends as REVOKED or EXPIRED, when a worker has recorded that.
 
         The task was revoked while an attempt ran or by a header, its `expires` passed, its body raised `Ignore`, a later call of a debounce
-        or a busy singleton took its place, or it is the end of a canvas in which that happened. It is not called for a task that was
-        revoked by its id while no attempt ran: the program that revoked it has recorded the end.
+        or a busy singleton took its place, or a step before it in a canvas ended so. It is not called for a task that was revoked by its
+        id while no attempt ran: the program that revoked it has recorded the end.
 
         Raises:
             OptionError: *function* cannot be called, or is async.

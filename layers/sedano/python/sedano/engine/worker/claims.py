@@ -6,13 +6,14 @@ The rule is pure (`sedano.model.ledger.claims`); this module applies it. Tasks w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Held, Job, Stillborn
 from sedano.engine.cluster.membership import Membership
 from sedano.engine.history.run_events import count_at_once
 from sedano.engine.redelivery import hold_back
 from sedano.engine.unexpected_errors import answers_of, contain, settle
+from sedano.engine.worker.end_hooks import EndHooks
 from sedano.engine.worker.follow_ups import Following
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
@@ -25,9 +26,6 @@ from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, E
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
 from sedano.ports import Ports
-
-if TYPE_CHECKING:
-    from sedano.engine.hooks import RunHooks
 
 GUARD_S = 1.0
 """A claim lasts this much longer (s) than its invocation, because clocks may differ a little."""
@@ -213,7 +211,7 @@ class Claiming(NamedTuple):
         self.following.follow_again(job, record, batch)
 
 
-    def _tell(self, job: Job, clock: int, at: float, hooks: RunHooks) -> None:
+    def _tell(self, job: Job, clock: int, at: float, hooks: EndHooks) -> None:
         """Call the hooks for the revocation that this worker recorded with *clock*; another worker may have recorded it first."""
         task_id, command = job.command.task_id, job.command
         try:
@@ -223,7 +221,10 @@ class Claiming(NamedTuple):
             return
         if record is not None and (record.state, record.clock) == (states.REVOKED, clock):
             why = ErrorRecord(states.ROWS[states.REVOKED].error_type, "revoked while an earlier attempt ran")
-            end = Outcome(task_id, states.REVOKED, "", 0, "", command.attempt, clock, command.task, at, error=why)
+            end = Outcome(
+                task_id=task_id, state=states.REVOKED, nonce="", fence=0, message_id="", attempt=command.attempt, clock=clock,
+                name=command.task, at=at, error=why,
+            )  # fmt: skip
             hooks.revoked(end, command, self.ports.telemetry)
 
 

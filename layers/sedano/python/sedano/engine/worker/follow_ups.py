@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sedano.engine.batch import Batch, Carrier, Job, Judged
 from sedano.engine.canvas.continuation import Conducting, Consequences, Cut
@@ -21,6 +21,7 @@ from sedano.engine.outbox import restored
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.redelivery import hold_back
 from sedano.engine.unexpected_errors import is_early, unexpected
+from sedano.engine.worker.end_hooks import EndHooks
 from sedano.engine.worker.next_attempt import attempt_message
 from sedano.errors import MessageRefused, Reject, SedanoError, UnknownQueue
 from sedano.model import refusals, states
@@ -30,9 +31,6 @@ from sedano.model.ledger.records import ErrorRecord, Outcome, Recorded, TaskReco
 from sedano.model.messages.message import LAUNCH, Command, Section
 from sedano.model.states import TaskState
 from sedano.ports import Ports
-
-if TYPE_CHECKING:
-    from sedano.engine.hooks import RunHooks
 
 REJECT = Reject.__name__
 
@@ -84,7 +82,7 @@ class Following:
     conducting: Conducting
     joining: Joining
     window: Window
-    hooks: RunHooks | None = None
+    hooks: EndHooks | None = None
 
     def follow(self, judged: Sequence[Judged], batch: Batch) -> None:
         """Publish the follow-ups of each outcome and acknowledge its message; give back messages whose follow-ups were not accepted."""
