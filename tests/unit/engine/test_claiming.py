@@ -25,6 +25,7 @@ class Follows:
     """Notes which ends are followed once more."""
 
     calls: list[tuple[str, str, Any]] = field(default_factory=list)
+    hooks: None = None
 
     def __getattr__(self, step: str) -> Any:
         """Return the step."""
