@@ -217,3 +217,46 @@ def test_a_declaration_without_the_extra_says_what_to_install() -> None:
 def test_a_declaration_loads_no_trio() -> None:
     program = "import sys; from sedano import Sedano; Sedano('shop').task(loop='trio'); assert 'trio' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
+
+
+async def in_nursery(error: BaseException) -> None:
+    """Raise *error* in a nursery within another one."""
+    async with trio.open_nursery() as outer, trio.open_nursery() as inner:
+
+        async def fails() -> None:
+            await trio.lowlevel.checkpoint()
+            raise error
+
+        inner.start_soon(fails)
+        outer.start_soon(trio.lowlevel.checkpoint)
+
+
+async def in_task_group(error: BaseException) -> None:
+    """Raise a group that has *error*, under asyncio."""
+    raise BaseExceptionGroup("several", [ValueError("one"), BaseExceptionGroup("more", [error])])
+
+
+@pytest.mark.parametrize(("loop", "raising"), [("trio", in_nursery), ("asyncio", in_task_group)])
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_what_ends_a_process_ends_the_call_of_the_worker_within_a_nursery_as_outside(
+    shop: Shop, loop: Any, raising: Any, error: BaseException
+) -> None:
+    async def body() -> None:
+        await raising(error)
+
+    shop.task("body", body, loop=loop)
+    processes = Processes(in_memory(), shop.app)
+    shop.app.send_task("body")
+    with pytest.raises(type(error)) as ended:
+        processes.drain()
+    assert ended.value is error
+
+
+def test_an_error_in_a_nursery_is_that_of_its_group(shop: Shop) -> None:
+    async def body() -> None:
+        await in_nursery(ValueError("the depot"))
+
+    processes, result = started(shop, body, retry=False)
+    processes.drain()
+    with pytest.raises(RemoteError, match="ExceptionGroup: Exceptions from Trio nursery"):
+        result.get()

@@ -8,10 +8,10 @@ import pytest
 
 from sedano.engine.batch import Arguments, Batch, Stillborn
 from sedano.engine.leases import Leasing
-from sedano.engine.singletons import Singletons, wake
+from sedano.engine.singletons import TRIES, Singletons, wake
 from sedano.errors import ArgumentError, Unavailable
 from sedano.model import refusals, states
-from sedano.model.leases import LeaseRecord, Term
+from sedano.model.leases import MOST_WAITING, LeaseRecord, Term
 from sedano.model.messages.message import Command
 from sedano.model.tasks.task_spec import alone
 from sedano.ports import Delivery, Ports
@@ -174,7 +174,93 @@ def test_a_lease_that_is_kept_for_another_takes_no_receipt() -> None:
     Leasing(ports).release(term)
     found, _ = admitted(ports)
     assert (found, asked(ports.leases, "wait")) == ([], [])
+    rest = ports.leases.read([LEASE])[LEASE].expires / 1000 - ports.clock.now()
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [pytest.approx(rest, abs=0.002)]
+
+
+class ReleasedBefore(ReleasedAtOnce):
+    """Leases whose holder releases the lease before each receipt arrives, *times* in all; then *taken* by another one, if it is set."""
+
+    taken = False
+    reserved = False
+    times = 1
+
+    def wait(self, seen: LeaseRecord, message: str) -> bool:
+        """Let the holder act; then leave *message*."""
+        if self.times:
+            self.times -= 1
+            if self.reserved:
+                assert self.real.want(seen, "someone")
+            released = Leasing(self.ports).release(self.term)
+            assert released is not None
+            wake(self.ports, released)
+            if self.taken:
+                self.term = held(self.ports)
+        return bool(self.real.wait(seen, message))
+
+
+def released_before(**options: Any) -> tuple[Ports, Batch]:
+    """A message whose lease is released between the look at it and the receipt."""
+    ports = world(0.25, "leases")
+    term, leases = held(ports), ports.leases
+    assert isinstance(leases, Noted)
+    leases.port = fickle = ReleasedBefore(leases.port, ports, term)
+    vars(fickle).update(options)
+    found, now = admitted(ports)
+    assert (found, [one.message_id for one in now.given_back], waits(now)) == ([], ["a"], {})
+    return ports, now
+
+
+def test_a_message_whose_lease_was_released_before_its_receipt_arrived_comes_back_at_once() -> None:
+    ports, now = released_before()
+    assert [seconds for _, seconds in asked(ports.queues, "hold")][-1] == 0.0
+    assert told(now) == [("a", "singleton held by another", round(ports.clock.now(), 3))]
+
+
+def test_a_message_whose_lease_is_kept_for_another_before_its_receipt_arrived_comes_back_when_it_is_not() -> None:
+    ports, _ = released_before(reserved=True)
+    rest = ports.leases.read([LEASE])[LEASE].expires / 1000 - ports.clock.now()
+    assert [seconds for _, seconds in asked(ports.queues, "hold")][-1] == pytest.approx(rest, abs=0.002)
+
+
+def test_a_message_whose_lease_changed_hands_before_its_receipt_arrived_leaves_it_with_the_next_holder() -> None:
+    ports, _ = released_before(taken=True)
+    assert [text.split("\n")[2] for text in ports.leases.read([LEASE])[LEASE].waiting] == ["a"]
+    assert [seconds for _, seconds in asked(ports.queues, "hold")] == [pytest.approx(60.0 + 0.25, abs=1.1)] * 2
+
+
+def test_a_lease_that_changes_hands_each_time_is_not_asked_without_end() -> None:
+    ports, _ = released_before(taken=True, times=TRIES)
+    assert (len(asked(ports.leases, "wait")), ports.leases.read([LEASE])[LEASE].waiting) == (TRIES, ())
+    assert [seconds for _, seconds in asked(ports.queues, "hold")][-1] == 5.0 * 0.75
+
+
+def test_a_full_line_takes_no_receipt() -> None:
+    ports = world(0.25, "leases")
+    held(ports)
+    for number in range(MOST_WAITING):
+        assert ports.leases.wait(ports.leases.read([LEASE])[LEASE], f"message {number}")
+    admitted(ports)
+    assert [receipt.split("\n")[0] for _, receipt in asked(ports.leases, "wait")] == [f"message {n}" for n in range(MOST_WAITING)]
     assert [seconds for _, seconds in asked(ports.queues, "hold")] == [5.0 * 0.75]
+
+
+def test_no_beat_extends_a_message_that_waits_to_be_woken() -> None:
+    """Its wake-up may come before the batch is told that the message was given back; an extension after it would hide the message again."""
+    ports, decided = world(0.25, "leases"), list[bool]()
+    term, leases, now = held(ports), ports.leases, batch(ports)
+    waiter = job("a", singleton=alone)
+
+    class Beaten(ReleasedAtOnce):
+        def wait(self, seen: LeaseRecord, message: str) -> bool:
+            done = super().wait(seen, message)
+            decided.append(now.is_decided(waiter.delivery))
+            return done
+
+    assert isinstance(leases, Noted)
+    leases.port = Beaten(leases.port, ports, term)
+    gate(ports).admit([waiter], now)
+    assert decided == [True]
 
 
 @pytest.mark.parametrize(("on_busy", "state"), [("drop", states.REVOKED), ("fail", states.FAILURE)])

@@ -17,9 +17,10 @@ class Intervals:
     def __init__(self) -> None:
         """Begin with no wait."""
         self.begun, self._on = SimpleQueue[tuple[float, threading.Thread]](), SimpleQueue[None]()
-        self.ticker = StandingTicker(self.wait)
+        self.told = list[BaseException]()
+        self.ticker = StandingTicker(self.told.append, self.wait)
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, _over: threading.Event, seconds: float) -> None:
         """Wait until the test ends the interval."""
         self.begun.put((seconds, threading.current_thread()))
         self._on.get(timeout=20)
@@ -39,7 +40,7 @@ def intervals() -> Iterator[Intervals]:
     made = Intervals()
     yield made
     thread = made.ticker._thread
-    made.ticker._stop()
+    made.ticker.close()
     for _ in range(3):
         made.end()
     if thread is not None:
@@ -123,19 +124,50 @@ def test_another_interval_has_another_thread_and_the_one_before_ends_without_a_b
     assert (seconds, first.is_alive(), beaten) == (EVERY_S / 2, False, [second])
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_beat_that_failed_ends_its_thread_and_the_next_batch_has_another_one(intervals: Intervals) -> None:
-    ticker, beaten = intervals.ticker, list[str]()
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3)])
+def test_a_beat_that_failed_is_told_and_the_next_one_of_the_batch_follows(intervals: Intervals, error: BaseException) -> None:
+    ticker, beaten = intervals.ticker, list[threading.Thread]()
 
-    def fails() -> None:
-        raise SystemExit
+    def fails_once() -> None:
+        beaten.append(threading.current_thread())
+        if len(beaten) == 1:
+            raise error
 
-    ticker.begin(EVERY_S, fails)
+    ticker.begin(EVERY_S, fails_once)
     first = intervals.waiting()[1]
-    intervals.end()
-    first.join(20)
-    ticker.begin(EVERY_S, lambda: beaten.append("second"))
+    for _ in range(2):
+        intervals.end()
+        intervals.waiting()
+    assert (beaten, intervals.told) == ([first, first], [error])
+
+
+def test_the_end_of_an_earlier_batch_does_not_end_the_beats_of_a_later_one(intervals: Intervals) -> None:
+    beaten, ticker = list[str](), intervals.ticker
+
+    def beat() -> None:
+        beaten.append("beat")
+
+    stop = ticker.begin(EVERY_S, beat)
+    later = ticker.begin(EVERY_S, beat)
+    stop()
     intervals.waiting()
     intervals.end()
     intervals.waiting()
-    assert (first.is_alive(), beaten) == (False, ["second"])
+    assert beaten == ["beat"]
+    later()
+    intervals.end()
+    intervals.waiting()
+    assert beaten == ["beat"]
+
+
+def test_no_thread_sleeps_on_after_another_interval_or_the_close() -> None:
+    ticker, threads = StandingTicker(list[BaseException]().append), list[threading.Thread]()
+    for seconds in (3_600.0, 1_800.0):
+        ticker.begin(seconds, lambda: None)()
+        assert ticker._thread is not None
+        threads.append(ticker._thread)
+    threads[0].join(20)
+    assert [thread.is_alive() for thread in threads] == [False, True]
+    ticker.close()
+    threads[1].join(20)
+    assert not threads[1].is_alive()

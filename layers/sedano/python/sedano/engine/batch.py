@@ -11,6 +11,7 @@ These records are named tuples: as immutable as a frozen dataclass, and made in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -18,7 +19,7 @@ from sedano.engine.drafts import Addressed, Draft
 from sedano.model.history.run_rows import Chronicle
 from sedano.model.ledger.outcome import Run, Verdict
 from sedano.model.ledger.records import Outcome, TaskRecord
-from sedano.model.messages.message import Command
+from sedano.model.messages.message import NOTHING, Command
 from sedano.model.states import TaskState
 from sedano.model.tasks.signature import Delivery as Mode
 from sedano.model.tasks.task_spec import TaskSpec
@@ -139,11 +140,16 @@ class Carrier(Protocol):
         """Run the kept links by *take*; *batch*: the carrier's, which may be given back."""
 
 
+NOT_EXTENDED: AbstractContextManager[object] = nullcontext()
+"""The lock of a batch whose messages are not extended."""
+
+
 @dataclass(slots=True)
 class Batch:
     """The decisions of this invocation so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
     time, by task. *ordered*: its jobs are in the order that the app prefers. *decided*: the ids (the queue's) of messages that were given
-    back, parked, sent again or collected. *carrier*: of the links that run inline (`engine.worker.inline_links`); None: none do.
+    back, parked, sent again or collected; *deciding* is held while a beat extends the visibility of a message that is not. *carrier*: of
+    the links that run inline (`engine.worker.inline_links`); None: none do.
     """
 
     deadline: float
@@ -156,10 +162,17 @@ class Batch:
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     terms: list[Term] = field(default_factory=list)
     permits: list[tuple[str, Permit, bool]] = field(default_factory=list)
-    limits: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, str] = NOTHING
     ordered: bool = False
     decided: set[str] = field(default_factory=set)
     carrier: Carrier | None = None
+    deciding: AbstractContextManager[object] = NOT_EXTENDED
+
+    def leave(self, delivery: Delivery) -> None:
+        """Extend the visibility of this message no more, before it is made to wait: a later beat, or one that is under way, would undo its
+        wake-up."""
+        with self.deciding:
+            self.decided.add(delivery.message_id)
 
     def give_back(self, delivery: Delivery) -> None:
         """Let the queue deliver this message again."""

@@ -74,6 +74,12 @@ class Leasing:
             raise Unavailable(f"lease {name!r}: it changed during each of {TRIES} attempts; try again")
         return Busy(sight.record, 0.1)
 
+    def look(self, name: str, asker: str) -> Busy | None:
+        """Read the lease *name*; return its holder, or the process that it is kept for; None if *asker* may take it."""
+        sight = self.observe([name])[name]
+        decision = lease.decide(sight, self._time(), self.moment(), asker)
+        return None if decision.free or sight.record is None else Busy(sight.record, decision.wait / 1000)
+
     def want(self, seen: LeaseRecord, who: str) -> bool:
         """Ask the holder of *seen* for the lease, for *who*."""
         return self._send(lambda: self.ports.leases.want(seen, who))

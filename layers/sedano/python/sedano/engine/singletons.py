@@ -25,7 +25,7 @@ from sedano.engine.wake_ups import TakenOff, WaitingMessage, wake_first, written
 from sedano.errors import ArgumentError, ConfigurationError, MessageRefused, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.deferrals import patience, waited
-from sedano.model.leases import GUARD_MS, SHORTEST_MS, LeaseRecord, Term
+from sedano.model.leases import GUARD_MS, MOST_WAITING, SHORTEST_MS, LeaseRecord, Term
 from sedano.model.limits.task_limits import Key
 from sedano.model.messages.message import Command
 from sedano.model.states import TaskState
@@ -34,6 +34,8 @@ from sedano.ports import Delivery, Ports
 
 AGAIN_S = 5.0
 """How long (s) a message that cannot be woken waits at first; twice as long each time that it was sent anew, at most 900 s."""
+TRIES = 3
+"""How often a message tries to leave its receipt in a lease that changes hands meanwhile."""
 
 
 class Singletons(Gate):
@@ -110,14 +112,34 @@ class Singletons(Gate):
         It is invisible before its receipt is in the lease, so a holder that wakes it makes it visible after this. Its patience counts the
         waits that it was sent anew for: a receipt may follow a wake-up, after which it need not wait for longer.
         """
-        delivery, unit = job.delivery, self.ports.entropy.unit()
-        again, why = patience(waited(delivery.attributes).times, AGAIN_S), f"singleton held by {busy.record.owner}"
-        seconds = max(busy.wait, again) + unit
-        if may_be_woken(job) and busy.record.held and self._waits(delivery, busy.record, seconds):
+        unit, again = self.ports.entropy.unit(), patience(waited(job.delivery.attributes).times, AGAIN_S)
+        why = f"singleton held by {busy.record.owner}"
+        batch.leave(job.delivery)
+        seconds, is_woken = self._line_up(job, busy, again, unit)
+        if is_woken:
             tell_held(self.ports, job, why, seconds, batch)
-            batch.give_back(delivery)
+            batch.give_back(job.delivery)
         else:
-            put_off(self.ports, job, why, again * (0.5 + unit), batch)
+            put_off(self.ports, job, why, seconds, batch)
+
+    def _line_up(self, job: Job, busy: Busy, again: float, unit: float) -> tuple[float, bool]:
+        """Leave the receipt of the message in the lease, and return for how many seconds it waits and whether it will be woken earlier.
+
+        A lease that is not held takes no receipt, so nothing would wake the message: it is delivered again when that lease may be taken.
+        """
+        found: Busy | None = busy
+        for _ in range(TRIES if may_be_woken(job) else 0):
+            if found is None:  # it was released in between
+                return 0.0, False
+            if not found.record.held:
+                return found.wait, False
+            if len(found.record.waiting) >= MOST_WAITING:
+                break
+            seconds = max(found.wait, again) + unit
+            if self._waits(job.delivery, found.record, seconds):
+                return seconds, True
+            found = self.leasing.look(found.record.name, job.delivery.message_id)
+        return again * (0.5 + unit), False
 
     def _waits(self, delivery: Delivery, seen: LeaseRecord, seconds: float) -> bool:
         """Make *delivery* invisible for *seconds* and then leave its receipt in the lease; return whether it will be woken."""

@@ -196,6 +196,7 @@ class EngineProcess:
         for thread in self._threads:
             thread.join()
         self.worker.leave()
+        self.pulses.close()
 
     def _serve(self) -> None:
         """Process commands until `stop` is called."""
@@ -223,6 +224,7 @@ class EngineProcess:
         self.stop()
         self.boot.end()
         self.worker.leave()
+        self.pulses.close()
         self._ports.telemetry.flush()
         return not {0.0, FAULT_S} & {*rests}
 
@@ -236,7 +238,7 @@ class EngineProcess:
     def _employed(self, host: Host, settings: WorkerSettings) -> Worker:
         """Return a worker with the name of *host*, which extends claims and visibilities as this process does."""
         own = settings._replace(visibility=self._settings.visibility)
-        ticker = self.pulses.ticker(f"claims of {host.hostname}")
+        ticker = self.pulses.ticker(f"claims of {host.hostname}", self._ports.telemetry)
         listener = traced(self._ports.telemetry, host.hostname, self._settings.listener)
         return Worker(self._app.registry, self._ports, host, own, self._run_loop, ticker=ticker, listener=listener)
 

@@ -43,6 +43,7 @@ class Pulses:
         """The loops that were stuck at the last check."""
         self._loops: dict[str, Pulse] = {}
         self._watched: dict[str, LoopAge] = {}
+        self._tickers: list[StandingTicker] = []
         self._lock = threading.Lock()
 
     def of(self, name: str, is_busy: Callable[[], bool] = _never) -> Pulse:
@@ -56,6 +57,11 @@ class Pulses:
         """Forget the loop called *name*, which has ended as it should."""
         with self._lock:
             self._loops.pop(name, None)
+
+    def close(self) -> None:
+        """End the threads of the tickers, after the last batch."""
+        for ticker in self._tickers:
+            ticker.close()
 
     def look(self, step: float) -> list[str]:
         """Return the names of the loops that are stuck, *step* seconds after the last check."""
@@ -73,9 +79,14 @@ class Pulses:
         found = traceback.extract_stack(frame)[-FRAMES:] if frame is not None else []
         return [f"{at.filename}:{at.lineno} {at.name}" for at in found]
 
-    def ticker(self, name: str) -> Ticker:
+    def ticker(self, name: str, telemetry: Telemetry) -> Ticker:
         """Return a ticker that extends claims; while it has claims to extend, its beats count as those of the loop called *name*."""
-        standing = StandingTicker()
+
+        def report(error: BaseException) -> None:
+            telemetry.log("error", "a beat failed; the next one follows", loop=name, error=f"{type(error).__name__}: {error}")
+
+        standing = StandingTicker(report)
+        self._tickers.append(standing)
 
         def begin(seconds: float, extend: Extension) -> Callable[[], None]:
             pulse = self.of(name)

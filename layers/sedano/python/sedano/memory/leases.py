@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sedano.errors import OptionError
-from sedano.model.leases import Leased, LeaseRecord, Term, is_mine
+from sedano.model.leases import MOST_WAITING, Leased, LeaseRecord, Term, is_mine
 from sedano.model.store_clock import Interval
 from sedano.ports import Clock
 
-MOST_WAITING = 10
 LEASE_LIFETIME_MS = 8 * 86_400_000
 """How long a released lease is remembered: its token must outlive every request that was sent under it."""
 

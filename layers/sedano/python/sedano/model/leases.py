@@ -46,6 +46,8 @@ GUARD_MS = 1_000
 """The largest difference (ms) of the clocks of the store's machines, and the margin of a holder's belief."""
 HAND_OVER_MS = 2_000
 """How long (ms) a released lease is reserved for the process that asked for it."""
+MOST_WAITING = 10
+"""The most messages that wait to be woken when a lease is released."""
 SHORTEST_MS, LONGEST_MS = 2_000, 86_400_000
 """The shortest and the longest duration: a lease must be longer than its guards; one longer than a day would block other processes for too
 long after the death of its holder.

@@ -184,6 +184,7 @@ class Permitting:
         reason, known = f"permit held by {full.soonest.owner}", self._known.get(wanted.name)
         seconds = max((full.soonest.expires - self._now() + GUARD_MS) / 1000, again) + unit
         crowded = known is not None and len(known.waiting) >= MOST_WAITING
+        batch.leave(job.delivery)
         if crowded or not self._waits(job, full, wanted, seconds):
             put_off(self.ports, job, reason, short, batch)
             return

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
 from sedano.engine.task_context import TaskContext
-from sedano.engine.worker.body_results import failed
+from sedano.engine.worker.body_results import ending, failed
 from sedano.model.ledger.outcome import Run
 from sedano.ports import Clock, Telemetry
 
@@ -44,6 +44,8 @@ class Stepped:
                 return Run(ended.value)
             except Exception as error:  # noqa: BLE001 - a body may raise anything; its answer is a value
                 return failed(error)
+            except BaseExceptionGroup as several:
+                raise ending(several) from several
             finally:
                 self.longest = max(self.longest, now() - began)
             raised = None

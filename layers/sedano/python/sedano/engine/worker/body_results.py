@@ -147,6 +147,17 @@ def failed(error: BaseException) -> Run:
     return Run(error=record, poisonous=hopeless, section=mark.section, policy=mark.policy, ignored=ignored, thrown=error, again=again)
 
 
+def ending(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first exception in *several* that is not an `Exception`: a `SystemExit` within a nursery ends the call of the worker as
+    one outside does."""
+    for one in several.exceptions:
+        if isinstance(one, BaseExceptionGroup) and not isinstance(one, Exception):
+            return ending(one)
+        if not isinstance(one, Exception):
+            return one
+    return several
+
+
 def _replaced(by: Replaced) -> Run:
     """Return the run of a replaced body; its replacement is published with its own publications."""
     context = CURRENT.get()

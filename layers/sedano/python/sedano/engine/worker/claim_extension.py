@@ -30,9 +30,9 @@ have lapsed or were taken over, another worker may have begun the body already: 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Held
@@ -82,48 +82,67 @@ def threaded(seconds: float, beat: Beat) -> Callable[[], None]:
     return stop
 
 
+Wait = Callable[[threading.Event, float], object]
+
+
 class StandingTicker:
     """A ticker whose thread serves one batch after the other, for a process with many short ones: to start a thread for each of them takes
     longer than they do.
 
     The thread keeps its own time, so a batch gets its first beat at most one interval after it began, and possibly sooner. The thread ends
-    when it had nothing to do for two intervals.
+    when it had nothing to do for two intervals, and at once when the interval changes or the ticker is closed.
     """
 
-    def __init__(self, wait: Callable[[float], object] = time.sleep) -> None:
-        """Start no thread yet. *wait* waits for an interval (s)."""
-        self._wait, self._lock = wait, threading.Lock()
+    def __init__(self, report: Callable[[BaseException], object], wait: Wait = threading.Event.wait) -> None:
+        """Start no thread yet. *report* gets what a beat has raised; *wait* waits for an event, at most for an interval (s)."""
+        self._wait, self._report, self._lock = wait, report, threading.Lock()
         self._beat: Beat | None = None
         self._thread: threading.Thread | None = None
+        self._over = threading.Event()
         self._seconds = 0.0
 
     def begin(self, seconds: float, beat: Beat) -> Callable[[], None]:
         """Call *beat* every *seconds*, until the returned function is called; that one waits for the current beat. A `Ticker`."""
+        own = partial(beat)  # an object of its own, so that the end of one batch is not taken for that of another with the same beat
         with self._lock:
-            self._beat = beat
+            self._beat = own
             if self._thread is None or not self._thread.is_alive() or seconds != self._seconds:
-                self._seconds = seconds
-                self._thread = threading.Thread(target=self._run, args=(seconds,), name="sedano-extending", daemon=True)
+                self._over.set()
+                self._seconds, self._over = seconds, threading.Event()
+                self._thread = threading.Thread(target=self._run, args=(seconds, self._over), name="sedano-extending", daemon=True)
                 self._thread.start()
-        return self._stop
+        return lambda: self._stop(own)
 
-    def _stop(self) -> None:
+    def close(self) -> None:
+        """End the thread, after the current beat; a batch that begins later starts another one."""
         with self._lock:
-            self._beat = None
+            self._over.set()
+            self._beat = self._thread = None
 
-    def _run(self, seconds: float) -> None:
+    def _stop(self, own: Beat) -> None:
+        with self._lock:
+            if self._beat is own:
+                self._beat = None
+
+    def _run(self, seconds: float, over: threading.Event) -> None:
         was_idle = False
         while True:
-            self._wait(seconds)
+            self._wait(over, seconds)
             with self._lock:
-                if self._thread is not threading.current_thread():  # another one beats at another interval
+                if over.is_set():  # the ticker is closed, or another thread beats at another interval
                     return
                 if self._beat is not None:
-                    self._beat()
+                    self._beats(self._beat)
                 elif was_idle:
                     self._thread = None
                     return
                 was_idle = self._beat is None
+
+    def _beats(self, beat: Beat) -> None:
+        try:
+            beat()
+        except BaseException as error:  # noqa: BLE001 - without further beats the claims of the batch would end under its bodies
+            self._report(error)
 
 
 class Until(NamedTuple):
@@ -151,6 +170,7 @@ class Extending:
         self._kept: dict[str, HeldMessage] = {}
         self._lock = threading.Lock()
         self._over = threading.Event()
+        self._deciding = threading.Lock()
 
     def let_go(self) -> list[HeldMessage]:
         """Stop extending, and return the messages whose claims were held."""
@@ -165,7 +185,7 @@ class Extending:
         if self.length is None:
             yield
             return
-        until = self._from_now(self.length)
+        until, batch.deciding = self._from_now(self.length), self._deciding
         self._kept = {delivery.message_id: HeldMessage(delivery, until) for delivery in deliveries}
         stop = self._ticker(self.length / BEATS, lambda: self.beat(batch))
         try:
@@ -233,10 +253,12 @@ class Extending:
             kept = {key: one for key, one in self._kept.items() if not batch.is_decided(one.delivery)}
         self._extend(kept, now, self.length)
         for key, one in kept.items():
-            if one.delivery.receipt and not batch.is_decided(one.delivery) and not self._over.is_set():
+            with batch.deciding:
+                if not one.delivery.receipt or batch.is_decided(one.delivery) or self._over.is_set():
+                    continue
                 until = self._from_now(self.length)
                 self._ports.queues.hold(one.delivery, self._visibility)
-                self._lasts(key, None, until)
+            self._lasts(key, None, until)
 
     def _extend(self, kept: dict[str, HeldMessage], now: float, length: float) -> None:
         """Extend the claims of *kept* to *length* seconds from *now*; remove those that are not known to be extended."""
