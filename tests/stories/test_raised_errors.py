@@ -1,5 +1,6 @@
 """A caller gets the app's own exceptions back from a task, and a `RemoteError` for all others."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,9 +124,9 @@ def test_a_name_that_is_no_class_is_refused() -> None:
         Sedano("wrong", raises=["KeyError"])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("wrong", [None, 0, False])
+@pytest.mark.parametrize("wrong", [None, 0, False, "", {}, set()])
 def test_a_value_that_is_not_a_list_is_refused_also_if_it_is_false(wrong: Any) -> None:
-    with pytest.raises(OptionError, match=f"raises: {wrong} is not a list of classes; write raises="):
+    with pytest.raises(OptionError, match=f"raises: {re.escape(repr(wrong))} is not a list of classes; write raises="):
         Sedano("wrong", raises=wrong)
 
 

@@ -10,7 +10,7 @@ Source of the idea: Celery's `exc_module`, `exc_type` and `exc_message`, whose r
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
@@ -33,13 +33,13 @@ def name_of(raised: type[BaseException]) -> str:
     return f"{raised.__module__}:{raised.__qualname__}"
 
 
-def checked(classes: Iterable[Any]) -> Raised:
+def checked(classes: Sequence[Any]) -> Raised:
     """Return *classes* by their names.
 
     Raises:
         OptionError: they are not a list, one is not a class of exceptions, one would end the reader or its loop, or two have one name.
     """
-    if not isinstance(classes, Iterable):
+    if not isinstance(classes, list | tuple):
         raise OptionError(f"raises: {classes!r:.60} is not a list of classes; write raises=[OrderRefused, LookupError]")
     found = dict[str, type[Exception]]()
     for one in classes:
