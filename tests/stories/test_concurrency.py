@@ -168,6 +168,25 @@ def test_all_holders_are_shown_of_a_limit_that_was_raised_and_lowered_at_run_tim
     app.control.restore_limits("draw")
 
 
+def test_all_holders_are_shown_of_a_limit_that_was_raised_lowered_and_restored_until_they_end(world: testing.World) -> None:
+    def shown() -> list[tuple[int, int]]:
+        return [(one.number, one.most) for one in locks.held(app).permits if one.task == "draw"]
+
+    app.control.concurrency("draw", 15)
+    held = hold(world, "draw/", 15)
+    app.control.concurrency("draw", 5)
+    assert app.control.restore_limits("draw") == {}, "the limits are as declared"
+    assert shown() == [(n, 2) for n in range(15)]
+    assert "draw" in app.control.concurrency("draw", 5)
+    app.control.restore_limits("draw")
+    assert shown() == [(n, 2) for n in range(15)]
+    for permit in held[1:]:
+        world.ports.limits.give_back("draw/", permit)
+    assert shown() == [(0, 2)]
+    app.control.restore_limits("draw")
+    assert world.ports.control.read().limits == {}
+
+
 def test_a_limit_that_is_raised_above_ten_has_more_permits_at_once(world: testing.World) -> None:
     hold(world, "draw/", 2)
     app.control.concurrency("draw", 11)

@@ -59,6 +59,14 @@ def test_a_change_is_read_as_it_was_written(change: LimitChange, text: str) -> N
     assert rule.read(text) == change
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("", True), (rule.write(LimitChange(most=15)), True), (rule.write(LimitChange((), most=15)), False), ("{", False)],
+)
+def test_a_change_that_only_tells_the_highest_limit_leaves_all_as_declared(text: str, expected: bool) -> None:
+    assert rule.is_as_declared(text) is expected
+
+
 def test_no_text_is_no_change_and_other_fields_do_not_matter() -> None:
     assert rule.read("") == LimitChange()
     assert rule.read('{"other": [[[1]]]}') == LimitChange()

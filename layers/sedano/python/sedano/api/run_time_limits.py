@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sedano.api.control_part import ControlPart
 from sedano.api.declaration import declared
@@ -11,6 +11,7 @@ from sedano.errors import MessageRefused, OptionError
 from sedano.model.cluster.control_record import with_limits
 from sedano.model.limits import rate as rates
 from sedano.model.limits import task_limits as limiting
+from sedano.model.limits.concurrency import BOARD_SIZE, boards_of, running
 from sedano.model.limits.rate import RateText
 from sedano.model.limits.task_limits import UNLIMITED, LimitChange, Range
 from sedano.model.queues import is_fifo
@@ -83,9 +84,18 @@ class LimitControl(ControlPart):
         return self._changed(task, time=(soft, hard))
 
     def restore_limits(self, task: str) -> Mapping[str, str]:
-        """Restore all limits of *task*, including time limits, to the declared ones."""
-        self._spec(task)
-        return self._controlling.change(lambda record, clock, nonce: with_limits(record, task, "", clock, nonce)).limits
+        """Restore all limits of *task*, including time limits, to the declared ones. Permits above its declared limit stay in the list of
+        locks until the bodies that hold them have ended.
+
+        Returns:
+            all limits that differ from those declared, by task.
+
+        Raises:
+            OptionError: the app has no such task.
+            Unavailable: the store did not answer; asking again is safe.
+        """
+        spec = self._spec(task)
+        return self._written(task, lambda before: self._left(spec, _readable(before)))
 
     def _changed(
         self, task: str, *, paces: rates.Paces | None = None, concurrency: int | None = None,
@@ -98,9 +108,26 @@ class LimitControl(ControlPart):
                 known.time if time is None else time, max(known.most, known.concurrency or 0, concurrency or 0),
             ))  # fmt: skip
 
-        return self._controlling.change(
+        return self._written(task, text)
+
+    def _written(self, task: str, text: Callable[[str], str]) -> Mapping[str, str]:
+        """Write *text* of the change of *task* before, and return the changes of all tasks that change a limit."""
+        limits = self._controlling.change(
             lambda record, clock, nonce: with_limits(record, task, text(record.limits.get(task, "")), clock, nonce)
         ).limits
+        return {name: one for name, one in limits.items() if not limiting.is_as_declared(one)}
+
+    def _left(self, spec: TaskSpec, before: LimitChange) -> str:
+        """Return what is left of the change *before* when the declared limits are restored: its highest limit, while a body holds a permit
+        above those that are read anyway."""
+        limits, most = spec.limits, max(before.most, before.concurrency or 0)
+        if limits is None or limits.concurrency is None or limits.concurrency_key is not None:
+            return ""
+        read = max(limiting.highest(limits.concurrency), BOARD_SIZE)
+        if most <= read:
+            return ""
+        held = running(self._ports.limits.boards(f"{spec.name}/", boards_of(most)), int(self._ports.clock.now() * 1_000))
+        return limiting.write(LimitChange(most=most)) if any(permit.number >= read for permit in held) else ""
 
     def _spec(self, task: str) -> TaskSpec:
         spec = self._registry.tasks.get(task)

@@ -119,6 +119,14 @@ def read(text: str) -> LimitChange:
     return LimitChange(_paces(found.get("paces")), concurrency, _seconds(found.get("time")), max(most or 0, 0))
 
 
+def is_as_declared(text: str) -> bool:
+    """Return whether the change that *text* describes leaves all limits as declared."""
+    try:
+        return read(text)._replace(most=0) == LimitChange()
+    except MessageRefused:
+        return False
+
+
 def _paces(found: Any) -> Paces | None:
     if found is None:
         return None
