@@ -19,7 +19,7 @@ from sedano.engine.drafts import Addressed, Draft
 from sedano.model.history.run_rows import Chronicle
 from sedano.model.ledger.outcome import Run, Verdict
 from sedano.model.ledger.records import Outcome, TaskRecord
-from sedano.model.messages.message import NOTHING, Command
+from sedano.model.messages.message import Command
 from sedano.model.states import TaskState
 from sedano.model.tasks.signature import Delivery as Mode
 from sedano.model.tasks.task_spec import TaskSpec
@@ -162,7 +162,7 @@ class Batch:
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     terms: list[Term] = field(default_factory=list)
     permits: list[tuple[str, Permit, bool]] = field(default_factory=list)
-    limits: Mapping[str, str] = NOTHING
+    limits: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = False
     decided: set[str] = field(default_factory=set)
     carrier: Carrier | None = None

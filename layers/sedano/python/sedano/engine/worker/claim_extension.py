@@ -31,11 +31,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from sedano.engine.batch import Batch, Held
+from sedano.engine.batch import NOT_EXTENDED, Batch, Held
 from sedano.engine.task_context import TaskContext
 from sedano.errors import OptionError, SedanoError
 from sedano.model.ledger.records import Extension, TaskRecord
@@ -179,15 +179,15 @@ class Extending:
             kept, self._kept = self._kept, {}
         return [one for one in kept.values() if one.record is not None]
 
-    @contextmanager
-    def batch(self, deliveries: Sequence[Delivery], batch: Batch) -> Iterator[None]:
+    def batch(self, deliveries: Sequence[Delivery], batch: Batch) -> AbstractContextManager[object]:
         """Extend *deliveries* while the block processes them."""
-        if self.length is None:
-            yield
-            return
-        until, batch.deciding = self._from_now(self.length), self._deciding
+        return NOT_EXTENDED if self.length is None else self._extended(deliveries, batch, self.length)
+
+    @contextmanager
+    def _extended(self, deliveries: Sequence[Delivery], batch: Batch, length: float) -> Iterator[None]:
+        until, batch.deciding = self._from_now(length), self._deciding
         self._kept = {delivery.message_id: HeldMessage(delivery, until) for delivery in deliveries}
-        stop = self._ticker(self.length / BEATS, lambda: self.beat(batch))
+        stop = self._ticker(length / BEATS, lambda: self.beat(batch))
         try:
             yield
         finally:
