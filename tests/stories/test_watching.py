@@ -1,6 +1,7 @@
 """`--watch`: a list, the failures and a task are read again, and what is new or has changed is written once."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from sedano import Sedano, testing
 from sedano.cli import main, watching
 from sedano.cli.exits import Exit
-from sedano.views.browser import FIRST_S
+from sedano.errors import SedanoError, Unavailable
+from sedano.views.browser import FIRST_S, MOST_S
 from sedano.views.reader import About
 from sedano.views.reads import Reads
 from sedano.views.tasks import TaskRow
@@ -106,3 +108,64 @@ def test_causes_are_written_as_lines(world: testing.World, capsys: pytest.Captur
 def test_a_watch_has_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["failures", "--watch", "--fail", *APP]) == Exit.USAGE
     assert "leave out --fail, or --watch" in capsys.readouterr().err
+
+
+def reading(*found: list[str] | SedanoError, is_cut: bool = False) -> Callable[[], watching.WatchedRecords]:
+    """Readings of tasks of these names, one after the other; an error is raised."""
+    left = iter(found)
+
+    def read() -> watching.WatchedRecords:
+        names = next(left)
+        if isinstance(names, SedanoError):
+            raise names
+        rows = [task_row(name, "SUCCESS") for name in names]
+        return watching.WatchedRecords(rows, About(0.0, "live", Reads({}, 0.0, 0.0)), is_cut=is_cut)
+
+    return read
+
+
+def test_a_later_reading_that_fails_is_reported_and_the_next_follows_after_the_longest_pause(capsys: pytest.CaptureFixture[str]) -> None:
+    written, sleeps = list[object](), Sleeps(*[lambda: None] * 3)
+    read = reading(["a"], Unavailable("S3 is away"), Unavailable("S3 is away"), ["b", "a"])
+    with pytest.raises(KeyboardInterrupt):
+        watching.watch("list", read, written.append, sleeps)
+    assert written == [task_row("a", "SUCCESS"), task_row("b", "SUCCESS")]
+    assert sleeps.pauses == [FIRST_S, MOST_S, MOST_S, FIRST_S]
+    assert capsys.readouterr().err.count("sedano list: not read, and read again in 30 s: S3 is away") == 2
+
+
+def test_the_first_reading_that_fails_ends_the_watch() -> None:
+    with pytest.raises(Unavailable):
+        watching.watch("list", reading(Unavailable("S3 is away")), print, Sleeps())
+
+
+@pytest.mark.parametrize(
+    ("later", "is_cut", "lines"), [(["d", "c"], True, 1), (["c", "b"], True, 0), (["b", "a"], True, 0), (["d", "c"], False, 0)]
+)
+def test_records_between_two_readings_that_may_be_missing_are_reported(
+    capsys: pytest.CaptureFixture[str], later: list[str], is_cut: bool, lines: int
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        watching.watch("list", reading(["b", "a"], later, is_cut=is_cut), list[object]().append, Sleeps(lambda: None))
+    told = "sedano list: all 2 latest are new or have changed; older ones may be missing: use a larger --limit"
+    assert capsys.readouterr().err.count(told) == lines
+
+
+def test_a_list_with_fewer_places_than_new_tasks_says_so(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    def more() -> None:
+        for n in range(5):
+            check.delay(2 * n)
+        world.drain()
+
+    more()
+    with pytest.raises(KeyboardInterrupt):
+        watching.watch_tasks(app, days=1, query="", limit=2, as_json=True, sleep=Sleeps(more))
+    assert "older ones may be missing" in capsys.readouterr().err
+
+
+def test_who_has_closed_stdout_is_not_made_to_wait(world: testing.World) -> None:
+    kept, sys.stdout = sys.stdout, None  # type: ignore[assignment]  # as Python sets it for a program that began with `>&-`
+    try:
+        watching.watch_tasks(app, days=1, query="", limit=9, as_json=False, sleep=Sleeps())
+    finally:
+        sys.stdout = kept

@@ -14,9 +14,9 @@ from sedano.cli import calls, listings
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_json
 from sedano.cli.tables import for_json, head, row
-from sedano.errors import OptionError, UsageError
+from sedano.errors import OptionError, SedanoError, UsageError
 from sedano.model.states import TERMINAL
-from sedano.views.browser import FIRST_S, pause_after_read
+from sedano.views.browser import FIRST_S, MOST_S, pause_after_read
 from sedano.views.failures import FailureGroup, failures
 from sedano.views.reader import About
 from sedano.views.task import TaskView, task
@@ -28,23 +28,32 @@ Sleep = Callable[[float], None]
 
 
 class WatchedRecords(NamedTuple):
-    """One reading: its *records*, the latest first; what it read; whether no later reading can differ (*ended*)."""
+    """One reading: its *records*, the latest first; what it read; whether no later reading can differ (*ended*); whether there are older
+    records that it left out (*is_cut*)."""
 
     records: Sequence[listings.Record]
     about: About
     ended: bool = False
+    is_cut: bool = False
 
 
 def watch(verb: str, read: Callable[[], WatchedRecords], put: Callable[[listings.Record], None], sleep: Sleep) -> None:
     """Write what *read* returns with *put*, then each record that is new or has changed, until Ctrl-C or the end.
 
-    *sleep* waits so many seconds between two readings: few after a change, more while nothing changes.
+    *sleep* waits so many seconds between two readings: few after a change, more while nothing changes. A later reading that fails is
+    reported, and the next one follows after the longest pause. It ends at once if stdout was closed when the program began.
+
+    Raises:
+        SedanoError: the first reading failed.
     """
     known: Sequence[listings.Record] = ()
     found, pause = read(), FIRST_S
     say(f"sedano {verb}: it reads again until Ctrl-C; each time, {price(found.about)}", err=True)
-    while True:
+    while sys.stdout is not None:
         fresh = [one for one in reversed(found.records) if one not in known]
+        if known and found.is_cut and len(fresh) == len(found.records):
+            words = f"all {len(fresh)} latest are new or have changed; older ones may be missing: use a larger --limit"
+            say(f"sedano {verb}: {words}", err=True)
         for one in fresh:
             put(one)
         sys.stdout.flush()
@@ -52,7 +61,17 @@ def watch(verb: str, read: Callable[[], WatchedRecords], put: Callable[[listings
             return
         known, pause = found.records, pause_after_read(pause, changed=bool(fresh))
         sleep(pause)
-        found = read()
+        found = _read_again(verb, read, sleep)
+
+
+def _read_again(verb: str, read: Callable[[], WatchedRecords], sleep: Sleep) -> WatchedRecords:
+    """Return what *read* returns, once it does."""
+    while True:
+        try:
+            return read()
+        except SedanoError as error:
+            say(f"sedano {verb}: not read, and read again in {MOST_S:g} s: {error}", err=True)
+            sleep(MOST_S)
 
 
 def watch_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool, sleep: Sleep | None = None) -> None:
@@ -66,7 +85,7 @@ def watch_tasks(app: Sedano, *, days: int, query: str, limit: int, as_json: bool
 
     def read() -> WatchedRecords:
         view = tasks(app, days, wanted, limit)
-        return WatchedRecords(view.rows, view.about)
+        return WatchedRecords(view.rows, view.about, is_cut=view.found > len(view.rows))
 
     _listed("list", TaskRow._fields, read, as_json, sleep or app.outlet.ports.clock.sleep)
 
