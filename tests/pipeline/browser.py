@@ -1,7 +1,9 @@
 """A real browser looks at a page: what it drew, as pixels. Skips, and says why, where there is no browser."""
 
+import functools
 import shutil
 import struct
+import subprocess
 import sys
 import zlib
 from collections import Counter
@@ -42,7 +44,19 @@ def chromium() -> str:
     found = next((found for found in (ours, *map(shutil.which, NAMES)) if found), None)
     if found is None:
         pytest.skip(f"`make setup-browser` unpacked no browser, and none of {', '.join(NAMES)} is on PATH", allow_module_level=True)
+    if (why := _hindrance(found)) is not None:
+        pytest.skip(f"{found} does not start: {why}", allow_module_level=True)
     return found
+
+
+@functools.cache
+def _hindrance(program: str) -> str | None:
+    """Return why the browser *program* cannot start here, such as a library that is missing; None if it can."""
+    try:
+        run = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    return (run.stderr or run.stdout).strip() or f"it ended with {run.returncode}" if run.returncode else None
 
 
 def tool(name: str) -> Any:
