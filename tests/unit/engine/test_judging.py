@@ -59,7 +59,7 @@ class Canvases:
         """Return the error of a member."""
         return self.failed
 
-    def check(self, command: Command, args: Sequence[Any]) -> None:
+    def check(self, command: Command) -> None:
         """Note it."""
         self.checked.append(command.task_id)
 
