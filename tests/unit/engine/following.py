@@ -91,9 +91,8 @@ class Stage:
         """Begin with an empty window."""
         composer = Composer("me", LamportClock(lambda: 1), self.ports)
         doubles: Any = (self.sends, self.follows, self.joins)
-        packs: Any = None  # no job here is a pack
         self.window, self.batch = Window(), batch(self.ports)
-        self.step = Following(self.ports, composer, *doubles, self.window, packs)
+        self.step = Following(self.ports, composer, *doubles, self.window)
 
     def follow(self, *judged: Judged) -> Batch:
         """Follow."""
