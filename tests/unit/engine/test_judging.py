@@ -1,6 +1,5 @@
 """The judge step and the preparation of bodies alone: what is recorded of a run, and how a body ends that is not begun."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
