@@ -384,15 +384,15 @@ def test_a_strategy_is_asked_at_limited_intervals_and_the_low_end_holds_where_it
 
 def test_no_beat_extends_a_message_that_waits_for_a_permit() -> None:
     ports, permits, now = world_and_permits()
-    decided = list[bool]()
+    extended = list[bool]()
 
     class Looked:
         def __getattr__(self, operation: str) -> Any:
             if operation == "wait":
-                decided.append(now.is_decided(job("b").delivery))
+                extended.append(now.is_extended(job("b").delivery))
             return getattr(ports.limits, operation)
 
     assert len(admitted(permits, now, job("a"), limit=1)) == 1
     permits.ports = replace(ports, limits=Looked())  # type: ignore[arg-type]
     assert admitted(permits, now, job("b"), limit=1) == []
-    assert decided == [True]
+    assert extended == [False]

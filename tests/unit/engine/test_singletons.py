@@ -9,6 +9,7 @@ import pytest
 from sedano.engine.batch import Arguments, Batch, Stillborn
 from sedano.engine.leases import Leasing
 from sedano.engine.singletons import TRIES, Singletons, wake
+from sedano.engine.unexpected_errors import apart
 from sedano.errors import ArgumentError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.leases import MOST_WAITING, LeaseRecord, Term
@@ -247,20 +248,31 @@ def test_a_full_line_takes_no_receipt() -> None:
 
 def test_no_beat_extends_a_message_that_waits_to_be_woken() -> None:
     """Its wake-up may come before the batch is told that the message was given back; an extension after it would hide the message again."""
-    ports, decided = world(0.25, "leases"), list[bool]()
+    ports, extended = world(0.25, "leases"), list[bool]()
     term, leases, now = held(ports), ports.leases, batch(ports)
     waiter = job("a", singleton=alone)
 
     class Beaten(ReleasedAtOnce):
         def wait(self, seen: LeaseRecord, message: str) -> bool:
             done = super().wait(seen, message)
-            decided.append(now.is_decided(waiter.delivery))
+            extended.append(now.is_extended(waiter.delivery))
             return done
 
     assert isinstance(leases, Noted)
     leases.port = Beaten(leases.port, ports, term)
     gate(ports).admit([waiter], now)
-    assert decided == [True]
+    assert extended == [False]
+
+
+@pytest.mark.parametrize(("port", "operation"), [("queues", "hold"), ("leases", "wait")])
+def test_an_unforeseen_error_while_a_message_begins_to_wait_costs_no_message(port: str, operation: str) -> None:
+    """Without this it would be neither given back nor parked, and so deleted from its queue."""
+    ports = world()
+    held(ports)
+    ports = replace(ports, **{port: FailsOnce(getattr(ports, port), operation, KeyError("x"))})
+    now, singletons = batch(ports), gate(ports)
+    assert apart(ports.telemetry, lambda jobs: singletons.admit(jobs, now), [job("a", singleton=alone)], now, lambda: None) == []
+    assert [parking.delivery.message_id for parking in now.parkings] == ["a"]
 
 
 @pytest.mark.parametrize(("on_busy", "state"), [("drop", states.REVOKED), ("fail", states.FAILURE)])

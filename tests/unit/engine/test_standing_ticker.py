@@ -1,6 +1,7 @@
 """The thread that extends the claims of one batch after the other, interval by interval."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from queue import SimpleQueue
 
@@ -16,22 +17,29 @@ class Intervals:
 
     def __init__(self) -> None:
         """Begin with no wait."""
-        self.begun, self._on = SimpleQueue[tuple[float, threading.Thread]](), SimpleQueue[None]()
+        self.begun = SimpleQueue[tuple[float, threading.Thread]]()
+        self._on = defaultdict[threading.Thread, SimpleQueue[None]](SimpleQueue)
+        self._last: threading.Thread | None = None
         self.told = list[BaseException]()
         self.ticker = StandingTicker(self.told.append, self.wait)
 
     def wait(self, _over: threading.Event, seconds: float) -> None:
         """Wait until the test ends the interval."""
+        own = self._on[threading.current_thread()]
         self.begun.put((seconds, threading.current_thread()))
-        self._on.get(timeout=20)
+        own.get(timeout=20)
 
     def waiting(self) -> tuple[float, threading.Thread]:
         """Return the wait that has begun: for how long, and on which thread."""
-        return self.begun.get(timeout=20)
+        found = self.begun.get(timeout=20)
+        self._last = found[1]
+        return found
 
-    def end(self) -> None:
-        """End an interval."""
-        self._on.put(None)
+    def end(self, thread: threading.Thread | None = None) -> None:
+        """End an interval of *thread*; None: of the one whose wait was returned last."""
+        ended = thread or self._last
+        if ended is not None:
+            self._on[ended].put(None)
 
 
 @pytest.fixture
@@ -41,9 +49,8 @@ def intervals() -> Iterator[Intervals]:
     yield made
     thread = made.ticker._thread
     made.ticker.close()
-    for _ in range(3):
-        made.end()
     if thread is not None:
+        made.end(thread)
         thread.join(20)
 
 
@@ -117,8 +124,8 @@ def test_another_interval_has_another_thread_and_the_one_before_ends_without_a_b
     first = intervals.waiting()[1]
     ticker.begin(EVERY_S / 2, lambda: beaten.append(threading.current_thread()))
     seconds, second = intervals.waiting()
-    for _ in range(2):
-        intervals.end()
+    for thread in (first, second):
+        intervals.end(thread)
     first.join(20)
     intervals.waiting()
     assert (seconds, first.is_alive(), beaten) == (EVERY_S / 2, False, [second])
@@ -171,3 +178,24 @@ def test_no_thread_sleeps_on_after_another_interval_or_the_close() -> None:
     ticker.close()
     threads[1].join(20)
     assert not threads[1].is_alive()
+
+
+def test_a_beat_whose_failure_cannot_be_logged_is_followed_by_the_next_one() -> None:
+    def broken(error: BaseException) -> None:
+        raise BrokenPipeError from error
+
+    intervals, beaten = Intervals(), list[int]()
+    intervals.ticker = ticker = StandingTicker(broken, intervals.wait)
+
+    def beat() -> None:
+        beaten.append(1)
+        raise ValueError("away")
+
+    ticker.begin(EVERY_S, beat)
+    thread = intervals.waiting()[1]
+    intervals.end()
+    assert intervals.waiting()[1] is thread
+    ticker.close()
+    intervals.end()
+    thread.join(20)
+    assert (beaten, thread.is_alive()) == ([1], False)

@@ -148,8 +148,8 @@ NOT_EXTENDED: AbstractContextManager[object] = nullcontext()
 class Batch:
     """The decisions of this invocation so far. *deadline*: when it will be stopped (epoch s). *limits*: those that were changed at run
     time, by task. *ordered*: its jobs are in the order that the app prefers. *decided*: the ids (the queue's) of messages that were given
-    back, parked, sent again or collected; *deciding* is held while a beat extends the visibility of a message that is not. *carrier*: of
-    the links that run inline (`engine.worker.inline_links`); None: none do.
+    back, parked, sent again or collected. *left*: the ids of those that are about to wait. *deciding*: held while a beat extends the
+    visibility of another message. *carrier*: of the links that run inline (`engine.worker.inline_links`); None: none do.
     """
 
     deadline: float
@@ -167,12 +167,13 @@ class Batch:
     decided: set[str] = field(default_factory=set)
     carrier: Carrier | None = None
     deciding: AbstractContextManager[object] = NOT_EXTENDED
+    left: frozenset[str] = frozenset()
 
     def leave(self, delivery: Delivery) -> None:
         """Extend the visibility of this message no more, before it is made to wait: a later beat, or one that is under way, would undo its
-        wake-up."""
+        wake-up. It is not decided by that: if the step raises, the message is given back or parked."""
         with self.deciding:
-            self.decided.add(delivery.message_id)
+            self.left |= {delivery.message_id}
 
     def give_back(self, delivery: Delivery) -> None:
         """Let the queue deliver this message again."""
@@ -202,6 +203,10 @@ class Batch:
     def is_decided(self, delivery: Delivery) -> bool:
         """Return whether this message was given back, parked, or moved."""
         return delivery.message_id in self.decided
+
+    def is_extended(self, delivery: Delivery) -> bool:
+        """Return whether beats extend the visibility of this message."""
+        return delivery.message_id not in self.decided and delivery.message_id not in self.left
 
     def has_finished(self, message_id: str) -> bool:
         """Return whether this message ended, of those that the receiver's window will know when their carrier is settled."""

@@ -7,6 +7,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from typing import NamedTuple
+from weakref import WeakSet
 
 from sedano.engine.worker.claim_extension import Beat as Extension
 from sedano.engine.worker.claim_extension import StandingTicker, Ticker
@@ -43,7 +44,7 @@ class Pulses:
         """The loops that were stuck at the last check."""
         self._loops: dict[str, Pulse] = {}
         self._watched: dict[str, LoopAge] = {}
-        self._tickers: list[StandingTicker] = []
+        self._tickers = WeakSet[StandingTicker]()  # those of lanes that are gone go with them
         self._lock = threading.Lock()
 
     def of(self, name: str, is_busy: Callable[[], bool] = _never) -> Pulse:
@@ -60,7 +61,9 @@ class Pulses:
 
     def close(self) -> None:
         """End the threads of the tickers, after the last batch."""
-        for ticker in self._tickers:
+        with self._lock:
+            tickers = list(self._tickers)
+        for ticker in tickers:
             ticker.close()
 
     def look(self, step: float) -> list[str]:
@@ -86,7 +89,8 @@ class Pulses:
             telemetry.log("error", "a beat failed; the next one follows", loop=name, error=f"{type(error).__name__}: {error}")
 
         standing = StandingTicker(report)
-        self._tickers.append(standing)
+        with self._lock:
+            self._tickers.add(standing)
 
         def begin(seconds: float, extend: Extension) -> Callable[[], None]:
             pulse = self.of(name)

@@ -115,6 +115,7 @@ class WorkerProcess(EngineProcess):
         if self._loop_of_bodies is not None and not self.running():
             self._loop_of_bodies.close()
             self.pulses.end(EVENT_LOOP)
+        self.pulses.close()
         self._ports.telemetry.flush()
 
     def stop(self) -> None:

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -142,7 +142,8 @@ class StandingTicker:
         try:
             beat()
         except BaseException as error:  # noqa: BLE001 - without further beats the claims of the batch would end under its bodies
-            self._report(error)
+            with suppress(Exception):  # a log that cannot be written must not end the beats either
+                self._report(error)
 
 
 class Until(NamedTuple):
@@ -250,11 +251,11 @@ class Extending:
             return
         with self._lock:
             self._kept = {key: one for key, one in self._kept.items() if one.record is not None or self._is_ours(one)}
-            kept = {key: one for key, one in self._kept.items() if not batch.is_decided(one.delivery)}
+            kept = {key: one for key, one in self._kept.items() if batch.is_extended(one.delivery)}
         self._extend(kept, now, self.length)
         for key, one in kept.items():
             with batch.deciding:
-                if not one.delivery.receipt or batch.is_decided(one.delivery) or self._over.is_set():
+                if not one.delivery.receipt or not batch.is_extended(one.delivery) or self._over.is_set():
                     continue
                 until = self._from_now(self.length)
                 self._ports.queues.hold(one.delivery, self._visibility)
