@@ -151,6 +151,12 @@ def test_records_between_two_readings_that_may_be_missing_are_reported(
     assert capsys.readouterr().err.count(told) == lines
 
 
+def test_records_are_missing_also_after_a_first_reading_that_found_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        watching.watch("list", reading([], ["b", "a"], is_cut=True), list[object]().append, Sleeps(lambda: None))
+    assert "older ones may be missing" in capsys.readouterr().err
+
+
 def test_a_list_with_fewer_places_than_new_tasks_says_so(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
     def more() -> None:
         for n in range(5):

@@ -46,12 +46,12 @@ def watch(verb: str, read: Callable[[], WatchedRecords], put: Callable[[listings
     Raises:
         SedanoError: the first reading failed.
     """
-    known: Sequence[listings.Record] = ()
+    known: Sequence[listings.Record] | None = None
     found, pause = read(), FIRST_S
     say(f"sedano {verb}: it reads again until Ctrl-C; each time, {price(found.about)}", err=True)
     while sys.stdout is not None:
-        fresh = [one for one in reversed(found.records) if one not in known]
-        if known and found.is_cut and len(fresh) == len(found.records):
+        fresh = [one for one in reversed(found.records) if one not in (known or ())]
+        if known is not None and found.is_cut and len(fresh) == len(found.records):
             words = f"all {len(fresh)} latest are new or have changed; older ones may be missing: use a larger --limit"
             say(f"sedano {verb}: {words}", err=True)
         for one in fresh:
@@ -113,7 +113,7 @@ def watch_task(app: Sedano, task_id: str, as_json: bool) -> Exit:
     seen: list[TaskView] = []
 
     def read() -> WatchedRecords:
-        seen[:] = [task(app, task_id)]
+        seen[:] = [task(app, task_id, quick=True)]
         (view,) = seen
         return WatchedRecords([Shown(view.state, view.sentence, repr(view.record))], view.about, view.state in TERMINAL)
 
