@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sedano import EndedRun, Ignore, Publication, Retry, Sedano, TaskContext, chain, current, group
+from sedano import EndedRun, Ignore, Publication, Retry, Sedano, TaskContext, chain, chord, current, group
 from sedano.errors import OptionError, SoftTimeLimitExceeded
 from sedano.testing import World, world
 from tests.stories.processes import COMMANDS, Processes
@@ -315,3 +315,31 @@ def test_a_run_that_a_worker_ends_as_revoked_is_reported_once() -> None:
         good.delay()
         shop.drain()
     assert sorted(seen) == [("ignores", "REVOKED", True), ("late", "EXPIRED", False)]
+
+
+def test_a_hook_that_reads_the_revoked_end_of_its_task_loses_no_follow_up() -> None:
+    app, told = Sedano("shop"), list[str]()
+
+    @app.on_revoke
+    def read(run: EndedRun) -> None:
+        app.result(run.task_id).get(timeout=1)
+
+    @app.task(name="late")
+    def late() -> int:
+        return 1
+
+    @app.task(name="sums")
+    def sums(values: list[int]) -> int:
+        return sum(values)
+
+    @app.task(name="tell")
+    def tell(task_id: str) -> None:
+        told.append(task_id)
+
+    with world(app) as made:
+        result = chord([late.si().set(expires=10, countdown=20), late.si()])(sums.s().on_error(tell.s()))
+        made.drain()
+        made.elapse(4_000)
+        made.drain()
+        assert (result.state, told) == ("FAILURE", [result.id])
+        assert made.telemetry.counted("HooksFailed") == 1

@@ -224,5 +224,17 @@ def test_an_exception_that_ends_a_body_from_outside_passes_through_its_hooks(err
     def ends(*_: Any) -> None:
         raise error("over")
 
+    body = Body(AFTER_RUN)
+    body.hooks = RunHooks({BEFORE_RUN: [ends]})
     with pytest.raises(error):
-        start({ON_WORKER_START: [ends]}, memory.MemoryTelemetry())
+        body.run()
+
+
+@pytest.mark.parametrize("error", [SoftTimeLimitExceeded, TaskRevoked])
+def test_such_an_exception_of_another_hook_is_logged_as_any_other(error: type[Exception]) -> None:
+    def ends(*_: Any) -> None:
+        raise error("over")
+
+    telemetry = memory.MemoryTelemetry()
+    start({ON_WORKER_START: [ends]}, telemetry)
+    assert telemetry.counted("HooksFailed", hook=ON_WORKER_START) == 1

@@ -40,6 +40,8 @@ ON_WORKER_START: Final = "on_worker_start"
 NAMES = (ON_PUBLISH, BEFORE_RUN, AFTER_RUN, ON_RETRY, ON_FAILURE, ON_REVOKE, ON_WORKER_START)
 _OF_EVENT = {"retried": ON_RETRY, "failed": ON_FAILURE, "revoked": ON_REVOKE}
 """The hooks of runs that ended without success, by the events of their states."""
+_OF_BODIES = frozenset({ON_PUBLISH, BEFORE_RUN, AFTER_RUN})
+"""The hooks that a body's thread calls: only there does an exception end a body from outside."""
 OWN = "sedano."
 """The prefix of the names of the library's own tasks."""
 
@@ -138,7 +140,6 @@ class RunHooks:
                 tenant=command.tenant, state=str(ended.state), error_type=error.type_name, message=error.message, traceback="",
                 exception=None, retry_in=None,
             )  # fmt: skip
-            self._raised.pop((ended.task_id, ended.attempt), None)
             _call(self._hooks, ON_REVOKE, telemetry, run)
 
     def _function(self, body: Callable[..., Any]) -> Callable[..., Any]:
@@ -186,9 +187,9 @@ def _call(hooks: Functions, name: str, telemetry: Telemetry | None, *given: Any)
     for function in hooks.get(name, ()):
         try:
             function(*given)
-        except (SoftTimeLimitExceeded, TaskRevoked):
-            raise
-        except Exception as error:  # noqa: BLE001 - a hook may raise anything, which must not change what becomes of the task
+        except Exception as error:  # a hook may raise anything, which must not change what becomes of the task
+            if name in _OF_BODIES and isinstance(error, SoftTimeLimitExceeded | TaskRevoked):
+                raise
             _report(name, function, error, telemetry)
 
 

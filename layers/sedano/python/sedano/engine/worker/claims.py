@@ -210,7 +210,6 @@ class Claiming(NamedTuple):
         batch.count("TasksRevoked", job.task.name)
         self.following.follow_again(job, record, batch)
 
-
     def _tell(self, job: Job, clock: int, at: float, hooks: EndHooks) -> None:
         """Call the hooks for the revocation that this worker recorded with *clock*; another worker may have recorded it first."""
         task_id, command = job.command.task_id, job.command
