@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sedano import Retry, Sedano, chain, chord, current, retry
+from sedano import Retry, Sedano, chain, chord, current, optional, retry
 from sedano.errors import Ignore, Reject, RemoteError
 from sedano.model import states
 from sedano.ports import PARKED
@@ -356,3 +356,38 @@ def test_a_death_at_any_call_never_runs_old_arguments_after_the_new_ones() -> No
         assert value == 1, where
         assert began == sorted(began), where
         assert set(began) == set(whole), where
+
+
+def test_an_optional_section_does_not_swallow_the_request(shop: Shop, processes: Processes) -> None:
+    seen: list[int] = []
+
+    def less(number: int) -> int:
+        seen.append(number)
+        with optional():
+            if number:
+                current().retry(args=[number - 1])
+        return number
+
+    result = shop.task("less", less, retry=STEADY).delay(1)
+    processes.drain()
+    assert (result.get(), seen) == (0, [1, 0])
+
+
+def test_a_request_and_its_section_in_a_group_of_tasks_are_those_of_the_body(shop: Shop, processes: Processes) -> None:
+    seen: list[int] = []
+
+    async def less(number: int) -> int:
+        seen.append(number)
+
+        async def ask() -> None:
+            with retry(max_retries=3, interval_start=1, jitter=False):
+                current().retry(args=[number - 1])
+
+        if number:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(ask())
+        return number
+
+    result = shop.task("less", less, retry=False).delay(2)
+    processes.drain()
+    assert (result.get(), seen) == (0, [2, 1, 0])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from types import FrameType
 from zlib import crc32
 
-from sedano.engine.task_context import CURRENT
+from sedano.engine.task_context import CURRENT, Replaced, RetryRequested
 from sedano.engine.task_log import notice
 from sedano.errors import OptionError
 from sedano.model.retry import Mark, Retry, mark
@@ -85,5 +85,7 @@ def optional(*exceptions: type[Exception]) -> Iterator[None]:
     ignored = exceptions or (Exception,)
     try:
         yield
+    except (Replaced, RetryRequested):
+        raise
     except ignored as error:
         notice("warning", "an optional section failed", error=f"{type(error).__name__}: {error}")

@@ -98,7 +98,9 @@ def mark(error: Exception, mark: Mark) -> None:
 
 
 def mark_of(error: BaseException) -> Mark:
-    """Return the mark that *error* carries, or an empty one."""
+    """Return the mark that *error* carries, or an empty one; that of an exception alone in its group is the inner one."""
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1 and (inner := mark_of(error.exceptions[0])) != Mark():
+        return inner
     found = getattr(error, _MARK, None)
     return found if isinstance(found, Mark) else Mark()
 
