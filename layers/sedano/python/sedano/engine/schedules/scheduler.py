@@ -93,6 +93,7 @@ class Scheduler:
         Raises:
             Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
             MessageRefused: the stored agenda cannot be read.
+            Unavailable: others changed it during each read.
         """
         before: Periodic | None = None
 
@@ -113,7 +114,7 @@ class Scheduler:
         return after
 
     def read(self) -> dict[str, Periodic]:
-        """Return all periodic tasks by name; raise `MessageRefused` when some cannot be read."""
+        """Return all periodic tasks by name; raise `MessageRefused`, or `Unavailable`, when some cannot be read."""
         return {name: found for agenda in self._ports.schedules.read() for name, found in _readable(agenda).periodics.items()}
 
     def publish(self, found: Periodic, moments: Sequence[int]) -> list[SedanoError | None]:
