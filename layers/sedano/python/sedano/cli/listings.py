@@ -91,13 +91,22 @@ def _worker(one: of_workers.WorkerRow) -> dict[str, Any]:
 
 
 def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:
-    """Print the locks that are called *names*."""
+    """Print the locks that are called *names*; without a name the singletons and the held permits that the app declares."""
+    if not names:
+        held = of_locks.held(app)
+        _print("locks", [*held.rows, *map(_of_permit, held.permits)], held.about, as_json)
+        return Exit.DONE
     view = of_locks.locks(app, names)
     if view.rows or as_json:
         _print("locks", view.rows, view.about, as_json)
     for name in view.missing:
         say(f"sedano locks: {name} was never taken, or its record has expired", err=True)
     return Exit.NOT_FOUND if view.missing else Exit.DONE
+
+
+def _of_permit(one: of_locks.PermitRow) -> of_locks.LockRow:
+    name = f"{one.task} permit {one.number + 1} of {one.most}"
+    return of_locks.LockRow(lock=name, held=True, owner=one.owner, token=one.token, expires=one.expires, waiting=one.waiting)
 
 
 def configuration(app: Sedano, as_json: bool) -> None:
