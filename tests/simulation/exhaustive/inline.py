@@ -298,7 +298,7 @@ class InlineModel:
             return
         receives = 1 if "againinline" in self.faults else carrier_of(rest, walker).receives
         facts = NextLink(
-            receives=receives, links=walker.link, same_queue=True, plain=True, claimed=True, limit=0.0, whole=60.0, deadline=60.0,
+            receives=receives, links=walker.link, same_queue=True, delayed=False, claimed=True, limit=0.0, whole=60.0, deadline=60.0,
             guard=1.0, began=0.0,
         )  # fmt: skip
         if not why_sent(facts, 0.0):
