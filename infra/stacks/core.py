@@ -241,7 +241,7 @@ class CoreStack(StageStack):
         Minute(self, "EachMinute", function=made.target, local=self._config.local)
         made.allow(["sqs:SendMessage"], *self._unordered_arns())
         made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem"], self._ledger.table_arn)
-        made.allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._control.table_arn)
+        made.allow(["dynamodb:BatchGetItem", "dynamodb:UpdateItem"], self._control.table_arn)
         made.may_pass(self._timers.role.role_arn, SCHEDULER)
         made.allow_objects(
             ["scheduler:CreateSchedule"],

@@ -65,7 +65,7 @@ def test_nobody_can_delete_or_list_an_item_of_the_tables_and_the_scheduler_write
         "recorder": {"SedanoControlTable": {"dynamodb:PutItem"}},
         "scheduler": {
             "SedanoLedgerTable": {"dynamodb:GetItem", "dynamodb:BatchGetItem"},
-            "SedanoControlTable": {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"},
+            "SedanoControlTable": {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"},
         },
     }
 

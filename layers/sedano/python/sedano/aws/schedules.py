@@ -157,7 +157,7 @@ class DynamoSchedules:
         known, found = dict(self._defined), dict[int, Item]()
         wanted = left = [*numbers]
         for _ in tries(AGAIN_S, self._sleep):
-            items = self._table.read([keys.agenda(number) for number in left])
+            items = self._table.read_together([keys.agenda(number) for number in left])
             found.update({number: items.get(keys.agenda(number), {}) for number in left})
             self._learn(known, [number for number in left if _is_apart(found[number], known.get(number))])
             left = [number for number in left if _is_apart(found[number], known.get(number))]
@@ -170,7 +170,7 @@ class DynamoSchedules:
 
     def _learn(self, known: dict[int, _Defined], numbers: Sequence[int]) -> None:
         """Read the definitions of the agendas with these *numbers*."""
-        items = self._table.read([keys.definitions(number) for number in numbers]) if numbers else {}
+        items = self._table.read_together([keys.definitions(number) for number in numbers]) if numbers else {}
         for number in numbers:
             item = items.get(keys.definitions(number))
             if item is None:
