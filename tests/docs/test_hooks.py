@@ -44,7 +44,7 @@ def sentry() -> Iterator[list[Any]]:
     sentry_sdk.init(dsn="https://key@sentry.invalid/1", transport=transport, default_integrations=False)
     yield transport.events
     sentry_sdk.get_client().close()
-    sentry_sdk.init()
+    sentry_sdk.init(default_integrations=False)
 
 
 def test_the_page_runs_from_top_to_bottom(app: Sedano) -> None:

@@ -52,7 +52,7 @@ def test_each_finding_has_its_place_its_remedy_and_its_page(shop: Path, capsys: 
         "    do: Always on. (docs/celery.md#options-of-a-task-and-of-a-call)\n"
         "shop/tasks.py:8:1: same: add.apply_async(…)\n"
         "shop/tasks.py:8:25: change: apply_async: priority=3\n"
-        "    do: `@app.task(priority=…)`. A call has no priority: send it to another queue with `queue=`. "
+        '    do: A band: `priority="high"`, at the task or at the call, with a queue `<queue>-high` of the app (docs/flow.md). '
         "(docs/celery.md#options-of-a-task-and-of-a-call)\n"
     )
     assert err == "sedano migrate check: 1 file: 1 stay, 3 change, 1 to remove, 0 cannot be kept\n"

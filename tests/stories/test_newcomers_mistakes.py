@@ -107,7 +107,7 @@ def test_an_option_of_celery_for_a_task_is_told_by_its_name_here(shop: Shop, opt
 
 def test_a_method_of_celery_is_told_by_its_name_here_and_is_not_there(shop: Shop) -> None:
     price, app = shop.price, shop.app
-    assert "raise the error; retry=Retry(…) runs the task again" in told(AttributeError, lambda: price.retry)
+    assert "raise the error: retry=Retry(…) runs the task again" in told(AttributeError, lambda: price.retry)
     assert "'Sedano' object has no attribute 'conf'; write options in" in told(AttributeError, lambda: app.conf)
     assert told(AttributeError, lambda: price.colour) == "'Task' object has no attribute 'colour'"
     assert [hasattr(price, "retry"), getattr(app, "conf", None)] == [False, None]

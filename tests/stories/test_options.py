@@ -144,8 +144,8 @@ def test_a_time_that_cannot_be_kept_is_refused_by_name(stage: Stage, shop: Shop,
 
 def test_an_unknown_option_is_refused_by_name(shop: Shop, stage: Stage) -> None:
     Processes(stage, shop.app)
-    with pytest.raises(OptionError, match="priority: not an option"):
-        shop.add.apply_async((1, 2), priority=5)
+    with pytest.raises(OptionError, match="routing_key: not an option"):
+        shop.add.apply_async((1, 2), routing_key="a")
 
 
 def test_a_task_expires_by_its_own_setting_or_the_callers(stage: Stage, shop: Shop) -> None:
