@@ -125,7 +125,7 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "circuits": (circuits.circuits, {"dynamodb.GetItem": 1}, 1),
     "locks": (lambda app: locks.locks(app, ["nightly", "other"]), {"dynamodb.BatchGetItem": 1}, 4),
     "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3}, 5),
-    "schedules": (schedules.schedules, {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 1}, 17),
+    "schedules": (schedules.schedules, {"dynamodb.BatchGetItem": 2}, 17),
     "tasks": (lambda app: tasks.tasks(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "throughput": (throughput.throughput, {"dynamodb.Query": 2}, 1),
     "throughput of a week": (lambda app: throughput.throughput(app, "7d"), {"dynamodb.Query": 9}, 4.5),
@@ -142,11 +142,11 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "changes": (lambda app: stage_changes.changes(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "costs": (lambda app: costs.costs(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "now": (now.now, {
-        "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 6, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
+        "dynamodb.BatchGetItem": 2, "dynamodb.GetItem": 5, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
         "s3.ListObjectsV2": 1, "sqs.GetQueueAttributes": 2,
     }, 24.5),
     "now without history": (lambda app: now.now(app, days=0), {
-        "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 6, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1,
+        "dynamodb.BatchGetItem": 2, "dynamodb.GetItem": 5, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1,
         "sqs.GetQueueAttributes": 2,
     }, 24.5),
 }  # fmt: skip

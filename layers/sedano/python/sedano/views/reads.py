@@ -155,7 +155,7 @@ def _nodes(arguments: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, floa
 def _agendas(_: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:
     """Count a unit for the states of each agenda, and the definitions of those that exist, as if this process knew none."""
     sizes = [units(one) for one in answer if not isinstance(one, Agenda) or one.nonce]
-    calls = {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 1} if len(sizes) == 1 else {"dynamodb.BatchGetItem": 1 + bool(sizes)}
+    calls = {"dynamodb.BatchGetItem": 1 + bool(sizes)}
     return {**calls, READ_UNIT: len(answer) + sum(sizes)}
 
 
