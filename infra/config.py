@@ -102,8 +102,8 @@ class StageConfig:
         budget: dollars a month above which an alarm reports the cost of the stage.
         task_metrics: count by task: each task has its own CloudWatch metrics, at 0.30 dollars a month for each that occurs. Without it
             metrics are those of the stage, and log lines name the task.
-        aws_client: how functions and Fargate's workers call DynamoDB and SQS: `botocore`, or `slim`, which makes the calls of each task
-            itself at a fraction of the CPU.
+        aws_client: how functions and Fargate's workers call DynamoDB and SQS: `slim`, which makes the calls of each task itself at a
+            fraction of the CPU, or `botocore`.
         schedules: run the scheduler although the application declares no periodic task, because some are added at run time.
         release: how production deploys new code: `canary` gives it a tenth of the work for five minutes, and rolls back if it fails more
             often than the code before it; `all-at-once` is for a fix that must not wait.
@@ -154,7 +154,7 @@ class StageConfig:
     alarm_topic: str | None = None
     budget: float | None = None
     task_metrics: bool = False
-    aws_client: str = "botocore"
+    aws_client: str = "slim"
     schedules: bool = False
     worker_url: bool = False
     release: str = "canary"

@@ -127,8 +127,8 @@ class CoreStack(StageStack):
         return {"SEDANO_MOST_BUDGET": str(most)} if most != DEFAULT_BUDGET else {}
 
     def _chosen(self) -> dict[str, str]:
-        slim = {"SEDANO_AWS_CLIENT": "slim"} if self._config.aws_client == "slim" else {}
-        return slim | ({"SEDANO_TASK_METRICS": "on"} if self._config.task_metrics else {})
+        client = {"SEDANO_AWS_CLIENT": self._config.aws_client}
+        return client | ({"SEDANO_TASK_METRICS": "on"} if self._config.task_metrics else {})
 
     def _scheduler_state(self) -> str:
         """Whether periodic tasks may be added at run time: a client that adds one without a scheduler must get an error."""

@@ -20,8 +20,8 @@ def test_the_setting_of_the_page_is_one_of_a_stage() -> None:
     (block,) = re.findall(r"```toml\n(.*?)```", PAGE.text, re.DOTALL)
     given = tomllib.loads(block)["tool"]["sedano"]["stage"]["prod"]
     assert set(given) <= set(DEPLOYMENT)
-    assert StageConfig(stage="prod", **given).aws_client == "slim"
-    assert StageConfig().aws_client == "botocore"
+    assert StageConfig(stage="prod", **given).aws_client == "botocore"
+    assert StageConfig().aws_client == "slim"
 
 
 def test_the_logger_of_the_page_names_the_reason(caplog: pytest.LogCaptureFixture) -> None:

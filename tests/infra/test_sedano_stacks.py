@@ -155,9 +155,10 @@ def test_a_stage_tells_its_functions_and_its_programs_the_ceiling_of_a_budget(fo
     assert foreign.outputs["SedanoMostBudget"] == "50000"
 
 
-def test_every_function_uses_the_client_that_the_stage_chose(foreign: Templates) -> None:
-    for name in ("worker", "router", "recorder", "stream"):
-        assert foreign.functions()[name]["Environment"]["Variables"]["SEDANO_AWS_CLIENT"] == "slim", name
+def test_every_function_uses_the_client_that_the_stage_chose_else_the_slim_one(foreign: Templates, production: Templates) -> None:
+    for stage, chosen in ((foreign, "botocore"), (production, "slim")):
+        for name in ("worker", "router", "recorder"):
+            assert stage.functions()[name]["Environment"]["Variables"]["SEDANO_AWS_CLIENT"] == chosen, name
 
 
 def test_every_function_is_told_what_brings_the_ports_of_the_app(foreign: Templates) -> None:

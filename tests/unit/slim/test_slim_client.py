@@ -19,6 +19,7 @@ from sedano.aws.client.slim.request_form import EVENTS, PROBES, Declined, learne
 from sedano.aws.client.store_date import NotedClient
 from sedano.aws.machine import SystemClock
 from sedano.errors import ConfigurationError
+from sedano.host.worker_command import worker_session
 from sedano.ports import deadlines
 from sedano.testing.strict_aws.hook import StrictAws, TrippedError
 from tests.unit.slim.scripted import READ_S, Act, Received, Scripted, answered, client_of, reply, slim, source
@@ -187,6 +188,14 @@ def test_a_session_makes_slim_clients_that_count_their_calls_and_note_the_date()
 def test_the_environment_chooses_the_client(text: str, chosen: bool) -> None:
     assert is_slim({"SEDANO_AWS_CLIENT": text}) is chosen
     assert is_slim({}) is False
+    assert is_slim({"SEDANO_AWS_CLIENT": text}, unless_set="slim") is (text != "botocore")
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [({}, True), ({"SEDANO_AWS_CLIENT": "botocore"}, False)])
+def test_a_worker_uses_the_slim_client_unless_told_otherwise(chosen: dict[str, str], expected: bool) -> None:
+    session = worker_session(chosen, source=source, endpoint_url="http://127.0.0.1:9")
+    for service in ("dynamodb", "sqs"):
+        assert isinstance(session.client(service), SlimClient) is expected
 
 
 def test_a_client_that_does_not_exist_is_refused() -> None:

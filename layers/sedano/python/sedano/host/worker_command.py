@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sedano.api import dev_server
 from sedano.api.connector import AWS, DEPLOYMENT, brought
 from sedano.app import Sedano
+from sedano.aws.client.session import Session, is_slim
 from sedano.aws.deployment import ports_of, preferring
 from sedano.aws.queues import LONG_POLL_S
 from sedano.aws.settings import from_environment
@@ -238,8 +239,20 @@ def _stage(visibility: int, environment: Mapping[str, str], reporting: Reporting
         raise UsageError(NO_DEPLOYMENT)
     stage = from_environment(environment)
     deployed = [name.removeprefix(command_queue("")) for name in stage.queues if name.startswith(command_queue(""))]
-    ports = ports_of(stage, "worker", visibility=visibility, reporting=lambda counts: reporting(lambda: dict(counts), stage.stage))
+    ports = ports_of(
+        stage, "worker", worker_session(environment), visibility, lambda counts: reporting(lambda: dict(counts), stage.stage)
+    )
     return WorkerDeployment(ports, deployed, alone=False, near=False)
+
+
+def worker_session(environment: Mapping[str, str], **options: Any) -> Session:
+    """Return the AWS session of a worker: with the slim client, unless SEDANO_AWS_CLIENT of *environment* names another one. *options*:
+    see `Session`.
+
+    Raises:
+        ConfigurationError: SEDANO_AWS_CLIENT names no client.
+    """
+    return Session(slim=is_slim(environment, unless_set="slim"), **options)
 
 
 def _require(queues: Sequence[str], known: Sequence[str], owner: str) -> None:

@@ -162,13 +162,14 @@ class Session:
             self._calls[call] = self._calls.get(call, 0) + 1
 
 
-def is_slim(environment: Mapping[str, str]) -> bool:
-    """Return whether SEDANO_AWS_CLIENT of *environment* chooses the slim client (`sedano.aws.client.slim`); botocore's is the default.
+def is_slim(environment: Mapping[str, str], unless_set: str = "botocore") -> bool:
+    """Return whether SEDANO_AWS_CLIENT of *environment* chooses the slim client (`sedano.aws.client.slim`); *unless_set*: the client
+    that is chosen without the variable.
 
     Raises:
         ConfigurationError: the variable names another client.
     """
-    chosen = environment.get(CLIENT_SETTING) or "botocore"
+    chosen = environment.get(CLIENT_SETTING) or unless_set
     if chosen not in ("botocore", "slim"):
         raise ConfigurationError(f"{CLIENT_SETTING}: {chosen!r} is not an AWS client; write botocore or slim")
     return chosen == "slim"
