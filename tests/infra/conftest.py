@@ -5,14 +5,14 @@ import pytest
 from sedano.local.stage import stage_context
 from sedano.local.synthesis import synthesise
 from tests.infra.template import Templates, read
-from tests.plugins.resources import APP, CODE
+from tests.plugins.resources import APP, CODE, Shared
 
 
 @pytest.fixture(scope="session")
-def production(tmp_path_factory: pytest.TempPathFactory) -> Templates:
-    """The templates of production. Judged: an AWS Solutions finding without a reason fails the synthesis."""
+def production(shared: Shared) -> Templates:
+    """The templates of production, synthesised once a test run. Judged: an AWS Solutions finding without a reason fails the synthesis."""
     context = {**stage_context(APP, CODE), "local": "false", "stage": "prod"}
-    return read(synthesise(context, tmp_path_factory.mktemp("prod") / "cdk.out", judged=True))
+    return read(shared.folder("production.out", lambda folder: synthesise(context, folder, judged=True)))
 
 
 @pytest.fixture(scope="session", params=["local", "production"])

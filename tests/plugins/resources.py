@@ -5,9 +5,11 @@
 `ministack_resources` tables, queues and buckets of the same shape on that endpoint, which no function consumes
 """
 
+import fcntl
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +38,41 @@ class Resources:
     settings: Mapping[str, str]
 
 
+class Shared:
+    """Folders that are filled once a run, whatever number of processes it has. No test may write to one."""
+
+    def __init__(self, base: Path) -> None:
+        """Use the folder *base*, which all processes of the run have."""
+        self._base = base
+
+    def folder(self, name: str, fill: Callable[[Path], object]) -> Path:
+        """Return the folder *name*. The first process that asks for it calls *fill* with its path, and the others wait until that ends.
+
+        If *fill* raises, the next process tries again with an empty folder.
+        """
+        folder, filled = self._base / name, self._base / f"{name}.filled"
+        with (self._base / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not filled.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                fill(folder)
+                filled.touch()
+        return folder
+
+
 @pytest.fixture(scope="session")
-def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """The folders of this run; a process that runs tests for another one has its own temporary folder below that of the run."""
+    base = tmp_path_factory.getbasetemp()
+    return Shared(base.parent if hasattr(request.config, "workerinput") else base)
+
+
+@pytest.fixture(scope="session")
+def assembly(shared: Shared) -> Path:
     """The cloud assembly of a local stage, synthesised once a test run; a run that another one started is handed it."""
     if handed := os.environ.get("SEDANO_ASSEMBLY"):
         return Path(handed)
-    return synthesise(stage_context(APP, CODE), tmp_path_factory.mktemp("local") / "cdk.out")
+    return shared.folder("local.out", lambda folder: synthesise(stage_context(APP, CODE), folder))
 
 
 @pytest.fixture(scope="session")

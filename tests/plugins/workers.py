@@ -1,7 +1,9 @@
 """Which tests stay together when a run has several processes (`-n 2`): those of a file, and rooms that share a server.
 
-The Spark session, the synthesised stage and the local AWS endpoint are made once a process, so the rooms that need one stay in one process.
-What needs the endpoint comes last in any run: from its start on, the endpoint takes most of a core for itself.
+The Spark session and the local AWS endpoint are made once a process, so the rooms that need one stay in one process. The tests on the
+endpoint wait more than they compute: for a visibility timeout, for a function that starts, for the next minute. So they begin first in a
+run of several processes, and the other processes compute meanwhile. At the end of such a run they would wait alone, with the other cores
+idle. A run of one process cannot overlap anything and keeps them for its end, because it reports cheaper failures first.
 
 The groups are given out by a scheduler of our own: xdist 3.8 appends the name of a group to a field of a test that pytest 9.2 does not have
 any more, so its `--dist loadgroup` keeps nothing together, and does not say so.
@@ -15,7 +17,8 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-TOGETHER = {"tests/pipeline": "pipeline", "tests/infra": "infra", "tests/trust": "trust", "tests/deploy": "endpoint"}
+ON_ENDPOINT = "endpoint"
+TOGETHER = {"tests/pipeline": "pipeline", "tests/trust": "trust", "tests/deploy": ON_ENDPOINT}
 ENDPOINT = (
     "tests/infra/test_refusals.py",
     *(f"tests/examples/test_{name}.py" for name in ("demo", "orders_demo")),
@@ -65,7 +68,7 @@ def group_of(nodeid: str) -> str:
     """Return what a test stays together with: its file, its room, or all that needs the endpoint."""
     file, _, name = nodeid.partition("::")
     if "ministack" in name or file in ENDPOINT:
-        return "endpoint"
+        return ON_ENDPOINT
     return TOGETHER.get("/".join(file.split("/")[:2]), file)
 
 
@@ -76,16 +79,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
     return Groups(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what needs the endpoint last; its name, or the list above, has to say so.
+def turn_of(nodeid: str, processes: int) -> bool:
+    """Return the sort key of a test: what needs the endpoint is first in a run of several processes, and last in a run of one."""
+    return (group_of(nodeid) == ON_ENDPOINT) is (processes == 1)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what needs the endpoint first or last; its name, or the list above, has to say that it does.
 
     Raises:
         UsageError: it does not.
     """
     for item in items:
-        if _needs_the_endpoint(item) and group_of(item.nodeid) != "endpoint":
+        if _needs_the_endpoint(item) and group_of(item.nodeid) != ON_ENDPOINT:
             raise pytest.UsageError(f"{item.nodeid} needs the endpoint: name its file in ENDPOINT of tests/plugins/workers.py")
-    items.sort(key=lambda item: group_of(item.nodeid) == "endpoint")
+    processes = int(getattr(config, "workerinput", {}).get("workercount", 1))
+    items.sort(key=lambda item: turn_of(item.nodeid, processes))
 
 
 def _needs_the_endpoint(item: pytest.Item) -> bool:
