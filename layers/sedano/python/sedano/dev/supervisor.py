@@ -159,7 +159,7 @@ class Supervisor:
             return
         was_ready = child.ready
         for row in rows:
-            child.heard(row)
+            child.receive_line(row)
         if was_ready is None and child.ready is not None and child is self._current:
             self._is_ready(child.ready)
             self._prepare()

@@ -82,7 +82,7 @@ class Child:
         """The process id."""
         return self.process.pid
 
-    def heard(self, row: Mapping[str, Any]) -> None:
+    def receive_line(self, row: Mapping[str, Any]) -> None:
         """Process a line of its channel."""
         if row["kind"] == READY:
             self.ready = _fields(row)

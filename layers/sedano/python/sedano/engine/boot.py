@@ -103,7 +103,7 @@ class Boot:
         """Try optional steps again whose pause has passed, and start the steps that they blocked. Called between batches."""
         if not self._is_begun or self._is_ended:
             return
-        self._adopt()
+        self._take_over_late_tries()
         if self._is_hastened:
             self._is_hastened, self._standings = False, boot.hastened(self._standings)
         while (step := self._next()) is not None:
@@ -120,7 +120,7 @@ class Boot:
         self._is_ended = True
         if self._services is not None:
             self._services.end()
-        self._adopt()
+        self._take_over_late_tries()
         for name, generator in reversed(self._running.items()):
             if generator is not None:
                 self._stop(name, generator)
@@ -186,7 +186,7 @@ class Boot:
         words = "a boot step failed and is not tried again" if given_up else "a boot step failed; it is tried again later"
         self._log("error" if given_up else "warning", words, step.name, error, attempt=after.tried, blocked=blocked)
 
-    def _adopt(self) -> None:
+    def _take_over_late_tries(self) -> None:
         """Take over the results of tries that ended after their timeout."""
         for name, call in [*self._late.items()]:
             if not call.is_over:

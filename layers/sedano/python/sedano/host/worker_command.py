@@ -132,7 +132,7 @@ class RunningWorker:
 
     def __init__(self, process: WorkerProcess, above: Supervised | None, manager: ServiceManager, signals: StopSignals) -> None:
         """Report to the supervisor *above*, if there is one, and to the *manager*."""
-        self._process, self._above, self._manager, self._signals, self._is_ready = process, above, manager, signals, False
+        self._process, self._supervisor, self._manager, self._signals, self._is_ready = process, above, manager, signals, False
         feeds: list[Feed] = []
         if above is not None:
             feeds.append(Feed(ALIVE_S, lambda: above.say(ALIVE)))
@@ -143,7 +143,7 @@ class RunningWorker:
     def run(self, options: WorkerOptions) -> None:
         """Run the process on a thread, until a signal, its supervisor or its work ends it; a second signal ends it at once."""
         self._process.when_ready = lambda: self._ready(f"STATUS={options.concurrency} bodies at once")
-        above, signals = self._above, self._signals
+        above, signals = self._supervisor, self._signals
         if above is not None:
             self._process.when_leaving = lambda: above.say(LEAVING)
         main = threading.Thread(target=self._process.run, name="sedano-worker", daemon=True)
@@ -168,8 +168,8 @@ class RunningWorker:
 
     def _ready(self, status: str) -> None:
         self._is_ready = True
-        if self._above is not None:
-            self._above.say(READY)
+        if self._supervisor is not None:
+            self._supervisor.say(READY)
         else:
             self._manager.say(READY_STATE, status)
 

@@ -117,15 +117,15 @@ def read_answer(data: bytes, task_id: str, name: str) -> DirectAnswer:
     Raises:
         MessageRefused: it is not an answer.
     """
-    told = load(data, MOST_BYTES, MOST_DEPTH, "answer")
+    answer = load(data, MOST_BYTES, MOST_DEPTH, "answer")
     try:
-        if "refused" in told:
-            code, field, detail = map(str, told["refused"])
+        if "refused" in answer:
+            code, field, detail = map(str, answer["refused"])
             return DirectAnswer(refused=(code, field, detail))
-        state, tail = states.TaskState(told["state"]), outcome_text.read(told.get("rest", ""))
+        state, tail = states.TaskState(answer["state"]), outcome_text.read(answer.get("rest", ""))
         return DirectAnswer(TaskRecord(
-            task_id, state, attempt=int(told.get("attempt", 0)), message_id=str(told.get("message", "")), name=name,
-            result=_text(told.get("result")), result_ref=tail.result_ref, error=tail.error,
+            task_id, state, attempt=int(answer.get("attempt", 0)), message_id=str(answer.get("message", "")), name=name,
+            result=_text(answer.get("result")), result_ref=tail.result_ref, error=tail.error,
         ))  # fmt: skip
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as wrong:
         raise MessageRefused(refusals.SCHEMA, "answer", f"not an answer of a worker: {wrong!r}") from wrong

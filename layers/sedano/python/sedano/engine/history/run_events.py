@@ -126,11 +126,11 @@ def _said(state: str, error: ErrorRecord | None) -> ErrorRecord | None:
 def _row(job: Job, began: tuple[int | None, int | None], ended: tuple[int, int, str], error: ErrorRecord | None) -> Row:
     command = job.command
     lineage = command.lineage
-    told = stamps.for_event(command.stamps, command.tenant)
+    event_stamps = stamps.for_event(command.stamps, command.tenant)
     return (
         command.task_id, command.task, job.delivery.queue, lineage.root_id or command.task_id, lineage.parent_id,
         command.attempt, command.source, int(command.time * MICRO), command.clock, int(job.received * MICRO), job.received_clock,
         *began, *ended,
         f"{error.type_name}({error.message[:200]!r})" if error is not None else None,
-        *((told,) if told else ()),
+        *((event_stamps,) if event_stamps else ()),
     )  # fmt: skip

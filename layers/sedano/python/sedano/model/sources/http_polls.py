@@ -34,9 +34,9 @@ _LATER = frozenset({408, 423, 425})
 _UNKNOWN = frozenset({401, 403})
 _is_header = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 _is_parameter = re.compile(r"/[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+").fullmatch
-_date = re.compile(r"[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT").fullmatch
+_http_date = re.compile(r"[A-Z][a-z]{2}, (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT").fullmatch
 _half = re.compile(r"[\ud800-\udfff]").search
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_HTTP_DATE_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _OWN_HEADERS = frozenset({"host", "accept-encoding", "connection", "if-none-match", "if-modified-since", "content-length"})
 _LONGEST_HEADER = 1_024
 """The longest validator that is kept; a longer one is ignored, and the next answer is read whole."""
@@ -188,12 +188,12 @@ def retry_after(text: str, now: float) -> float | None:
     text = text.strip()
     if text.isascii() and text.isdecimal() and len(text) <= 10:
         return min(float(text), LONGEST_WAIT_S)
-    found = _date(text)
-    if found is None or found[2] not in _MONTHS:
+    found = _http_date(text)
+    if found is None or found[2] not in _HTTP_DATE_MONTHS:
         return None
     day, year, hour, minute, second = (int(found[one]) for one in (1, 3, 4, 5, 6))
     try:
-        until = datetime(year, _MONTHS.index(found[2]) + 1, day, hour, minute, min(second, 59), tzinfo=UTC).timestamp()
+        until = datetime(year, _HTTP_DATE_MONTHS.index(found[2]) + 1, day, hour, minute, min(second, 59), tzinfo=UTC).timestamp()
     except ValueError:
         return None
     return min(max(0.0, until - now), LONGEST_WAIT_S)
