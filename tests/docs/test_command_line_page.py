@@ -35,6 +35,10 @@ def test_the_commands_of_the_page_run_and_print_what_it_shows(capsys: pytest.Cap
             world.drain()
 
 
+def test_the_page_names_every_verb() -> None:
+    assert [verb for verb in VERBS if not re.search(rf"(?:`|sedano ){re.escape(verb)}\b", PAGE.text)] == []
+
+
 def test_the_options_of_the_commands_that_are_not_run_here_exist() -> None:
     assert wrong_commands("".join(re.findall(r"```sh\n.*?```", PAGE.text, re.DOTALL))) == []
 

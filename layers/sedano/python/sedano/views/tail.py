@@ -41,7 +41,7 @@ class EventLine(NamedTuple):
 
 
 class TailPage(NamedTuple):
-    """One look at the history: the new *events*, the number of *unreadable* lines, and its *about*: the reads with their price."""
+    """One reading of the history: the new *events*, the number of *unreadable* lines, and *about*: the number of reads and their price."""
 
     events: tuple[EventLine, ...]
     unreadable: int

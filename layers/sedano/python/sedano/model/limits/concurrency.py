@@ -69,7 +69,7 @@ class Full(NamedTuple):
 
 
 def boards_of(limit: int, size: int = BOARD_SIZE) -> int:
-    """Return how many boards of *size* permits a *limit* has."""
+    """Return the number of boards that a *limit* needs, each with room for *size* permits."""
     return -(-limit // size)
 
 
