@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plugins.costs import SHOWN_S, page, renewed, stored
+from tests.plugins.costs import PAGE, QUICK_S, SHOWN_S, WALLS, is_quick, page, renewed, stored
 
 FILES = st.from_regex(r"tests/[a-z_]{1,9}/test_[a-z]{1,9}\.py", fullmatch=True)
 
@@ -23,3 +23,13 @@ def test_rows_of_files_that_were_not_run_stay_unless_the_file_is_gone() -> None:
 
 def test_a_file_that_has_become_cheap_leaves_the_page() -> None:
     assert stored(renewed(page({"tests/unit/test_costs.py": 5.0}), {"tests/unit/test_costs.py": 0.2})) == {}
+
+
+def test_a_quick_run_has_the_walls_and_what_is_cheap_and_nothing_else() -> None:
+    kept = {"tests/house/test_hangs.py": QUICK_S + 0.1, "tests/unit/test_cheap.py": QUICK_S, **dict.fromkeys(WALLS, 60.0)}
+    quick = [file for file in (*kept, "tests/unit/test_new.py") if is_quick(f"{file}::test_it[a::b]", kept)]
+    assert quick == ["tests/unit/test_cheap.py", *WALLS, "tests/unit/test_new.py"]
+
+
+def test_the_walls_exist() -> None:
+    assert [wall for wall in WALLS if not (PAGE.parents[1] / wall).is_file()] == []
