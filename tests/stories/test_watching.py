@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sedano import Sedano, testing
+from sedano import Retry, Sedano, testing
 from sedano.cli import main, watching
 from sedano.cli.exits import Exit
 from sedano.errors import SedanoError, Unavailable
@@ -25,6 +25,12 @@ def check(n: int) -> int:
     if n % 2:
         raise ValueError(n)
     return n
+
+
+@app.task(name="watched.refused", retry=Retry(max_retries=3, interval_start=600, jitter=False))
+def refused() -> None:
+    """Fail, to be tried again later."""
+    raise ValueError("not yet")
 
 
 @pytest.fixture
@@ -80,6 +86,29 @@ def test_a_task_is_shown_until_it_has_ended(world: testing.World, capsys: pytest
     out, err = capsys.readouterr()
     assert [json.loads(line)["state"] for line in out.splitlines()] == ["SUCCESS"]
     assert "sedano show: it reads again until Ctrl-C; each time, " in err
+
+
+@pytest.mark.parametrize(("options", "span"), [([], watching.UNRECORDED_S), (["--timeout", "40"], 40.0)])
+def test_the_watch_of_a_task_without_a_record_ends(
+    world: testing.World, capsys: pytest.CaptureFixture[str], options: list[str], span: float
+) -> None:
+    began = world.clock.now()
+    assert main(["show", "mistyped", "--watch", *options, *APP]) == Exit.NOT_FOUND
+    assert world.clock.now() - began == pytest.approx(span)
+    assert f"sedano show: no worker has recorded mistyped within {span:g} s; `sedano explain mistyped` says why" in capsys.readouterr().err
+
+
+def test_the_watch_of_a_task_that_does_not_end_ends_after_its_timeout(world: testing.World, capsys: pytest.CaptureFixture[str]) -> None:
+    refused.apply_async(task_id="later")
+    world.elapse(0)
+    assert app.result("later").state == "RETRY"
+    assert main(["show", "later", "--watch", "--timeout", "1m", *APP]) == Exit.TIMEOUT
+    assert "sedano show: later is RETRY after 60 s" in capsys.readouterr().err
+
+
+def test_a_timeout_without_a_watch_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "even", "--timeout", "40", *APP]) == Exit.USAGE
+    assert "add --watch, or leave out --timeout" in capsys.readouterr().err
 
 
 def fails_again(world: testing.World) -> Sleeps:

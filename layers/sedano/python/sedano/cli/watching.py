@@ -25,6 +25,8 @@ from sedano.views.terminal_screen import price
 
 Sleep = Callable[[float], None]
 """Waits so many seconds."""
+UNRECORDED_S = 900.0
+"""How long (s) a task without a record is watched: the longest delay of a message in SQS."""
 
 
 class WatchedRecords(NamedTuple):
@@ -108,17 +110,49 @@ def watch_failures(app: Sedano, *, days: int, only_new: bool, as_json: bool, sle
     _listed("failures", FailureGroup._fields, read, as_json, sleep or app.outlet.ports.clock.sleep)
 
 
-def watch_task(app: Sedano, task_id: str, as_json: bool) -> Exit:
-    """Write the record of a task, and again whenever it has changed, until the task has ended."""
-    seen: list[TaskView] = []
+def watch_task(app: Sedano, task_id: str, as_json: bool, timeout: float | None = None) -> Exit:
+    """Write the record of a task, and again whenever it has changed, until the task has ended.
+
+    Args:
+        app: the app of the stage.
+        task_id: the task.
+        as_json: write each record as a line of JSON.
+        timeout: the longest time (s) to watch. None: `UNRECORDED_S` while the task has no record, and no limit after that.
+
+    Raises:
+        SedanoError: the first reading failed.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    clock, seen = app.outlet.ports.clock, list[TaskView]()
+    until = clock.now() + (UNRECORDED_S if timeout is None else timeout)
+
+    def left() -> float | None:
+        return until - clock.now() if timeout is not None or seen[0].record is None else None
 
     def read() -> WatchedRecords:
         seen[:] = [task(app, task_id, quick=True)]
-        (view,) = seen
-        return WatchedRecords([Shown(view.state, view.sentence, repr(view.record))], view.about, view.state in TERMINAL)
+        (view,), rest = seen, left()
+        ended = view.state in TERMINAL or (rest is not None and rest <= 0)
+        return WatchedRecords([Shown(view.state, view.sentence, repr(view.record))], view.about, ended)
 
-    watch("show", read, lambda _: calls.say_task(task_id, seen[0], as_json), app.outlet.ports.clock.sleep)
-    return Exit.NOT_FOUND if seen[0].record is None else Exit.DONE
+    def sleep(pause: float) -> None:
+        rest = left()
+        clock.sleep(min(pause, rest) if rest is not None and rest > 0 else pause)
+
+    watch("show", read, lambda _: calls.say_task(task_id, seen[0], as_json), sleep)
+    return _end_of(task_id, seen[0], timeout)
+
+
+def _end_of(task_id: str, view: TaskView, timeout: float | None) -> Exit:
+    """Return how the watch of a task ended; say why if the task has not."""
+    if view.record is None:
+        span = UNRECORDED_S if timeout is None else timeout
+        say(f"sedano show: no worker has recorded {task_id} within {span:g} s; `sedano explain {task_id}` says why", err=True)
+        return Exit.NOT_FOUND
+    if view.state in TERMINAL or timeout is None:
+        return Exit.DONE
+    say(f"sedano show: {task_id} is {view.state} after {timeout:g} s", err=True)
+    return Exit.TIMEOUT
 
 
 class Shown(NamedTuple):
