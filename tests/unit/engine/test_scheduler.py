@@ -75,3 +75,35 @@ def test_the_clock_of_an_operator_moves_the_cursor_of_no_other_schedule(ahead: f
     Scheduler(operator, LamportClock(lambda: 1), "laptop").change("daily", lambda _: added)
     found = Scheduler(ports, LamportClock(lambda: 1), "me").read()
     assert (found[other].state, found["daily"].state.cursor) == (State(now), int(memory.START + ahead) + 90)
+
+
+@pytest.mark.parametrize("ahead", [-86_400.0, 86_400.0])
+def test_an_edit_by_a_wrong_clock_decides_and_publishes_the_named_schedule_alone(ahead: float) -> None:
+    ports = memory.ports()
+    now = int(memory.START)
+    due, waiting = [name for name in map(str, range(1_000)) if agenda_of(name) == agenda_of("daily")][:2]
+    neighbours = {
+        due: Periodic(Schedule(due, Every(30)), DAILY.call, State(now)),
+        waiting: Periodic(Schedule(waiting, Every(30)), DAILY.call, State(now + 90, (now + 60,))),
+    }
+    assert ports.schedules.change(Agenda(agenda_of(due), neighbours, "n"), Agenda(agenda_of(due))).done
+    operator = replace(ports, clock=memory.VirtualClock(memory.START + ahead))
+    added = Periodic(DAILY.schedule, DAILY.call, State(int(memory.START + ahead)))
+    Scheduler(operator, LamportClock(lambda: 1), "laptop").change("daily", lambda _: added)
+    found = ports.schedules.read()[agenda_of(due)]
+    assert isinstance(found, Agenda)
+    assert ({name: found.periodics[name] for name in neighbours}, found.held) == (neighbours, 0)
+    assert Scheduler(ports, LamportClock(lambda: 1), "me").round().published >= 4, "the next round publishes theirs"
+
+
+def test_an_edit_that_publishes_nothing_claims_no_moments_of_a_neighbour() -> None:
+    ports = memory.ports()
+    now = int(memory.START)
+    other = next(name for name in map(str, range(1_000)) if agenda_of(name) == agenda_of("daily"))
+    waiting = Periodic(Schedule(other, Every(30)), DAILY.call, State(now + 90, (now + 60,)))
+    assert ports.schedules.change(Agenda(agenda_of(other), {other: waiting}, "n"), Agenda(agenda_of(other))).done
+    later = Periodic(Schedule("daily", Every(7 * 86_400, now + 6 * 86_400)), DAILY.call, State(now))
+    Scheduler(ports, LamportClock(lambda: 1), "laptop").change("daily", lambda _: later)
+    found = ports.schedules.read()[agenda_of(other)]
+    assert isinstance(found, Agenda)
+    assert (found.held, found.periodics[other]) == (0, waiting)

@@ -76,7 +76,7 @@ class Scheduler:
             Unavailable: the agendas could not be read.
         """
         rounds = [
-            self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()), levels=True)
+            self._work_on(number, agenda, lambda seen: reconciled(seen, declared, self._ports.clock.now()))
             for number, agenda in enumerate(self._ports.schedules.read())
         ]
         done = SchedulerRound(*map(sum, zip(*rounds, strict=True)))
@@ -86,9 +86,10 @@ class Scheduler:
         return done
 
     def change(self, name: str, alter: Callable[[Periodic | None], Periodic | None]) -> Periodic | None:
-        """Let *alter* change the periodic task *name*, publish the next occurrences of its agenda, and return the changed task.
+        """Let *alter* change the periodic task *name*, publish its next occurrences, and return the changed task.
 
-        Occurrences that were published ahead and no longer apply are revoked.
+        Occurrences that were published ahead and no longer apply are revoked. No other schedule of the agenda is decided or published: the
+        clock of an operator's machine may be wrong, and the next round decides them.
 
         Raises:
             Unavailable: the store did not answer, or others changed it under each attempt; trying again is safe.
@@ -110,7 +111,7 @@ class Scheduler:
             now = self._ports.clock.now()
             for one in withdrawn(before.state, before.schedule, after.schedule if after is not None else None, now):
                 revoke(self._ports, self._lamport, one.task_id, terminate=False)
-        self._work_on(number, changed, _same, levels=False)
+        self._work_on(number, changed, _same, only=name)
         return after
 
     def read(self) -> dict[str, Periodic]:
@@ -134,41 +135,43 @@ class Scheduler:
     def _sent(self, messages: Sequence[Addressed]) -> Sequence[SedanoError | None]:
         return answers_of(self._ports.telemetry, self._publisher.publish_all, messages)
 
-    def _work_on(self, number: int, seen: Agenda | SedanoError, alter: Alter, *, levels: bool) -> SchedulerRound:
+    def _work_on(self, number: int, seen: Agenda | SedanoError, alter: Alter, only: str | None = None) -> SchedulerRound:
         """Process one agenda; a failure is logged, and the next round tries again."""
         try:
-            return self._work(_readable(seen), alter, levels=levels)
+            return self._work(_readable(seen), alter, only)
         except Exception as error:  # noqa: BLE001 - the last resort: the other agendas are worked on
             answer = unexpected(self._ports.telemetry, error)
             self._ports.telemetry.log("error", "agenda not worked on; the next round does", agenda=number, error=str(answer))
             return SchedulerRound(failed=1)
 
-    def _work(self, seen: Agenda, alter: Alter, *, levels: bool) -> SchedulerRound:
+    def _work(self, seen: Agenda, alter: Alter, only: str | None) -> SchedulerRound:
         """Decide, claim, publish and cross off the due occurrences of one agenda, unless another scheduler holds it.
 
-        *levels*: whether schedules without a moment, too, are decided until the same second: the clock of an operator's machine may be
-        wrong, and no answer corrects it.
+        *only*: the one schedule that is decided and published; None: all, and those without a moment, too, until the same second.
         """
-        over = self._ended(seen)
+        over = self._ended(seen, only)
 
         def planned(agenda: Agenda) -> Agenda:
             now = self._ports.clock.now()
             altered = alter(agenda)
             if altered is agenda and is_held(agenda, now):
                 return agenda
-            decided = {name: self._decided(one, over.get(name, ()), now) for name, one in altered.periodics.items()}
-            periodics = {name: one for name, (one, _) in decided.items()}
+            decided = {name: self._decided(one, over.get(name, ()), now) for name, one in _of(altered, only)}
+            periodics = {**altered.periodics, **{name: one for name, (one, _) in decided.items()}}
             if altered is agenda and periodics == agenda.periodics:
-                return claimed(agenda, now)
-            idle = [name for name, (_, is_idle) in decided.items() if is_idle and levels]
+                return held(agenda, now)
+            idle = [name for name, (_, is_idle) in decided.items() if is_idle and only is None]
             periodics |= {name: periodics[name]._replace(state=levelled(periodics[name].state, now)) for name in idle}
-            return claimed(altered._replace(periodics=periodics), now)
+            return held(altered._replace(periodics=periodics), now)
+
+        def held(found: Agenda, now: float) -> Agenda:
+            return claimed(found, now) if any(one.state.pending for _, one in _of(found, only)) else found
 
         mine, agenda = self._swapped(seen, planned)
         if not mine:
             return SchedulerRound()
         missed = _missed(agenda) - _missed(seen)
-        accepted = {name: self._publish(one) for name, one in agenda.periodics.items() if one.state.pending}
+        accepted = {name: self._publish(one) for name, one in _of(agenda, only) if one.state.pending}
         if accepted:
             self._cross_off(agenda, accepted)
         sent = sum(error is None for done in accepted.values() for error in done.values())
@@ -219,12 +222,12 @@ class Scheduler:
                 self._ports.telemetry.log(level, "occurrence not published", schedule=found.schedule.name, moment=moment, error=str(error))
         return done
 
-    def _ended(self, agenda: Agenda) -> dict[str, frozenset[int]]:
+    def _ended(self, agenda: Agenda, only: str | None) -> dict[str, frozenset[int]]:
         """Return the occurrences that have ended, of those that limited schedules which are due remember, by schedule."""
         now = self._ports.clock.now()
         wanted = {
             occurrence(one.schedule, moment).task_id: (name, moment)
-            for name, one in agenda.periodics.items()
+            for name, one in _of(agenda, only)
             if one.state.running and self._is_due(one, now)
             for moment in remembered(one.state.running, now)
         }
@@ -272,6 +275,11 @@ def _crossed_off(agenda: Agenda, accepted: Accepted) -> Agenda:
         refused = sum(error is not None for error in done.values())
         periodics[name] = found._replace(state=found.state._replace(pending=left, missed=found.state.missed + refused))
     return agenda._replace(periodics=periodics, held=0)
+
+
+def _of(agenda: Agenda, only: str | None) -> Sequence[tuple[str, Periodic]]:
+    """Return the schedules of *agenda*, or the one named *only*, with their names."""
+    return [(name, one) for name, one in agenda.periodics.items() if only in (None, name)]
 
 
 def _missed(agenda: Agenda) -> int:
