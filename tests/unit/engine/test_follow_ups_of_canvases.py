@@ -1,6 +1,7 @@
 """The follow step of canvases: ends of tasks that never ran, full joins, lost plans, and what a redelivery does once more."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from sedano.engine.worker.follow_ups import _stands, _with_the_represented
 from sedano.errors import Unavailable
 from sedano.model import refusals, states
 from sedano.model.ledger.records import Outcome, Posted, Recorded, TaskRecord, copy_of
-from sedano.ports import Ports, command_queue
+from sedano.model.messages.message import Command
+from sedano.ports import Ports, Telemetry, command_queue
 from tests.unit.engine.following import (
     AWAY,
     MEMBER,
@@ -41,6 +43,27 @@ def test_the_ends_of_tasks_that_never_ran_are_recorded_and_told_once() -> None:
     assert exits(again.follow(ended(member("a")))) == [("x", 5)], "a redelivery of the same message tells it with the clock of the record"
     other = Stage(ports=stage.ports, follows=Follows({"b": Consequences(exits=[outcome("x", clock=9, nonce="b", message_id="b")])}))
     assert exits(other.follow(ended(member("b")))) == [], "the message that recorded it tells it"
+
+
+class Called:
+    """Hooks that keep the tasks they were called for."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.ended: list[str] = []
+
+    def revoked(self, ended: Outcome, command: Command, telemetry: Telemetry) -> None:
+        """Keep it."""
+        self.ended.append(ended.task_id)
+
+
+def test_the_hooks_are_called_once_though_the_step_is_repeated_for_each_message() -> None:
+    hooks = Called()
+    follows = Follows({"a": Consequences([message("a")], exits=[outcome("x")]), "b": Consequences([message("b")], exits=[outcome("y")])})
+    stage = Stage(follows=follows, sends=Sends(breaks=frozenset("b")))
+    stage.step = replace(stage.step, hooks=hooks)
+    stage.follow(ended(member("a")), ended(member("b")))
+    assert (stage.sends.sent, hooks.ended) == (["a"], ["x", "y"])
 
 
 class Away(memory.MemoryLedger):

@@ -102,10 +102,17 @@ def test_an_error_is_reported_under_its_own_name_or_that_of_a_state_without_an_e
     assert row[-2:] == [end, exception]
 
 
-@pytest.mark.parametrize(("error", "says"), [(None, {}), (ErrorRecord("Odd", "w" * 201), {"exception": f"Odd({'w' * 200!r})"})])
-def test_a_task_that_never_ran_has_a_line_of_its_end(error: ErrorRecord | None, says: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("error", "tenant", "says"),
+    [
+        (None, None, {}),
+        (ErrorRecord("Odd", "w" * 201), None, {"exception": f"Odd({'w' * 200!r})"}),
+        (None, "acme", {"stamps": "tenant=acme"}),
+    ],
+)
+def test_a_task_that_never_ran_has_a_line_of_its_end(error: ErrorRecord | None, tenant: str | None, says: dict[str, str]) -> None:
     found = batch(world())
-    tell_exit(Outcome("a", states.FAILURE, "n", 1, "a", 0, 30, "only", ENDED, error=error), found)
+    tell_exit(Outcome("a", states.FAILURE, "n", 1, "a", 0, 30, "only", ENDED, error=error), tenant, found)
     assert found.chronicle.rows == []
     assert found.chronicle.lines == [{"type": "task-failed", "clock": 30, "timestamp": ENDED, "uuid": "a", "name": "only", **says}]
 

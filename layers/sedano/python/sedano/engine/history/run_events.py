@@ -111,11 +111,12 @@ def _calls(command: Command) -> Sequence[str]:
         return ()
 
 
-def tell_exit(outcome: Outcome, batch: Batch) -> None:
-    """Report the end of a task that never ran, because a task before it failed."""
+def tell_exit(outcome: Outcome, tenant: str | None, batch: Batch) -> None:
+    """Report the end of a task of *tenant* that never ran, because a task before it failed."""
     end, _ = ENDS[outcome.state]
     exception = {"exception": f"{outcome.error.type_name}({outcome.error.message[:200]!r})"} if outcome.error is not None else {}
-    batch.chronicle.line(end, outcome.clock, outcome.at, uuid=outcome.task_id, name=outcome.name, **exception)
+    own = {"stamps": stamps.for_event(None, tenant)} if tenant is not None else {}
+    batch.chronicle.line(end, outcome.clock, outcome.at, uuid=outcome.task_id, name=outcome.name, **exception, **own)
 
 
 def _said(state: str, error: ErrorRecord | None) -> ErrorRecord | None:

@@ -45,6 +45,8 @@ class Due:
     exits: list[tuple[Job, Outcome]] = field(default_factory=list)
     rejected: dict[str, str] = field(default_factory=dict)
     """The reason for which the body of a message refused it, by the message's id."""
+    announced: set[str] = field(default_factory=set)
+    """The tasks whose ends the hooks have been called for. A repetition of the step calls them for none of these again."""
 
     @property
     def jobs(self) -> dict[str, Job]:
@@ -57,7 +59,7 @@ class Due:
         sent = [(m, job) for m, job in zip(self.messages, self.owners, strict=True) if job.command.id == message_id]
         endings = [ending for ending in self.endings if ending.job.command.id == message_id]
         exits = [(job, outcome) for job, outcome in self.exits if job.command.id == message_id]
-        return Due([message for message, _ in sent], [job for _, job in sent], endings, exits)
+        return Due([message for message, _ in sent], [job for _, job in sent], endings, exits, announced=self.announced)
 
     def add(self, job: Job, found: Consequences) -> None:
         """Add the follow-ups of *job*."""
@@ -196,7 +198,7 @@ class Following:
 
     def _sent(self, due: Due, batch: Batch) -> dict[str, SedanoError]:
         """Record exits, arrive at joins and publish; return the failures, by the id of the message whose follow-ups failed."""
-        failures = self._exits(due.exits, batch) if due.exits else {}
+        failures = self._exits(due.exits, due.announced, batch) if due.exits else {}
         if not due.endings and not due.messages:
             return failures
         joined = self.joining.arrive([e for e in due.endings if e.job.command.id not in failures])
@@ -228,15 +230,16 @@ class Following:
 
     def _tell_cut(self, job: Job, cut: Cut, answer: Recorded, batch: Batch) -> None:
         end = cut.end if answer.record is None else cut.end._replace(clock=answer.record.clock)
-        tell_exit(end, batch)
+        tell_exit(end, job.command.tenant, batch)
         if not answer.accepted:
             return
         batch.count("CanvasesCut", job.task.name)
         why = end.error.message if end.error is not None else ""
         self.ports.telemetry.log("error", "the plan of a canvas is lost; the steps after its group end", task_id=end.task_id, error=why)
 
-    def _exits(self, exits: Sequence[tuple[Job, Outcome]], batch: Batch) -> dict[str, SedanoError]:
-        """Record the ends of tasks that will never run, before they are reported."""
+    def _exits(self, exits: Sequence[tuple[Job, Outcome]], announced: set[str], batch: Batch) -> dict[str, SedanoError]:
+        """Record the ends of tasks that will never run, before they are reported. The ledger accepts the same end again, so the hooks are
+        called only for tasks that were not *announced*."""
         try:
             answers: Sequence[Any] = self.ports.ledger.keep([outcome for _, outcome in exits])
         except SedanoError as error:
@@ -246,8 +249,9 @@ class Following:
                 record = answer.record
                 told, mine = copied_from(outcome) == outcome.task_id, (job.command.id, inline_id(job.command))
                 if told and (answer.accepted or (record is not None and record.message_id in mine)):
-                    tell_exit(outcome if record is None else outcome._replace(clock=record.clock), batch)
-                if told and answer.accepted and self.hooks is not None:
+                    tell_exit(outcome if record is None else outcome._replace(clock=record.clock), job.command.tenant, batch)
+                if told and answer.accepted and self.hooks is not None and outcome.task_id not in announced:
+                    announced.add(outcome.task_id)
                     self.hooks.revoked(outcome, job.command, self.ports.telemetry)
         return {job.command.id: answer for (job, _), answer in zip(exits, answers, strict=True) if isinstance(answer, SedanoError)}
 
