@@ -343,3 +343,15 @@ def test_a_hook_that_reads_the_revoked_end_of_its_task_loses_no_follow_up() -> N
         made.drain()
         assert (result.state, told) == ("FAILURE", [result.id])
         assert made.telemetry.counted("HooksFailed") == 1
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_a_revocation_costs_a_read_only_for_a_hook_that_is_called_for_it(stage: Stage, is_wanted: bool) -> None:
+    app = Sedano("shop", retry=Retry(max_retries=3, interval_start=1, jitter=False))
+    (app.on_revoke if is_wanted else app.on_failure)(print)
+
+    @app.task(name="pay")
+    def pay() -> None: ...
+
+    processes = Processes(stage, app)
+    assert (processes.worker._following.hooks is not None) is is_wanted

@@ -108,6 +108,11 @@ class RunHooks:
         self._hooks = hooks
         self._raised: dict[tuple[str, int], Exception] = {}
 
+    @property
+    def are_of_revocations(self) -> bool:
+        """Whether one of them is called for revocations."""
+        return bool(self._hooks.get(ON_REVOKE))
+
     def around(self, task: TaskSpec) -> Callable[..., Any]:
         """Return the body of *task* with its hooks around it."""
         if task.name.startswith(OWN):

@@ -100,7 +100,7 @@ class Worker:
         registry.begin(ports)
         self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
         self.lamport = LamportClock(lambda: int(now() * 1_000_000))
-        window, composer = Window(settings.window), Composer(host.hostname, self.lamport, ports)
+        window, composer, self._hooks = Window(settings.window), Composer(host.hostname, self.lamport, ports), hooks_of(registry)
         self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
         self._spared, self._parking = Spared(), ParkingLot(ports, self.lamport)
@@ -109,7 +109,7 @@ class Worker:
         self._intake = Intake(registry=registry, ports=ports, lamport=self.lamport, window=window, admission=self._admission)
         self._following = Following(
             ports=ports, composer=composer, publisher=self.publisher, conducting=conducting, joining=Joining(ports, conducting),
-            window=window, hooks=hooks_of(registry),
+            window=window, hooks=self._hooks if self._hooks is not None and self._hooks.are_of_revocations else None,
         )  # fmt: skip
         self._extending = Extending(ports, settings.visibility, ticker)
         self._claiming = Claiming(
@@ -154,7 +154,7 @@ class Worker:
             pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
             draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock), tables=registry.tables,
-            configuration=registry.configuration, hooks=hooks_of(registry),
+            configuration=registry.configuration, hooks=self._hooks,
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float, batch: Batch | None = None) -> list[Delivery]:
