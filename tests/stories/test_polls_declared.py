@@ -33,6 +33,8 @@ async def coroutine(cursor: Any) -> Polled | None:
         (("orders", every(60), source), {"identity": coroutine}, "give the field that identifies an item"),
         (("orders", every(60), source), {"serial_key": "{x}"}, "serial_key: the task of a poll has no such option"),
         (("orders", every(60), source), {"retries": 3}, "retries"),
+        (("orders", every(60), source), {"time_limit": 19}, "time_limit: 19 s is too short .* write time_limit=20 or more"),
+        (("orders", every(60), source), {"soft_time_limit": 5.5, "time_limit": 60}, "soft_time_limit: 5.5 s is too short"),
         (("orders", 60, source), {}, r"expected cron\(…\), every\(…\) or at\(…\)"),
         (("orders", every(60), source), {"queue": "orders.fifo"}, "orders.fifo"),
     ],

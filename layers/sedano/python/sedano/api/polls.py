@@ -14,7 +14,7 @@ from sedano.api import schedule_declaration
 from sedano.engine.declaration_origins import may_declare
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
-from sedano.engine.sources.polls import Poll, Polls, Read
+from sedano.engine.sources.polls import MARGIN_S, TOGETHER, Poll, Polls, Read
 from sedano.engine.task_context import current
 from sedano.errors import ConfigurationError, OptionError
 from sedano.model.history.run_rows import Host
@@ -58,6 +58,16 @@ def check(name: object, source: object, identity: object, options: Mapping[str, 
     for option in options:
         if option in WITHOUT:
             raise OptionError(f"{option}: the task of a poll has no such option; write it in @app.task(…) of the task that it calls")
+    _check_time_limits(name, options)
+
+
+def _check_time_limits(name: str, options: Mapping[str, Any]) -> None:
+    """Raise `OptionError` for a time limit within which the poll *name* may publish nothing."""
+    for option in ("time_limit", "soft_time_limit"):
+        limit = options.get(option)
+        if isinstance(limit, int | float) and 0 < limit < 2 * MARGIN_S:
+            least = f"a poll reads a page and publishes {TOGETHER} calls together, and begins neither in its last {MARGIN_S:g} s"
+            raise OptionError(f"{option}: {limit!r} s is too short for poll {name}: {least}; write {option}={2 * MARGIN_S:g} or more")
 
 
 def declare(
