@@ -79,7 +79,7 @@ DEEP = wide(B, links=(wide(B, links=(B,)), C))
             Written(
                 f'{of("a", 2)[:-1]},"errors":[{of("b", -1)},{of("c", -1)}],"watch":[{of("c", -1)}],"links":[{of("b", 1)}],'
                 f'"forks":[{of("c", 1)},{{"group":[{of("a", 1)}],"queue":"q","watch":[{of("b", -1)}]}}]}}',
-                8, 3, "q", told=True,
+                9, 3, "q", told=True,
             ),
         ),
     ],
@@ -98,7 +98,7 @@ def test_a_chain_hands_one_value_from_step_to_step() -> None:
     inner = of("b", 1)[:-1]
     deep = f'{inner},"links":[{inner},"links":[{of("b", 1)}]}},{of("c", 1)}]}}'
     text = f'{{"chain":[{of("a", 3)},{deep},{of("c", 1)}],"watch":[{of("b", -1)}]}}'
-    assert found == Written(text, 6, 4, "own", "chain", '"tenant":"t"')
+    assert found == Written(text, 7, 4, "own", "chain", '"tenant":"t"')
 
 
 def test_a_chain_has_the_id_of_its_last_step_and_only_a_collecting_step_follows_the_queue_before_it() -> None:
@@ -126,7 +126,7 @@ def test_a_group_is_written_with_what_its_launch_needs() -> None:
     members = f'{{"group":[{of("a", 2)},{{"task":"b","n":2,"q":"","id":"i"}},{of("a", 2)}],"queue":"own","tenant":"t"'
     found = Desk().item(Group((same, named, same), (), (C,), outcomes=True), ("W",), 2)
     text = f'{members},"watch":[{of("c", -1)}],"outcomes":true,"told":true}}'
-    assert found == Written(text, 4, 2, "own", "group", '"tenant":"t"', told=True)
+    assert found == Written(text, 5, 2, "own", "group", '"tenant":"t"', told=True)
     mixed = Desk().item(Group((same, B)))
     assert mixed == Written(f'{{"group":[{of("a")},{of("b")}],"queue":"own"}}', 3, 2, "own", "group")
     assert Desk().item(Group(())) == Written('{"group":[]}', 1, 1, "", "group")
@@ -186,7 +186,7 @@ def test_a_chain_of_30000_characters_has_one_page_and_a_longer_one_is_cut() -> N
     second = f'{{"chain":[{middle}],"at":1,"of":4,"end":"d","resume":[],"more":"{last}"}}'
     more = desk.stored(f'{{"item":{second},"watch":[W,{of("c", -1)}]}}')
     first = f'"at":0,"of":4,"end":"d","resume":[],"watch":[{of("c", -1)}],"id":"i","more":"{more}"'
-    assert found == Written(f'{{"chain":[{filled("a", 15_000, 0)}],{first}}}', 4, 2, "q", "chain", own="i", told=True)
+    assert found == Written(f'{{"chain":[{filled("a", 15_000, 0)}],{first}}}', 5, 2, "q", "chain", own="i", told=True)
     assert page == desk.stored(f'{{"item":{found.text},"watch":[W]}}')
 
 
@@ -257,7 +257,7 @@ def test_a_group_is_cut_after_500_members_and_after_full_calls() -> None:
     name = desk.stored(f'{{"item":{{"group":[{",".join([of()] * 500)}]}},{watch}}}')
     rest = f'{{"item":{{"group":[{of()}]}},{watch}}}'.replace('"', '\\"')
     text = f'{{"group":501,"pages":[["{name}",500],["{rest}",1]],"queue":"q","watch":[{of("c", -1)}]}}'
-    assert found == Written(text, 502, 3, "q", "group")
+    assert found == Written(text, 503, 3, "q", "group")
     assert sizes(Desk().item(Group((A,) * 1_010)).text) == [500, 500, 10]
     assert sizes(Desk().item(Group((task(long=1_498),) * 35)).text) == [20, 15]
     assert sizes(Desk().item(Group((task(long=1_499),) * 35)).text) == [10, 10, 15]

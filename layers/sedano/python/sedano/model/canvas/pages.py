@@ -53,8 +53,9 @@ class Entry(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A written item: its text, its number of tasks, its depth, the queue of its first task, its kind, and the id that the user gave to its
-    last task (*own*). `told`: a failure to begin the item must be reported to an error callback, or to a caller that has its id.
+    """A written item: its text, its number of tasks with all callbacks, its depth, the queue of its first task, its kind, and the id that
+    the user gave to its last task (*own*). `told`: a failure to begin the item must be reported to an error callback, or to a caller that
+    has its id.
     """
 
     text: str
@@ -129,7 +130,7 @@ class PageWriter:
         last = items[-1].own
         tops = [extra, _named("watch", own), _id(last)]
         text = self._pages([i.text for i in items], _end(chain), extra, tops, within)
-        tasks, depth = sum(i.tasks for i in items), 1 + max(i.depth for i in items)
+        tasks, depth = sum(i.tasks for i in (*own, *items)), 1 + max(i.depth for i in (*own, *items))
         return Written(
             text=text, tasks=tasks, depth=depth, queue=items[0].queue, kind="chain", shared=items[0].shared, own=last,
             told=items[0].told or bool(last),
@@ -157,7 +158,7 @@ class PageWriter:
         within = (*watch, *(w.text for w in own))
         items = [self._settled(self.item(m, within, handed), within) for m in group.members]
         queue = items[0].queue if items else ""
-        tasks, depth = 1 + sum(i.tasks for i in items), 1 + max((i.depth for i in items), default=0)
+        tasks, depth = 1 + sum(i.tasks for i in (*own, *items)), 1 + max((i.depth for i in (*own, *items)), default=0)
         shared = items[0].shared if len({i.shared for i in items}) == 1 else ""
         marks = [t for t in (f'"queue":{quote(queue)}' if queue else "", shared) if t]
         told = any(i.told for i in items)
