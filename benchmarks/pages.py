@@ -6,9 +6,8 @@ The reads are counted as AWS charges them (`sedano.views.reads`); the stores are
 from __future__ import annotations
 
 import gzip
-import time
-from collections.abc import Callable
 
+from benchmarks.cpu_times import milliseconds
 from benchmarks.report import Entry, Section, Target
 from sedano import Sedano, testing
 from sedano.views.browser import MOST_S
@@ -24,16 +23,6 @@ PAGES = ("/", "/tasks", "/failures", "/throughput", "/queues", "/schedules", "/w
 ASSETS_TARGET, PAGE_TARGET = Target(12 * 1_024), Target(60 * 1_024)
 DRAWN_TARGET, ROWS_TARGET = Target(6.0), Target(10.0)
 TRIES = 3
-
-
-def milliseconds(work: Callable[[], object]) -> float:
-    """Return the CPU of *work* in ms, the best of several tries."""
-    found = []
-    for _ in range(TRIES):
-        began = time.process_time()
-        work()
-        found.append((time.process_time() - began) * 1_000)
-    return min(found)
 
 
 def app_of_a_day() -> Sedano:
@@ -77,8 +66,8 @@ def entries(app: Sedano, target: str) -> list[Entry]:
 
     price, whole = screen.about.reads.dollars_a_million, len(draw().encode())
     return [
-        Entry(f"{target}: HTML", milliseconds(draw), "ms CPU", ROWS_TARGET if rows > 100 else DRAWN_TARGET, {"rows": rows}),
-        Entry(f"{target}: reading and laying out", milliseconds(lambda: shown.read(found.asked)), "ms CPU"),
+        Entry(f"{target}: HTML", milliseconds(draw, TRIES), "ms CPU", ROWS_TARGET if rows > 100 else DRAWN_TARGET, {"rows": rows}),
+        Entry(f"{target}: reading and laying out", milliseconds(lambda: shown.read(found.asked), TRIES), "ms CPU"),
         Entry(f"{target}: bytes", whole, "bytes", None if rows > 100 else PAGE_TARGET, {"compressed": len(gzip.compress(draw().encode()))}),
         Entry(f"{target}: a million views", price, "USD", None, {"an idle hour": price * 3_600 / MOST_S / 1e6}),
     ]

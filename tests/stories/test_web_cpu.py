@@ -5,11 +5,11 @@ The budgets are those of the machine on which they were set. A slower or busier 
 """
 
 import gzip
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from benchmarks.cpu_times import milliseconds
 from sedano.web.addresses import parse
 from sedano.web.frame import SiteName, page
 from sedano.web.pages import body
@@ -26,16 +26,6 @@ KB = 1_024
 def loop() -> int:
     """Make as many small texts as a page of 200 rows has."""
     return sum(len(f"<td>{number}</td>") for number in range(20_000))
-
-
-def milliseconds(work: Callable[[], object]) -> float:
-    """Return the CPU of *work*, the best of several tries."""
-    found = []
-    for _ in range(TRIES):
-        began = time.process_time()
-        work()
-        found.append((time.process_time() - began) * 1_000)
-    return min(found)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +49,7 @@ def drawn(shop: Shop, target: str) -> tuple[Callable[[], str], int]:
 
 def within(work: Callable[[], object], budget: float) -> bool:
     """Whether *work* keeps its budget on this machine."""
-    return milliseconds(work) <= budget * max(1.0, milliseconds(loop) / LOOP_MS)
+    return milliseconds(work, TRIES) <= budget * max(1.0, milliseconds(loop, TRIES) / LOOP_MS)
 
 
 def test_a_page_of_200_rows_is_drawn_in_ten_milliseconds(shop: Shop) -> None:
