@@ -7,9 +7,10 @@ from sedano.migration.answers import CHANGE, LOST, REMOVE, SAME, answer
 OPTIONS = (
     answer(
         SAME,
-        "name bind ignore_result time_limit soft_time_limit expires countdown eta task_id queue link link_error headers",
+        "name bind ignore_result time_limit soft_time_limit expires countdown eta task_id queue link link_error",
         "The same.",
     ),
+    answer(SAME, "headers", "The same; a task with `batch=` takes none ([headers](results.md#headers))."),
     answer(
         CHANGE,
         "max_retries default_retry_delay",
