@@ -2,13 +2,14 @@
 
 A run holds a lease until its invocation's deadline, taken before the claim and released after all follow-ups. A job that finds the lease
 taken leaves its message's receipt in the lease and is held back until the lease expires. If the holder ends earlier, it makes the first
-waiting message visible again and keeps the lease for it for a moment. So workers do not poll, and a dead holder blocks the others no longer
-than its lease.
+waiting message visible again and keeps the lease for it for a moment. A dead holder blocks the others no longer than its lease.
 
-Ten can be woken. Further ones retry after a wait that doubles each time, so the line never runs dry and no message is delivered often: a
-message may wait for ten hours before it reaches the limit of receives.
+A lease has room for the receipts of ten messages of its key. Only these are woken, one by each release. Further messages are delivered
+again after 2.5 to 7.5 s, then after a wait that doubles each time, up to 900 s; they take the lease or a place among the ten that is free
+then. So the order is not that of publication, and a message may wait for ten hours before it reaches the limit of receives.
 
-A woken message arrives through the queue. A crash between the release and the waking costs only the rest of the waiting time.
+A wake-up is not guaranteed: the holder may die between the release and the waking, or the queue may refuse to make the message visible.
+Then the message is delivered when its hold ends, which is at most the holder's lease and a second after it was taken.
 """
 
 from __future__ import annotations
