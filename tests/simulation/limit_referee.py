@@ -4,8 +4,8 @@ R1: in no stretch of W seconds do more tasks of a rate start than ``W / T + burs
 clocks differ. R2: every write to a line moves each of its turns on by at least its tickets' intervals, so no two tickets share a slot.
 R3: a slot is used once. P1: never more holders of permits that are alive and in their time than the limit. P2: a permit's number is below
 the limit and its token rises, so a resource that is guarded by both never takes a write from more. P3: a permit ends with its holder's
-invocation, so a dead holder's comes back by itself. P4: no process takes a permit before it is over, and only its holder gives it back. A
-worker that sees a permit that is over, or kept for a message, may keep it for the message that it wakes.
+invocation, so a dead holder's is free afterwards. P4: no process takes a permit before it is over, and only its holder gives it back.
+A worker that sees a permit that is over, or kept for a message, may keep it for the message that it wakes.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Agendas in DynamoDB: states beside their definitions, whoever writes between two reads; and a stage of the version that kept both in one
-text."""
+"""Agendas in DynamoDB: states beside their definitions, also if another program writes between two reads; and a stage
+of the version that kept both in one text."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

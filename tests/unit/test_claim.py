@@ -153,7 +153,7 @@ LOOK_ALIKES = ["1.1~1", "~1", "fresh~1", f"{BEGUN}~2", f"{BEGUN.upper()}~1", f"{
 
 @pytest.mark.parametrize("other", LOOK_ALIKES)
 def test_an_id_that_only_looks_as_if_it_told_of_a_canvas_tells_of_none(other):
-    """Whoever publishes by the open protocol gives his messages ids of his own."""
+    """A publisher by the open protocol gives its messages ids of its own."""
     assert not is_another(FIRST, TaskRecord("t", states.FAILURE, 1, message_id=other, name="other"))
 
 
