@@ -53,3 +53,19 @@ def test_lanes_are_used_again() -> None:
     for _ in range(20):
         assert lanes.each(lambda item: item + 1, [1, 2, 3], ["a", "b", "c"]) == [2, 3, 4]
     assert sum(thread.name.startswith("sedano-lane") for thread in threading.enumerate()) < 30
+
+
+def test_the_threads_of_calls_end_when_their_owner_is_gone() -> None:
+    used, together, calls = list[threading.Thread](), threading.Barrier(3, timeout=10), ParallelCalls(3)
+
+    def call(_: int) -> None:
+        used.append(threading.current_thread())
+        together.wait()
+
+    calls.each(call, [0, 1, 2], ["a", "b", "c"])
+    threads = [one for one in used if one is not threading.current_thread()]
+    assert [one.is_alive() for one in threads] == [True, True]
+    del calls
+    for one in threads:
+        one.join(10)
+    assert [one.is_alive() for one in threads] == [False, False]

@@ -107,3 +107,23 @@ def test_the_threads_of_the_lanes_start_once() -> None:
     for _ in range(2):
         lanes._start()
     assert sorted(one.name for one in {*threading.enumerate()} - before) == ["sedano-record-0", "sedano-record-1"]
+
+
+def test_the_threads_of_lanes_end_when_no_reference_to_them_is_left() -> None:
+    used, lanes = list[threading.Thread](), Lanes(2)
+    together = threading.Barrier(3, timeout=10)
+
+    def call(_: int) -> None:
+        used.append(threading.current_thread())
+        together.wait()
+
+    stream = lanes.stream(call)
+    for number in range(3):
+        stream.put(number)
+    stream.close()
+    threads = [one for one in used if one is not threading.current_thread()]
+    assert [one.is_alive() for one in threads] == [True, True]
+    del stream, lanes
+    for one in threads:
+        one.join(10)
+    assert [one.is_alive() for one in threads] == [False, False]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -21,12 +22,12 @@ Work = tuple[Callable[[], None], queue.SimpleQueue[None]]
 class ParallelCalls:
     """At most *number* calls at a time. Threads start with the first batch that needs them; 1 means none."""
 
-    __slots__ = ("_lock", "_started", "_waiting", "number")
+    __slots__ = ("__weakref__", "_lock", "_started", "_waiting", "number")
 
     def __init__(self, number: int) -> None:
         """Allow *number* calls at a time."""
         self.number = number
-        self._waiting: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._started = 0
         self._lock = threading.Lock()
 
@@ -63,13 +64,15 @@ class ParallelCalls:
             while self._started < min(wanted, self.number - 1):
                 self._started += 1
                 threading.Thread(target=_lane, args=(self._waiting,), name=f"sedano-lane-{self._started}", daemon=True).start()
+                weakref.finalize(self, self._waiting.put, None).atexit = False  # the thread ends with its owner
 
 
-def _lane(waiting: queue.SimpleQueue[Work]) -> None:
-    while True:
-        step, ended = waiting.get()
+def _lane(waiting: queue.SimpleQueue[Work | None]) -> None:
+    while (work := waiting.get()) is not None:
+        step, ended = work
         step()
         ended.put(None)
+        del work, step, ended  # they hold the owner, which must not live as long as this thread
 
 
 def _step(

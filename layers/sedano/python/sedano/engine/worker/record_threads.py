@@ -8,6 +8,7 @@ endpoints that are not safe across threads.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -19,14 +20,15 @@ Step = Callable[[], None]
 
 
 class Lanes:
-    """At most *count* calls at once besides the caller's. The threads start with the first item of the first stream."""
+    """At most *count* calls at once besides the caller's. The threads start with the first item of the first stream, and end when no
+    reference to this object is left."""
 
-    __slots__ = ("_lock", "_started", "_waiting", "count")
+    __slots__ = ("__weakref__", "_lock", "_started", "_waiting", "count")
 
     def __init__(self, count: int) -> None:
         """Use *count* threads besides the caller's; 0 uses none."""
         self.count = count
-        self._waiting: SimpleQueue[Step] = SimpleQueue()
+        self._waiting: SimpleQueue[Step | None] = SimpleQueue()
         self._started = False
         self._lock = threading.Lock()
 
@@ -47,13 +49,15 @@ class Lanes:
                 step = self._waiting.get_nowait()
             except Empty:
                 return
-            step()
+            if step is not None:
+                step()
 
     def _start(self) -> None:
         with self._lock:
             if not self._started:
                 for number in range(self.count):
                     threading.Thread(target=_lane, args=(self._waiting,), name=f"sedano-record-{number}", daemon=True).start()
+                    weakref.finalize(self, self._waiting.put, None).atexit = False
                 self._started = True
 
 
@@ -101,6 +105,7 @@ class Stream(Generic[T, R]):
         self._ended.put(error)
 
 
-def _lane(waiting: SimpleQueue[Step]) -> None:
-    while True:
-        waiting.get()()
+def _lane(waiting: SimpleQueue[Step | None]) -> None:
+    while (step := waiting.get()) is not None:
+        step()
+        del step  # it holds the lanes, which must not live as long as this thread
