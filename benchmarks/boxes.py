@@ -9,7 +9,6 @@ own, started without its site packages.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import statistics
 import sys
@@ -32,7 +31,6 @@ TIMEOUT = 0.2
 WARM_US, KILL_MS = 80.0, 50.0
 """The promises: the wall time of a warm call, and how late after its deadline a program that hangs is killed."""
 HOW = "Python's own program at the pool, below the engine: one request and its reply in this process"
-BUILD = Path(__file__).resolve().parents[1] / "build" / "bench"
 SHARE = 200
 """Calls measured together; the lowest of the results is the one that other programs of the machine disturbed least."""
 
@@ -112,12 +110,8 @@ async def measured(size: Size) -> list[Entry]:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Measure, print and write build/bench/boxes.json."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.boxes", description="Measure calls and kills of boxed tasks.")
-    parser.add_argument("--full", action="store_true", help="at the promised size: a minute")
-    began = time.monotonic()
-    found = section(FULL if parser.parse_args(given).full else SMALL)
-    report.write(BUILD / "boxes.json", [found], time.monotonic() - began)
-    print(report.table([found]))
+    words = "Measure calls and kills of boxed tasks."
+    report.measure_alone("boxes", words, "a minute", lambda full: section(FULL if full else SMALL), given)
 
 
 if __name__ == "__main__":

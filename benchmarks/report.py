@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
+
+BUILD = Path(__file__).resolve().parents[1] / "build" / "bench"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,20 @@ def write(path: Path, sections: Sequence[Section], seconds: float) -> None:
     told = [{**asdict(section), "entries": [{**asdict(e), "verdict": e.verdict} for e in section.entries]} for section in sections]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"machine": machine, "seconds": round(seconds, 1), "sections": told}, indent=1) + "\n")
+
+
+def measure_alone(name: str, words: str, span: str, measured: Callable[[bool], Section], given: Sequence[str] | None) -> Section:
+    """Run the benchmark *name* as a program of its own, which *words* describe, and return its section after it is written and printed.
+
+    *measured* gets whether `--full` is among the arguments *given*; *span* says how long that takes.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=words)
+    parser.add_argument("--full", action="store_true", help=f"at the promised size: {span}")
+    began = time.monotonic()
+    found = measured(parser.parse_args(given).full)
+    write(BUILD / f"{name}.json", [found], time.monotonic() - began)
+    print(table([found]))
+    return found
 
 
 def write_summary(path: Path, figures: Mapping[str, object]) -> None:

@@ -10,7 +10,6 @@ all of them hit processes at work, however fast the machine is.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import statistics
 import sys
@@ -30,7 +29,6 @@ from sedano.host import one_file
 from sedano.host.worker_process import CUT_S
 from sedano.ports import command_queue
 
-BUILD = Path(__file__).resolve().parent.parent / "build" / "bench"
 DRAIN_S, VISIBILITY_S = 2.0, 6
 """Half of the tasks take `Load.long`, which is longer than the drain."""
 BEYOND_S = 1.0
@@ -207,12 +205,8 @@ def wait(reached: Callable[[], bool], run: Run) -> None:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Measure, print and write build/bench/restarts.json."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.restarts", description="Restart workers under load.")
-    parser.add_argument("--full", action="store_true", help="at the promised size: about ten minutes")
-    began = time.monotonic()
-    found = section(FULL if parser.parse_args(given).full else SMALL)
-    report.write(BUILD / "restarts.json", [found], time.monotonic() - began)
-    print(report.table([found]))
+    words = "Restart workers under load."
+    found = report.measure_alone("restarts", words, "about ten minutes", lambda full: section(FULL if full else SMALL), given)
     if any(entry.verdict == "MISSED" for entry in found.entries):
         sys.exit(1)
 
