@@ -169,7 +169,7 @@ def must_hold_something(history: History) -> Snapshot:
     """
     snapshot = history.current()
     if not snapshot.parts:
-        raise ConfigurationError(f"nothing has been taken in yet at {history.archive.place('')}; run `history build` first")
+        raise ConfigurationError(f"nothing has been taken in yet at {history.archive.place('')}; run `sedano history build` first")
     return snapshot
 
 

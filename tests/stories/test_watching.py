@@ -85,7 +85,7 @@ def test_a_task_is_shown_until_it_has_ended(world: testing.World, capsys: pytest
     assert main(["show", "even", "--watch", "--json", *APP]) == Exit.DONE
     out, err = capsys.readouterr()
     assert [json.loads(line)["state"] for line in out.splitlines()] == ["SUCCESS"]
-    assert "sedano show: it reads again until Ctrl-C; each time, " in err
+    assert "sedano show: it reads again until Ctrl-C; each reading: $" in err
 
 
 @pytest.mark.parametrize(("options", "span"), [([], watching.UNRECORDED_S), (["--timeout", "40"], 40.0)])

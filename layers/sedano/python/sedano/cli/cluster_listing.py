@@ -24,7 +24,7 @@ def show(ports: Ports, latest: int, days: int, as_json: bool) -> None:
 
 def _show(view: ClusterView) -> None:
     table(
-        ("WORKER", "STATE", "HEARD OF", "HOLDS"),
+        ("WORKER", "STATE", "LAST SEEN", "HOLDS"),
         [(m.name, m.state, shown(m.seen), ", ".join(m.holds)) for m in view.members],
     )
     for what, counted in (("state", view.by_state), ("task", view.by_type), ("worker", view.by_worker)):

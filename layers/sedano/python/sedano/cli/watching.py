@@ -21,7 +21,7 @@ from sedano.views.failures import FailureGroup, failures
 from sedano.views.reader import About
 from sedano.views.task import TaskView, task
 from sedano.views.tasks import TaskRow, tasks
-from sedano.views.terminal_screen import price
+from sedano.views.terminal_screen import cost
 
 Sleep = Callable[[float], None]
 """Waits so many seconds."""
@@ -50,7 +50,7 @@ def watch(verb: str, read: Callable[[], WatchedRecords], put: Callable[[listings
     """
     known: Sequence[listings.Record] | None = None
     found, pause = read(), FIRST_S
-    say(f"sedano {verb}: it reads again until Ctrl-C; each time, {price(found.about)}", err=True)
+    say(f"sedano {verb}: it reads again until Ctrl-C; each reading: {cost(found.about)}", err=True)
     while sys.stdout is not None:
         fresh = [one for one in reversed(found.records) if one not in (known or ())]
         if known is not None and found.is_cut and len(fresh) == len(found.records):
