@@ -85,7 +85,8 @@ class Hooked:
 
         The task was revoked while an attempt ran or by a header, its `expires` passed, its body raised `Ignore`, a later call of a debounce
         or a busy singleton took its place, or a step before it in a canvas ended so. It is not called for a task that was revoked by its
-        id while no attempt ran: the program that revoked it has recorded the end.
+        id while no attempt ran: the program that revoked it has recorded the end. It is called at most once for each end: a process that
+        dies between the record and the call does not call it.
 
         Raises:
             OptionError: *function* cannot be called, or is async.
