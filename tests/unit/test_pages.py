@@ -79,7 +79,7 @@ DEEP = wide(B, links=(wide(B, links=(B,)), C))
             Written(
                 f'{of("a", 2)[:-1]},"errors":[{of("b", -1)},{of("c", -1)}],"watch":[{of("c", -1)}],"links":[{of("b", 1)}],'
                 f'"forks":[{of("c", 1)},{{"group":[{of("a", 1)}],"queue":"q","watch":[{of("b", -1)}]}}]}}',
-                9, 3, "q", told=True,
+                9, 3, "q", told=True, groups=1,
             ),
         ),
     ],
@@ -126,10 +126,10 @@ def test_a_group_is_written_with_what_its_launch_needs() -> None:
     members = f'{{"group":[{of("a", 2)},{{"task":"b","n":2,"q":"","id":"i"}},{of("a", 2)}],"queue":"own","tenant":"t"'
     found = Desk().item(Group((same, named, same), (), (C,), outcomes=True), ("W",), 2)
     text = f'{members},"watch":[{of("c", -1)}],"outcomes":true,"told":true}}'
-    assert found == Written(text, 5, 2, "own", "group", '"tenant":"t"', told=True)
+    assert found == Written(text, 5, 2, "own", "group", '"tenant":"t"', told=True, groups=1)
     mixed = Desk().item(Group((same, B)))
-    assert mixed == Written(f'{{"group":[{of("a")},{of("b")}],"queue":"own"}}', 3, 2, "own", "group")
-    assert Desk().item(Group(())) == Written('{"group":[]}', 1, 1, "", "group")
+    assert mixed == Written(f'{{"group":[{of("a")},{of("b")}],"queue":"own"}}', 3, 2, "own", "group", groups=1)
+    assert Desk().item(Group(())) == Written('{"group":[]}', 1, 1, "", "group", groups=1)
     assert Desk().item(Group((A, DEEP))).depth == 4
 
 
@@ -158,6 +158,11 @@ def test_a_short_page_of_more_than_six_groups_is_kept() -> None:
     assert Desk().page(Group(tuple(groups[:5])))[1].startswith('{"item"')
     desk = Desk()
     assert [desk.page(Group(tuple(groups)))[1]] == list(desk.kept)
+
+
+def test_arguments_that_are_named_group_are_not_counted_as_groups() -> None:
+    desk = PageWriter(lambda signature, handed, queue: Entry('"k":{"group":1}', "q"), Desk().store)
+    assert desk.page(Chain((A,) * 20))[1].startswith('{"item"')
 
 
 def test_a_step_that_no_worker_would_read_is_refused() -> None:
@@ -241,12 +246,12 @@ def nested(levels: int, inner: Tree) -> Tree:
 def test_an_item_of_eight_levels_stays_in_its_page_and_a_deeper_one_gets_its_own() -> None:
     desk = Desk()
     text = '{"group":[' * 8 + of() + '],"queue":"q","tenant":"t"}' * 8
-    assert desk.item(nested(8, task(tenant="t"))) == Written(text, 9, 9, "q", "group", '"tenant":"t"')
+    assert desk.item(nested(8, task(tenant="t"))) == Written(text, 9, 9, "q", "group", '"tenant":"t"', groups=8)
     assert desk.kept == {}
     found = desk.item(nested(9, task(task_id="i", queue="own")))
     (name,) = desk.kept
     told = '{"page":"' + name + '","kind":"group","queue":"own","told":true}'
-    assert found == Written(f'{{"group":[{told}],"queue":"own","told":true}}', 10, 2, "own", "group", told=True)
+    assert found == Written(f'{{"group":[{told}],"queue":"own","told":true}}', 10, 2, "own", "group", told=True, groups=1)
 
 
 def test_a_group_is_cut_after_500_members_and_after_full_calls() -> None:
@@ -257,7 +262,7 @@ def test_a_group_is_cut_after_500_members_and_after_full_calls() -> None:
     name = desk.stored(f'{{"item":{{"group":[{",".join([of()] * 500)}]}},{watch}}}')
     rest = f'{{"item":{{"group":[{of()}]}},{watch}}}'.replace('"', '\\"')
     text = f'{{"group":501,"pages":[["{name}",500],["{rest}",1]],"queue":"q","watch":[{of("c", -1)}]}}'
-    assert found == Written(text, 503, 3, "q", "group")
+    assert found == Written(text, 503, 3, "q", "group", groups=1)
     assert sizes(Desk().item(Group((A,) * 1_010)).text) == [500, 500, 10]
     assert sizes(Desk().item(Group((task(long=1_498),) * 35)).text) == [20, 15]
     assert sizes(Desk().item(Group((task(long=1_499),) * 35)).text) == [10, 10, 15]

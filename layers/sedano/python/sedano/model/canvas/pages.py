@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 class Written(NamedTuple):
     """A written item: its text, its number of tasks with all callbacks, its depth, the queue of its first task, its kind, and the id that
     the user gave to its last task (*own*). `told`: a failure to begin the item must be reported to an error callback, or to a caller that
-    has its id.
+    has its id. *groups*: the groups in its text, without those of its pages.
     """
 
     text: str
@@ -66,6 +66,7 @@ class Written(NamedTuple):
     shared: str = ""
     own: str = ""
     told: bool = False
+    groups: int = 0
 
 
 def refer(ref: BlobRef) -> str:
@@ -95,7 +96,7 @@ class PageWriter:
         """
         chain = tree if isinstance(tree, Chain) else Chain((tree,))
         written = self._chain(chain, watch, handed=0, extra=extra)
-        return written, self._named(_page(written.text, watch))
+        return written, self._named(_page(written.text, watch), written.groups)
 
     def item(self, tree: Tree, watch: Watch = (), handed: int = 0) -> Written:
         """Return a normal *tree* as an item of a page that has *watch* at its top."""
@@ -119,7 +120,10 @@ class PageWriter:
         inner = [*errors, *own, *links, *forks]
         text = f"{{{','.join(p for p in parts if p)}}}"
         tasks, depth = 1 + sum(w.tasks for w in inner), 1 + max(w.depth for w in inner)
-        return Written(text, tasks, depth, entry.queue, shared=entry.shared, own=own_id, told=bool(own_id or errors))
+        return Written(
+            text=text, tasks=tasks, depth=depth, queue=entry.queue, shared=entry.shared, own=own_id, told=bool(own_id or errors),
+            groups=sum(w.groups for w in inner),
+        )  # fmt: skip
 
     def _chain(self, chain: Chain, watch: Watch, handed: int, extra: str = "") -> Written:
         own = [self._step(e, (), CONTEXT) for e in chain.watch]
@@ -129,22 +133,23 @@ class PageWriter:
             items.append(self._stage(step, within, 1 if items else handed, items[-1].queue if items else ""))
         last = items[-1].own
         tops = [extra, _named("watch", own), _id(last)]
-        text = self._pages([i.text for i in items], _end(chain), extra, tops, within)
+        text, groups = self._pages(items, _end(chain), extra, tops, within)
         tasks, depth = sum(i.tasks for i in (*own, *items)), 1 + max(i.depth for i in (*own, *items))
         return Written(
             text=text, tasks=tasks, depth=depth, queue=items[0].queue, kind="chain", shared=items[0].shared, own=last,
-            told=items[0].told or bool(last),
+            told=items[0].told or bool(last), groups=groups + _groups(own),
         )  # fmt: skip
 
-    def _pages(self, texts: Sequence[str], end: str, extra: str, tops: Sequence[str], within: Watch) -> str:
-        """Return the item of a chain of *texts*. Of a long chain this is the first part; each other part has its own page."""
-        parts, text, more = _parts(texts), "", ""
+    def _pages(self, items: Sequence[Written], end: str, extra: str, tops: Sequence[str], within: Watch) -> tuple[str, int]:
+        """Return the item of a chain of *items* and the groups in it. Of a long one this is the first part; each other has its own page."""
+        parts, text, more, groups = _parts([i.text for i in items]), "", "", 0
         for start, part in reversed(parts):
-            marks = [f'"at":{start},"of":{len(texts)},"end":{quote(end)}'] if len(parts) > 1 else []
+            groups = _groups(items[start : start + len(part)])
+            marks = [f'"at":{start},"of":{len(items)},"end":{quote(end)}'] if len(parts) > 1 else []
             parts_of = [f'"chain":[{",".join(part)}]', *marks, *(tops if start == 0 else [extra]), more]
             text = f"{{{','.join(t for t in parts_of if t)}}}"
-            more = f'"more":{quote(self._named(_page(text, within)))}' if start else ""
-        return text
+            more = f'"more":{quote(self._named(_page(text, within), groups))}' if start else ""
+        return text, groups
 
     def _stage(self, step: Tree | Fork, watch: Watch, handed: int, queue: str) -> Written:
         if isinstance(step, Fork):
@@ -164,14 +169,17 @@ class PageWriter:
         told = any(i.told for i in items)
         flags = ('"outcomes":true' if group.outcomes else "", '"told":true' if told else "")
         marks += [t for t in (_named("watch", own), *flags) if t]
-        parts = _parts([i.text for i in items], PAGE_MEMBERS, SENT_TOGETHER)
+        parts, groups = _parts([i.text for i in items], PAGE_MEMBERS, SENT_TOGETHER), _groups([*own, *items])
         if len(parts) <= 1:
             head = f'"group":[{",".join(i.text for i in items)}]'
         else:
-            pages = [[self._named(_page(f'{{"group":[{",".join(part)}]}}', within)), len(part)] for _, part in parts]
+            texts = [(_page(f'{{"group":[{",".join(part)}]}}', within), items[at : at + len(part)]) for at, part in parts]
+            pages = [[self._named(text, _groups(members) + 1), len(members)] for text, members in texts]
+            groups = _groups(own)
             head, depth = f'"group":{len(items)},"pages":{self._index(pages)}', 3
         return Written(
             text=f"{{{','.join([head, *marks])}}}", tasks=tasks, depth=depth, queue=queue, kind="group", shared=shared, told=told,
+            groups=groups + 1,
         )  # fmt: skip
 
     def _index(self, pages: list[list[object]]) -> str:
@@ -181,14 +189,14 @@ class PageWriter:
             parts = [pages[i : i + wide] for i in range(0, len(pages), wide)]
             sizes = [sum(int(str(size)) for _, size in part) for part in parts]
             texts = [f'{{"group":{size},"pages":{_listed(part)}}}' for part, size in zip(parts, sizes, strict=True)]
-            pages = [[self._named(_page(text, ())), size] for text, size in zip(texts, sizes, strict=True)]
+            pages = [[self._named(_page(text, ()), 1), size] for text, size in zip(texts, sizes, strict=True)]
         return _listed(pages)
 
     def _settled(self, written: Written, watch: Watch) -> Written:
         """Return *written* in the form for use in another page: unchanged, or as a reference to its own page."""
         if written.kind == "step" or (len(written.text) <= PAGE_BYTES // 4 and written.depth <= PAGE_DEPTH):
             return written
-        page = self._named(_page(written.text, watch), inline=False)
+        page = self._named(_page(written.text, watch), written.groups, inline=False)
         told = '"told":true' if written.told else ""
         parts = [f'"page":{quote(page)},"kind":"{written.kind}","queue":{quote(written.queue)}', _id(written.own), told]
         text = f"{{{','.join(p for p in parts if p)}}}"
@@ -197,9 +205,9 @@ class PageWriter:
             told=written.told,
         )  # fmt: skip
 
-    def _named(self, text: str, inline: bool = True) -> str:
-        """Return the page *text* if it is short, else its claim check."""
-        if inline and len(text) <= INLINE_BYTES and text.count('"group":') <= INLINE_GROUPS:
+    def _named(self, text: str, groups: int, inline: bool = True) -> str:
+        """Return the page *text* with so many *groups* if it is short, else its claim check."""
+        if inline and len(text) <= INLINE_BYTES and groups <= INLINE_GROUPS:
             return text
         if len(text) > MOST_BYTES:
             raise TooLarge(f"canvas: a step with its links and callbacks has {len(text)} bytes of {MOST_BYTES}; give it fewer of them")
@@ -227,6 +235,10 @@ def refuse_options(signature: Signature) -> None:
 
 def _page(item: str, watch: Watch) -> str:
     return f'{{"item":{item},"watch":[{",".join(watch)}]}}' if watch else f'{{"item":{item}}}'
+
+
+def _groups(items: Sequence[Written]) -> int:
+    return sum(item.groups for item in items)
 
 
 def _named(name: str, items: Sequence[Written]) -> str:
