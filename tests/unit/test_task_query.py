@@ -1,9 +1,12 @@
 """The search for tasks: each field finds what it names and nothing else; what cannot be searched is refused in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from sedano.errors import OptionError
 from sedano.model.history.registers import Timeline, finalise, fold
+from sedano.model.messages.lineage import dedup_id
 from sedano.views.task_query import MOST_PARTS, parse
 
 EVENT = {"hostname": "w.1", "pid": 1, "clock": 1, "timestamp": 1.0, "uuid": "0a1b", "name": "shop.tasks.add", "queue": "commands:mail"}
@@ -37,13 +40,30 @@ def test_a_task_is_not_found_by_what_is_not(text: str) -> None:
     assert not parse(text).is_met(task())
 
 
+def test_a_task_is_found_by_the_key_that_made_its_id() -> None:
+    keyed = replace(task(), uuid=dedup_id("shop.tasks.add", "order-7"))
+    assert parse("key:order-7").is_met(keyed)
+    assert parse("key:order-7 name:add").is_met(keyed)
+    assert not parse("key:order-8").is_met(keyed)
+    assert not parse("key:order-7").is_met(task())
+    assert not parse("key:order-7").is_met(replace(keyed, fields={**keyed.fields, "name": "shop.tasks.sub"}))
+
+
+def test_a_key_stands_for_one_id_of_each_task_whose_name_is_meant() -> None:
+    names = ("shop.add", "shop.sub", "mail.add")
+    assert parse("key:7").ids(names) == {dedup_id(name, "7"): name for name in names}
+    assert parse("key:7 name:shop.*").ids(names) == {dedup_id(name, "7"): name for name in names[:2]}
+    assert parse("key:7 name:add name:shop.*").ids(names) == {dedup_id("shop.add", "7"): "shop.add"}
+    assert parse("name:shop.* state:FAILURE").ids(names) == {}
+
+
 def test_stamps_that_cannot_be_read_match_nothing() -> None:
     assert not parse("tag:who").is_met(task(stamps="%ff%ff=,,"))
     assert not parse("tag:who").is_met(task(stamps=7))
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    ("key:7", "search for the id"), ("nmae:x", "write one of id:"), ("state:", "state:FAILURE"),
+    ("key:7*", "found as a whole"), ("key:", "is not a condition"), ("nmae:x", "write one of id:"), ("state:", "state:FAILURE"),
     (":x", "write one of"), ("any:x", "is not a condition"), ("a " * (MOST_PARTS + 1), "fewer parts"), ("x" * 1_001, "fewer parts"),
 ])  # fmt: skip
 def test_what_cannot_be_searched_is_refused_with_what_to_write(text: str, why: str) -> None:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from sedano.app import Sedano
 from sedano.errors import OptionError
 from sedano.model import states
-from sedano.views.cluster import first_day, timelines
+from sedano.views.cluster import first_day
 from sedano.views.reader import Reader
 from sedano.views.task_query import TaskQuery, parse
+from sedano.views.tasks import search
 
 MOST = 20_000
 """The most tasks of one change, the latest first."""
@@ -66,7 +67,7 @@ def _query(text: str) -> TaskQuery:
 
 def _selected(app: Sedano, query: TaskQuery, days: int, most: int, is_meant: Callable[[str], bool]) -> Selection:
     reader = Reader(app)
-    every, _ = timelines(reader.ports, days)
-    found = [task for task in every if is_meant(task.state) and query.is_met(task)]
+    hits = search(reader, days, query)
+    found = [task for task in (*hits.kept, *hits.past) if is_meant(task.state)]
     counted = Counter(str(task.state) for task in found)
     return Selection(tuple(task.uuid for task in found[:most]), len(found), dict(counted), first_day(reader.ports, days))

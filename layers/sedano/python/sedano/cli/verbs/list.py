@@ -12,8 +12,8 @@ from sedano.cli.options import of_app, of_list, the_app, watched, whole
 
 HELP = """Show the latest tasks of the event history. Reads the history of N days: one S3 GET for each of its objects.
 
-QUERY narrows the list: state:FAILURE, name:shop.*, id:, queue:, worker:, error:ValueError, root:, parent:, tag:NAME=VALUE, or a part of
-an id or a name. All parts must match."""
+QUERY narrows the list: state:FAILURE, name:shop.*, id:, queue:, worker:, error:ValueError, root:, parent:, tag:NAME=VALUE,
+key:DEDUP_KEY, or a part of an id or a name. All parts must match. A key is also looked up in the ledger."""
 
 
 @click.command(help=HELP)
