@@ -19,8 +19,12 @@ VIEWER: Actions = MappingProxyType({
     "members": ("dynamodb:Query",), "rollups": ("dynamodb:Query",), "failures": ("dynamodb:Query",), "history": ("s3:ListBucket",),
     "events": ("s3:GetObject",), "blobs": ("s3:ListBucket",), "values": ("s3:GetObject",), "commands": ("sqs:GetQueueAttributes",),
     "parked": ("sqs:GetQueueAttributes",), "timers": ("scheduler:GetSchedule",), "stacks": ("cloudformation:DescribeStacks",),
+    "metrics": ("cloudwatch:GetMetricData",),
 })  # fmt: skip
-"""Pages, lists, one task with its result, and finding the stage by its name."""
+"""Pages, lists, one task with its result, the ages of queues, and finding the stage by its name.
+
+GetMetricData has no resources in IAM: a grant of it is one for all metrics of the account, which are numbers without any content.
+"""
 OPERATOR: Actions = MappingProxyType({
     "ledger": ("dynamodb:UpdateItem",), "settings": ("dynamodb:UpdateItem",), "values": ("s3:PutObject",), "commands": ("sqs:SendMessage",),
     "topics": ("sqs:SendMessage",), "records": ("sqs:SendMessage",),

@@ -346,6 +346,7 @@ class CoreStack(StageStack):
             "values": [self._blobs.arn_for_objects("*")], "commands": self._command_arns(), "topics": [self._events.queue_arn],
             "parked": [self._parked.queue_arn], "records": [self._records.queue_arn], "timers": [self._timers.schedules],
             "keys": [self._keys_arn()],
+            "metrics": ["*"],
             "stacks": [self.format_arn(service="cloudformation", resource="stack", resource_name=name) for name in self._described()],
         }  # fmt: skip
         for statement in (one for role in roles for one in allowed(role, arns)):

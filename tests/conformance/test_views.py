@@ -4,7 +4,7 @@ A view's calls are pinned by the numbers that it prints itself; over AWS these a
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -15,12 +15,16 @@ from sedano.aws.schedules import DynamoSchedules
 from sedano.changes.plan import note, person
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
+from sedano.errors import NotAllowed
 from sedano.model import circuits as breaker
+from sedano.model.elections import Election, closed
 from sedano.model.history.run_rows import Host
 from sedano.model.history.stage_changes import StageChange
 from sedano.model.leases import LeaseRecord
+from sedano.model.limits import rate
 from sedano.model.limits.concurrency import Permit
 from sedano.model.memos import CIRCUIT, Memo, memo_name
+from sedano.model.messages.lineage import dedup_id
 from sedano.model.schedules.agenda import Agenda, agenda_of, begun
 from sedano.ports import PARKED, RECORDS, MemberRecord, Outgoing, Ports, command_queue
 from sedano.views import (
@@ -42,6 +46,7 @@ from sedano.views import (
 )
 from sedano.views.plain import plain
 from sedano.views.reader import About
+from sedano.views.task_query import parse
 from tests.conformance.worlds import World, session_of
 from tests.plugins.resources import Resources
 
@@ -58,6 +63,7 @@ class Larder:
         self.fill: Any = self.app.task(name="larder.fill", retry=False, circuit=Breaker(shared=True, name="door"))(self._fill)
         self.stock: Any = self.app.task(name="larder.stock")(self._stock)
         self.weigh: Any = self.app.task(name="larder.weigh", concurrency=2)(len)
+        self.brew: Any = self.app.task(name="larder.brew", rate="6/m")(len)
         self.app.periodic(every(3_600), name="larder.dust")(lambda: None)
 
     def _fill(self, n: int) -> int:
@@ -109,6 +115,12 @@ def stand(larder: Larder, ports: Ports) -> None:
     assert ports.queues.send(PARKED, [Outgoing("{", attributes={"reason": "malformed"})]) == [None]
     assert ports.leases.take(LOCK, None).done
     assert ports.limits.take("larder.weigh/", Permit(1, 9, "n", "weigh w", int(NOW * 1_000) + 5_000), "weigh w", int(NOW * 1_000)).done
+    paces = rate.paces("6/m")
+    line = rate.started(paces, 4, int(NOW * rate.SECOND), "n")
+    assert ports.limits.begin(rate.line_name("larder.brew", paces), line, paces).done
+    assert ports.elections.open(Election("e1", "keys", "t-1", "{}", "n", need=frozenset({"host.1", "host.2", "host.3"})), NOW).done
+    assert ports.elections.register("e1", "host.2", 40).done
+    assert ports.elections.register("e1", "host.1", 41).done
     circuit = breaker.Circuit("door", since=NOW - 1, until=NOW + 29, cause="3 × failure within 60 s")
     name = memo_name(CIRCUIT, "door")
     assert ports.memos.change(Memo(name, breaker.to_text(circuit), "n"), ports.memos.read([name]).get(name, Memo(name))).done
@@ -120,13 +132,21 @@ def stand(larder: Larder, ports: Ports) -> None:
 
 
 VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
-    "queues": (queues.queues, {"dynamodb.GetItem": 2, "lambda.GetEventSourceMapping": 1, "sqs.GetQueueAttributes": 1}, 2),
+    "queues": (queues.queues, {
+        "cloudwatch.GetMetricData": 1, "dynamodb.GetItem": 2, "lambda.GetEventSourceMapping": 1, "sqs.GetQueueAttributes": 1,
+    }, 2),
     "workers": (workers.workers, {"dynamodb.GetItem": 2, "dynamodb.Query": 1}, 2.5),
     "circuits": (circuits.circuits, {"dynamodb.GetItem": 1}, 1),
     "locks": (lambda app: locks.locks(app, ["nightly", "other"]), {"dynamodb.BatchGetItem": 1}, 4),
-    "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 3}, 5),
+    "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 4}, 6),
+    "an election": (lambda app: locks.locks(app, ["election/e1", "election/none"]), {
+        "dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 2,
+    }, 4),
     "schedules": (schedules.schedules, {"dynamodb.BatchGetItem": 2}, 17),
     "tasks": (lambda app: tasks.tasks(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
+    "tasks by key": (lambda app: tasks.tasks(app, 1, parse("key:7")), {
+        "dynamodb.BatchGetItem": 1, "s3.GetObject": 1, "s3.ListObjectsV2": 1,
+    }, 5),
     "throughput": (throughput.throughput, {"dynamodb.Query": 2}, 1),
     "throughput of a week": (lambda app: throughput.throughput(app, "7d"), {"dynamodb.Query": 9}, 4.5),
     "failures": (lambda app: failures.failures(app, 1), {"dynamodb.GetItem": 1, "dynamodb.Query": 4}, 3),
@@ -142,11 +162,13 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
     "changes": (lambda app: stage_changes.changes(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "costs": (lambda app: costs.costs(app, 1), {"s3.GetObject": 1, "s3.ListObjectsV2": 1}, 0),
     "now": (now.now, {
-        "dynamodb.BatchGetItem": 2, "dynamodb.GetItem": 5, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
+        "cloudwatch.GetMetricData": 1, "dynamodb.BatchGetItem": 2, "dynamodb.GetItem": 5,
+        "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1, "s3.GetObject": 1,
         "s3.ListObjectsV2": 1, "sqs.GetQueueAttributes": 2,
     }, 24.5),
     "now without history": (lambda app: now.now(app, days=0), {
-        "dynamodb.BatchGetItem": 2, "dynamodb.GetItem": 5, "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1,
+        "cloudwatch.GetMetricData": 1, "dynamodb.BatchGetItem": 2, "dynamodb.GetItem": 5,
+        "dynamodb.Query": 5, "lambda.GetEventSourceMapping": 1,
         "sqs.GetQueueAttributes": 2,
     }, 24.5),
 }  # fmt: skip
@@ -196,6 +218,42 @@ def test_every_world_shows_the_same(app: Sedano) -> None:
     assert (door.name, door.open, door.cause, door.tasks) == ("door", True, "3 × failure within 60 s", ("larder.fill",))
 
 
+def test_a_queue_that_is_old_needs_a_person(app: Sedano) -> None:
+    ports = app.outlet.ports
+    for age, is_old in ((899.0, False), (900.0, True), (None, False)):
+        consumers: Any = OldQueues(ports.consumers, age)
+        app.attach(replace(ports, consumers=consumers))
+        seen = now.now(app, days=0)
+        (row,) = seen.queues
+        assert row.age == age
+        assert [(one.name, one.sentence, one.query) for one in seen.needs if one.kind == "queue"] == [
+            ("default", "the queue default is behind: its oldest message has waited for 15 minutes", "queue:default")
+        ] * is_old
+        assert seen.notes == now.now(app, days=0).notes == ()
+
+
+def test_an_age_that_may_not_be_read_is_unknown_and_the_right_is_named(app: Sedano) -> None:
+    ports = app.outlet.ports
+    refused: Any = OldQueues(ports.consumers, NotAllowed("not allowed", "cloudwatch:GetMetricData"))
+    app.attach(replace(ports, consumers=refused))
+    view = queues.queues(app)
+    assert [one.age for one in view.rows] == [None]
+    assert now.now(app, days=0).notes == view.notes == ("The ages of queues are unknown: not allowed",)
+
+
+class OldQueues:
+    """Consumers that say this *age* of each queue, or refuse to."""
+
+    def __init__(self, inner: Any, age: float | Exception | None) -> None:
+        self.load, self.limit, self.age = inner.load, inner.limit, age
+
+    def ages(self, asked: Sequence[str]) -> dict[str, float | None]:
+        """Say it."""
+        if isinstance(self.age, Exception):
+            raise self.age
+        return dict.fromkeys(asked, self.age)
+
+
 def test_a_lock_a_permit_and_a_schedule_are_shown_with_what_fences_and_delays_them(app: Sedano) -> None:
     seen = locks.held(app, ["nightly", "other"])
     assert [one[:5] for one in seen.rows] == [("nightly", True, "host.1", 7, NOW + 30)]
@@ -208,6 +266,28 @@ def test_a_lock_a_permit_and_a_schedule_are_shown_with_what_fences_and_delays_th
     (row,) = found.rows
     assert (row.schedule, row.late, row.next) == ("larder.dust", True, NOW + 3_600)
     assert [one.utc for one in found.moments["larder.dust"]] == ["2026-01-01T01:00:00+00:00", "2026-01-01T02:00:00+00:00"]
+
+
+def test_a_rate_shows_its_reserved_slots_and_an_election_its_candidates(app: Sedano) -> None:
+    seen = locks.held(app, ["election/e1", "election/none"])
+    assert seen.rates == (locks.RateRow("larder.brew", "1 in 10 s", 3, NOW + 40),)
+    assert seen.elections == (
+        locks.ElectionRow(
+            election="e1", topic="keys", state="OPEN", candidates=("host.2", "host.1"), awaited=("host.3",), winner="", term=0
+        ),
+    )  # fmt: skip
+    assert seen.missing == ("election/none",)
+    ports, found = app.outlet.ports, app.outlet.ports.elections.read("e1")
+    assert found is not None
+    assert ports.elections.open(closed(found._replace(election_id="e2"), "t-2", int(NOW * 1_000)), NOW).done
+    (ended,) = locks.locks(app, ["election/e2"]).elections
+    assert (ended.state, ended.winner, ended.awaited, ended.candidates) == ("CLOSED", "host.2", (), ("host.2", "host.1"))
+
+
+def test_who_asked_first_for_a_lock_that_is_held_is_shown(app: Sedano) -> None:
+    assert app.outlet.ports.leases.want(LOCK, "host.7")
+    (row,) = locks.locks(app, ["nightly"]).rows
+    assert (row.held, row.owner, row.next) == (True, "host.1", "host.7")
 
 
 def test_a_task_is_shown_with_its_attempts_its_children_and_its_own_frame(app: Sedano) -> None:
@@ -239,6 +319,25 @@ def test_the_last_events_the_changes_and_the_costs_are_the_same_in_every_world(a
     assert seen.workers.invocations == 2
     (change,) = stage_changes.changes(app, 1).rows
     assert change == StageChange(NOW, person(), "pause", "queue=default", "bad deploy", 1, 0)
+
+
+def test_a_keyed_task_is_found_before_and_after_its_events_are_in_the_history(app: Sedano) -> None:
+    def told(text: str) -> tasks.TasksView:
+        return tasks.tasks(app, 1, parse(text))
+
+    app.send_task("larder.weigh", ("ab",), dedup_key="order-7")
+    assert told("key:order-7").found == 0, "neither a worker nor the recorder has seen it"
+    worker = Worker(app.registry, app.outlet.ports, Host("host.1", 1), SETTINGS, None)
+    app.control.resume(queue="default")
+    handed = received(app.outlet.ports, command_queue("default"))
+    assert worker.work(handed, NOW + 900) == []
+    (ran,) = told("key:order-7").rows
+    assert (ran.id, ran.name, ran.state) == (dedup_id("larder.weigh", "order-7"), "larder.weigh", "SUCCESS")
+    assert (told("key:order-7").kept, told("key:order-7 state:FAILURE").found, told("key:order-8").found) == (1, 0, 0)
+    recorded = received(app.outlet.ports, RECORDS)
+    assert Recorder(app.outlet.ports, Host("host.2", 2)).record(recorded, NOW + 900) == []
+    seen = told("key:order-7 name:weigh")
+    assert (seen.kept, [(one.id, one.state) for one in seen.rows]) == (0, [(ran.id, "SUCCESS")])
 
 
 def test_a_redacted_view_holds_nothing_that_a_task_was_given_or_returned(app: Sedano) -> None:

@@ -195,7 +195,7 @@ def over_aws(resources: Resources, session: Session | None = None) -> World:
         events=S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),
         leases=DynamoLeases(dynamodb, settings["SEDANO_CONTROL_TABLE"], SystemClock()),
         elections=DynamoElections(dynamodb, settings["SEDANO_CONTROL_TABLE"], settings["SEDANO_LEDGER_TABLE"]),
-        consumers=LambdaConsumers(sqs, session.later("lambda"), urls, {}),
+        consumers=LambdaConsumers(sqs, session.later("lambda"), urls, {}, (session.later("cloudwatch"), SystemClock())),
         timers=timers_of(session.client("scheduler"), urls),
         effects=effects_of(dynamodb, settings["SEDANO_LEDGER_TABLE"]),
         losing=lambda operation: losing_answers(dynamodb, operation, send=real),

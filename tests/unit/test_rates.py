@@ -45,6 +45,23 @@ def test_the_slots_are_those_of_gcra(limits: Paces, arrivals: list[tuple[int, in
         assert got == [gcra(limits, turns, now) for _ in range(count)]
 
 
+@given(PACES, ARRIVALS, st.integers(0, 3_000))
+def test_the_reserved_slots_of_a_line_are_those_after_now(limits: Paces, arrivals: list[tuple[int, int]], now: int) -> None:
+    line, at = None, 1_000
+    for after, count in arrivals:
+        at += after
+        line, _ = take(line, limits, count, at)
+        every = rates.slots(line, limits, 0, line.taken)
+        assert rates.reserved(line, limits, now) == sum(slot > now for slot in every)
+
+
+def test_a_rate_has_words_and_its_line_a_name_for_each_rule_and_key() -> None:
+    limits = rates.paces(["10/s", "100/m"], (1, 50))
+    assert rates.in_words(limits) == "1 in 0.1 s and 1 in 0.6 s, up to 50 at once"
+    assert rates.line_name("shop.add", limits, "ana") == f"shop.add/{rates.rule_text(limits)}/ana"
+    assert rates.line_name("shop.add", limits) == f"shop.add/{rates.rule_text(limits)}/"
+
+
 @given(PACES, ARRIVALS)
 def test_no_stretch_holds_more_starts_than_declared(limits: Paces, arrivals: list[tuple[int, int]]) -> None:
     line, now, starts = None, 1_000, []

@@ -3,12 +3,15 @@
 The numbers are attributes of the queue, which are approximate and at most a minute old. The limit is the `MaximumConcurrency` of the
 queue's event source mapping. Setting it is a call of Lambda's control plane, which allows about one a second for a whole account, so the
 call is made only when the limit changes.
+
+SQS has no attribute for the age of a message, so ages are CloudWatch's metric `ApproximateAgeOfOldestMessage`: one GetMetricData for up to
+500 queues, charged by the queue. CloudWatch has a new value each minute, so an answer is used for a minute.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sedano.aws.client.faults import AWS_ERRORS, fault
@@ -16,12 +19,18 @@ from sedano.aws.queues import SqsQueues
 from sedano.errors import ConfigurationError
 from sedano.model.budgets import Load
 from sedano.model.queues import unknown_queue
-from sedano.ports import Delivery
+from sedano.ports import Clock, Delivery
 from sedano.ports.consumers import DeadLetter
 
 _NUMBERS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 EMPTY_POLLS = 3
 """SQS may return no message from a queue that has some; after so many empty polls in a row the search ends."""
+
+
+AGES_S, PERIOD_S, LOOK_BACK_S = 60.0, 60, 600.0
+"""How long an answer of CloudWatch is used, the period of its metric, and how old its latest value may be."""
+MOST_METRICS = 500
+"""The most queues of one GetMetricData."""
 
 
 class LambdaConsumers:
@@ -32,16 +41,47 @@ class LambdaConsumers:
         functions: a botocore Lambda client.
         urls: each queue's URL by its key.
         mappings: the UUID of the event source mapping of each command queue, by its key; only setting limits needs them.
+        metrics: a botocore CloudWatch client, and the clock by which its answers age; only ages need them: without it they are unknown.
     """
 
-    def __init__(self, sqs: Any, functions: Any, urls: Mapping[str, str], mappings: Mapping[str, str]) -> None:
+    def __init__(
+        self, sqs: Any, functions: Any, urls: Mapping[str, str], mappings: Mapping[str, str], metrics: tuple[Any, Clock] | None = None
+    ) -> None:  # fmt: skip
         """Use these clients; no call is made yet."""
-        self._sqs, self._functions, self._urls, self._mappings = sqs, functions, urls, mappings
+        self._sqs, self._functions, self._urls, self._mappings, self._metrics = sqs, functions, urls, mappings, metrics
+        self._ages: dict[str, tuple[float, float | None]] = {}
 
     def load(self, queue: str) -> Load:
         """Return how many messages wait and could be received, and how many were received and are not deleted yet."""
         found = self._attributes(queue, *_NUMBERS)
         return Load(*(int(found.get(name, 0)) for name in _NUMBERS))
+
+    def ages(self, queues: Sequence[str]) -> Mapping[str, float | None]:
+        """Return the latest value of CloudWatch for each of *queues*, at most a minute after it was asked; None: it has none."""
+        unknown = [queue for queue in queues if queue not in self._urls]
+        if unknown:
+            raise unknown_queue(unknown[0], self._urls)
+        if self._metrics is None:
+            return dict.fromkeys(queues)
+        client, clock = self._metrics
+        now = clock.now()
+        old = [queue for queue in queues if not 0 <= now - self._ages.get(queue, (-AGES_S, None))[0] < AGES_S]
+        for first in range(0, len(old), MOST_METRICS):
+            some = old[first : first + MOST_METRICS]
+            self._ages |= {queue: (now, age) for queue, age in zip(some, self._asked(client, some, now), strict=True)}
+        return {queue: self._ages[queue][1] for queue in queues}
+
+    def _asked(self, client: Any, queues: Sequence[str], now: float) -> list[float | None]:
+        """Return the latest value of CloudWatch for each of *queues*."""
+        queries = [{"Id": f"q{number}", "MetricStat": _age_of(self._urls[queue])} for number, queue in enumerate(queues)]
+        try:
+            answer = client.get_metric_data(
+                MetricDataQueries=queries, StartTime=now - LOOK_BACK_S, EndTime=now, ScanBy="TimestampDescending"
+            )  # fmt: skip
+        except AWS_ERRORS as error:
+            raise fault(error, "cloudwatch.GetMetricData") from error
+        found = {one["Id"]: float(one["Values"][0]) for one in answer.get("MetricDataResults", ()) if one.get("Values")}
+        return [found.get(query["Id"]) for query in queries]
 
     def limit(self, queue: str) -> int | None:
         """Return how many invocations *queue* may have at once; None when its mapping is unknown, or has no limit."""
@@ -92,3 +132,10 @@ class LambdaConsumers:
             raise fault(error, "sqs.GetQueueAttributes") from error
         found: Mapping[str, str] = answer.get("Attributes", {})
         return found
+
+
+def _age_of(url: str) -> Mapping[str, Any]:
+    """Return the metric of the queue at *url*: the age of its oldest message."""
+    name = [{"Name": "QueueName", "Value": url.rpartition("/")[2]}]
+    metric = {"Namespace": "AWS/SQS", "MetricName": "ApproximateAgeOfOldestMessage", "Dimensions": name}
+    return {"Metric": metric, "Period": PERIOD_S, "Stat": "Maximum"}

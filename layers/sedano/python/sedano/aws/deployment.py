@@ -109,7 +109,7 @@ def ports_of(
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
         memos=_when_used(lambda: _memos(dynamodb, settings)),
         limits=_when_used(lambda: _limits(dynamodb, settings)),
-        consumers=_when_used(lambda: _consumers(client("sqs"), client("lambda"), settings)),
+        consumers=_when_used(lambda: _consumers(client("sqs"), client("lambda"), settings, (session.later("cloudwatch"), own))),
         timers=_when_used(lambda: _timers(client("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings, service)),
         effects=_when_used(lambda: _effects(dynamodb, settings)),
@@ -250,10 +250,10 @@ def _memos(dynamodb: Any, settings: DeploymentSettings) -> Memos:
     return DynamoMemos(dynamodb, settings.control_table)
 
 
-def _consumers(sqs: Any, functions: Any, settings: DeploymentSettings) -> Consumers:
+def _consumers(sqs: Any, functions: Any, settings: DeploymentSettings, metrics: tuple[Any, Clock]) -> Consumers:
     from sedano.aws.consumers import LambdaConsumers
 
-    return LambdaConsumers(sqs, functions, settings.queues, settings.mappings)
+    return LambdaConsumers(sqs, functions, settings.queues, settings.mappings, metrics)
 
 
 def _effects(dynamodb: Any, settings: DeploymentSettings) -> Effects:

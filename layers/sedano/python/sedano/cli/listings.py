@@ -14,6 +14,7 @@ from sedano.cli.exits import Exit
 from sedano.cli.printer import say
 from sedano.cli.tables import Cell, Instant, Seconds, document, listing
 from sedano.errors import OptionError, UnknownSchedule, UsageError
+from sedano.model.messages.timestamps import shown
 from sedano.views import circuits as of_circuits
 from sedano.views import locks as of_locks
 from sedano.views import polls as of_polls
@@ -30,7 +31,7 @@ from sedano.views.tasks import tasks
 from sedano.views.throughput_panels import sentence
 from sedano.views.worker_panels import served_by
 
-SPANS = frozenset({"waited", "ran"})
+SPANS = frozenset({"waited", "ran", "age"})
 """Fields that are seconds; every other number with a fraction is a moment (epoch s)."""
 
 
@@ -91,14 +92,19 @@ def _worker(one: of_workers.WorkerRow) -> dict[str, Any]:
 
 
 def locks(app: Sedano, names: Sequence[str], as_json: bool) -> Exit:
-    """Print the locks that are called *names*; without a name the singletons and the held permits that the app declares."""
+    """Print the locks that are called *names*, and the elections among them; without a name the singletons and the held permits that the
+    app declares, and on stderr its rates."""
     if not names:
         held = of_locks.held(app)
-        _print("locks", [*held.rows, *map(_of_permit, held.permits)], held.about, as_json)
+        _print("locks", [*held.rows, *map(_of_permit, held.permits)], held.about, as_json, rates=plain(held.rates))
+        for one in () if as_json else held.rates:
+            say(f"rate of {one.task}: {one.rate}; reserved slots: {one.reserved}, the next one at {shown(one.next)}", err=True)
         return Exit.DONE
     view = of_locks.locks(app, names)
-    if view.rows or as_json:
-        _print("locks", view.rows, view.about, as_json)
+    if as_json or view.rows:
+        _print("locks", view.rows, view.about, as_json, elections=plain(view.elections))
+    if view.elections and not as_json:
+        _print("locks", view.elections, view.about, as_json)
     for name in view.missing:
         say(f"sedano locks: {name} was never taken, or its record has expired", err=True)
     return Exit.NOT_FOUND if view.missing else Exit.DONE

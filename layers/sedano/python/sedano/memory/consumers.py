@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from sedano.memory.queues import MemoryQueues
 from sedano.model.budgets import Load
 from sedano.ports.consumers import DeadLetter
@@ -20,6 +22,10 @@ class MemoryConsumers:
     def load(self, queue: str) -> Load:
         """Return how many messages wait and could be received, and how many are in flight."""
         return self._queues.load(queue)
+
+    def ages(self, queues: Sequence[str]) -> Mapping[str, float | None]:
+        """Return for how long (s) the message that has waited longest has waited in each of *queues*; 0: none waits."""
+        return {queue: self._queues.age(queue) for queue in queues}
 
     def limit(self, queue: str) -> int | None:
         """Return how many invocations *queue* may have at once."""

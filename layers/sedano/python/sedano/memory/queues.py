@@ -146,6 +146,12 @@ class MemoryQueues:
             hidden = sum(kept.visible > now and kept.receives > 0 for kept in every)
             return Load(sum(kept.visible <= now for kept in every), hidden)
 
+    def age(self, queue: str) -> float:
+        """Return for how long (s) the message of *queue* that has waited longest could be received; 0: none waits."""
+        now = self._clock.now()
+        with self._lock:
+            return now - min((kept.visible for kept in self._queue(queue).kept.values() if kept.visible <= now), default=now)
+
     def next_visible(self, queue: str) -> float | None:
         """Return when (epoch s) the next message of *queue* becomes or became visible; None when the queue is empty."""
         with self._lock:

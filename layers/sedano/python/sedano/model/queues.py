@@ -24,6 +24,8 @@ MAX_HOLD_S = 43_200
 """The most seconds, from its receipt, for which a message can be invisible."""
 HOLD_MOST_S = MAX_HOLD_S - 900 - 300 - 60
 """The most seconds of one hold: the rest of `MAX_HOLD_S` after the longest batching window and the longest run of a function."""
+OLD_MESSAGE_S = 900
+"""For how long (s) a message of a command queue may wait before the pages report the queue; the alarm of a stage fires at the same age."""
 MAX_ATTRIBUTES = 10
 MAX_NAME = 256
 """The most characters of an attribute's name."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sedano.model.budgets import Load
 
 
@@ -25,6 +27,13 @@ class Consumers(Protocol):
 
     def load(self, queue: str) -> Load:
         """Return how many messages wait and could be received, and how many were received and are not deleted yet; both approximate."""
+
+    def ages(self, queues: Sequence[str]) -> Mapping[str, float | None]:
+        """Return for how long (s) the message that has waited longest has waited in each of *queues*; 0: none waits; None: unknown.
+
+        In memory and on SQLite it is exact. On AWS it is CloudWatch's metric, which is minutes late and counts from the sending, also
+        for a message that was received and not deleted.
+        """
 
     def limit(self, queue: str) -> int | None:
         """Return how many invocations *queue* may have at once; None when nothing is known of its consumer."""

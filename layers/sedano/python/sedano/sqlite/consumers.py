@@ -5,6 +5,8 @@ A process that runs workers over the file reads the limit of a queue; a queue ha
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from sedano.errors import OptionError
 from sedano.model.budgets import Load
 from sedano.ports import Clock
@@ -17,6 +19,7 @@ LEAST, MOST = 2, 1_000
 _LOAD = """
 SELECT (SELECT count(*) FROM message WHERE queue = ? AND visible <= ?),
     (SELECT count(*) FROM message WHERE queue = ? AND visible > ? AND receives > 0)"""
+_FIRST = "SELECT min(visible) FROM message WHERE queue = ? AND visible <= ?"
 _LIMIT = "SELECT most FROM consumer WHERE queue = ?"
 _SET = "INSERT INTO consumer VALUES (?, ?) ON CONFLICT DO UPDATE SET most = excluded.most"
 _DEAD = "SELECT seq, body, receives, sent FROM dead_letter WHERE queue = ? ORDER BY seq LIMIT ?"
@@ -34,6 +37,16 @@ class SqliteConsumers:
         self._queues.require(queue)
         now = self._clock.now()
         return Load(*self._store.rows(_LOAD, queue, now, queue, now)[0])
+
+    def ages(self, queues: Sequence[str]) -> Mapping[str, float | None]:
+        """Return for how long (s) the message that has waited longest has waited in each of *queues*; 0: none waits."""
+        return {queue: self._age(queue) for queue in queues}
+
+    def _age(self, queue: str) -> float:
+        self._queues.require(queue)
+        now = self._clock.now()
+        ((first,),) = self._store.rows(_FIRST, queue, now)
+        return 0.0 if first is None else now - float(first)
 
     def limit(self, queue: str) -> int | None:
         """Return how many invocations *queue* may have at once; None without a limit."""

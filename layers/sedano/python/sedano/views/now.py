@@ -1,7 +1,9 @@
-"""Does anything need you now? Parked messages, failures, open circuits, late schedules, lost workers, pauses that hold tasks back.
+"""Does anything need you now? Parked messages, failures, open circuits, late schedules, lost workers, old queues, pauses that hold
+tasks back.
 
-The view makes small reads: the control record, the shared circuits, the sixteen agendas, the indexes of members and of failures, and one
-request for each queue. Today's history is read for the latest tasks; with ``days=0`` it is not, and the view costs no S3 request.
+The view makes small reads: the control record, the shared circuits, the sixteen agendas, the indexes of members and of failures, one
+request for each queue, and one for the ages of the queues in which messages wait. Today's history is read for the latest tasks; with
+``days=0`` it is not, and the view costs no S3 request.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ MOST_GROUPS = 10
 class Need(NamedTuple):
     """One thing that needs a person: its *kind*, its *name*, one *sentence* about it, and the *query* that finds its tasks, if any.
 
-    Kinds: ``parked``, ``poison``, ``failures``, ``circuit``, ``schedule``, ``worker``, ``paused``.
+    Kinds: ``parked``, ``poison``, ``failures``, ``circuit``, ``schedule``, ``worker``, ``queue``, ``paused``.
     """
 
     kind: str
@@ -50,7 +52,7 @@ class Need(NamedTuple):
 class NowView(NamedTuple):
     """The *needs* for a person, the *queues*, how many workers are in each state, and the tasks *by_state* with the *latest* of them.
 
-    *notes*: sentences about the sources of the failures among the needs (`sedano.views.failures`).
+    *notes*: sentences about the sources of the failures among the needs (`sedano.views.failures`), and about unknown ages of queues.
     """
 
     needs: tuple[Need, ...]
@@ -71,14 +73,14 @@ def now(app: Sedano, days: int = 1) -> NowView:
     members = reader.control.members() if has(reader.ports.members) else []
     record = reader.ports.control.read() if has(reader.ports.control) else ControlRecord()
     causes = of_queues.causes(reader, record)
-    queues = of_queues.rows(reader, record, causes) if has(reader.ports.consumers) else ()
+    queues, unknown = of_queues.rows(reader, record, causes) if has(reader.ports.consumers) else ((), ())
     failed = of_failures.read(reader, max(days, 1), (lambda: (every, 0)) if days else None)
     groups = of_failures.grouped(failed, deployments.last(reader.ports)) if failed.tasks else []
-    needs = (*_needs(reader, groups, members), *_paused(record, queues, causes, reader.now))
+    needs = (*_needs(reader, groups, members), *map(_old, of_queues.old(queues)), *_paused(record, queues, causes, reader.now))
     return NowView(
         needs=needs, queues=queues, workers=dict(Counter(one.state for one in members)),
-        by_state=dict(Counter(one.state for one in rows)), latest=tuple(rows[:LATEST]), unreadable=unreadable, notes=failed.notes,
-        about=reader.about(),
+        by_state=dict(Counter(one.state for one in rows)), latest=tuple(rows[:LATEST]), unreadable=unreadable,
+        notes=(*unknown, *failed.notes), about=reader.about(),
     )  # fmt: skip
 
 
@@ -117,6 +119,12 @@ def _circuit(one: CircuitView) -> Need:
 
 def _late(one: ScheduleRow) -> Need:
     return Need("schedule", one.schedule, f"the schedule {one.schedule} is late: no controller has published its last moment")
+
+
+def _old(one: QueueRow) -> Need:
+    minutes = int((one.age or 0.0) // 60)
+    why = f"the queue {one.queue} is behind: its oldest message has waited for {minutes} minutes"
+    return Need("queue", one.queue, why, f"queue:{one.queue}")
 
 
 def _lost(one: Member) -> Need:

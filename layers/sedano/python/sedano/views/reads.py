@@ -24,16 +24,18 @@ from sedano.ports.absent import Absent
 
 UNIT_BYTES = 4_096
 PAGE_BYTES, DAY_MINUTES = 1_048_576, 1_440
-MOST_KEYS, MOST_LISTED = 100, 1_000
-"""The most keys of a BatchGetItem, and the most objects of a page of a listing."""
+MOST_KEYS, MOST_LISTED, MOST_METRICS = 100, 1_000, 500
+"""The most keys of a BatchGetItem, objects of a page of a listing, and metrics of a GetMetricData."""
 EMPTY_POLLS = 3
 """The number of empty answers that end a read of dead letters."""
-READ_UNIT = "dynamodb.unit"
+READ_UNIT, METRIC = "dynamodb.unit", "cloudwatch.metric"
+"""Charged by the number in a call, not by the call: the units of DynamoDB, and the metrics of CloudWatch."""
 DOLLARS_A_MILLION: Mapping[str, float] = {
     READ_UNIT: 0.125, "s3.GetObject": 0.40, "s3.ListObjectsV2": 5.00, "sqs.ReceiveMessage": 0.40, "sqs.GetQueueAttributes": 0.40,
-    "sqs.GetQueueUrl": 0.40, "sqs.ChangeMessageVisibility": 0.40,
+    "sqs.GetQueueUrl": 0.40, "sqs.ChangeMessageVisibility": 0.40, METRIC: 10.00,
 }  # fmt: skip
-"""List prices (us-east-1, on demand). DynamoDB charges units and not calls; calls of Lambda's and Scheduler's control planes are free."""
+"""List prices (us-east-1, on demand). DynamoDB charges units and CloudWatch metrics, not calls. Calls of the
+control planes of Lambda and Scheduler are free."""
 FREE = frozenset({"clock", "entropy", "telemetry"})
 """The ports whose calls are free."""
 
@@ -65,8 +67,8 @@ class Tally:
 
     def reads(self) -> Reads:
         """Return everything that was read so far."""
-        calls = dict(sorted(self._charged.items()))
-        price = self._units * DOLLARS_A_MILLION[READ_UNIT] + sum(DOLLARS_A_MILLION.get(name, 0.0) * n for name, n in calls.items())
+        calls = {name: number for name, number in sorted(self._charged.items()) if name != METRIC}
+        price = self._units * DOLLARS_A_MILLION[READ_UNIT] + sum(DOLLARS_A_MILLION.get(name, 0.0) * n for name, n in self._charged.items())
         return Reads(calls, self._units, round(price, 4))
 
 
@@ -174,6 +176,12 @@ def _timers(_: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:
     return {"scheduler.ListSchedules": max(1, ceil(len(answer) / MOST_KEYS)), "scheduler.GetSchedule": len(answer)}
 
 
+def _ages(arguments: Sequence[Any], _: Any) -> Mapping[str, float]:
+    """Count a metric for each queue, as if this process had none of its latest values."""
+    (queues,) = arguments
+    return {"cloudwatch.GetMetricData": ceil(len(queues) / MOST_METRICS), METRIC: len(queues)}
+
+
 def _dead(_: Sequence[Any], answer: Sequence[Any]) -> Mapping[str, float]:
     polls = EMPTY_POLLS + ceil(len(answer) / 10)
     looked = {"sqs.GetQueueAttributes": 1, "sqs.GetQueueUrl": 1, "sqs.ReceiveMessage": polls}
@@ -204,7 +212,8 @@ READS: Mapping[tuple[str, str], Count] = {
     ("flow_runs", "read"): _one, ("memos", "read"): _keyed, ("limits", "line"): _one, ("limits", "board"): _one,
     ("limits", "boards"): _boards, ("limits", "latest"): _one, ("rollups", "read"): _windowed,
     ("consumers", "load"): _each_call("sqs.GetQueueAttributes"), ("consumers", "limit"): _each_call("lambda.GetEventSourceMapping"),
-    ("consumers", "dead"): _dead, ("timers", "list"): _timers, ("schedules", "read"): _agendas,
+    ("consumers", "ages"): _ages, ("consumers", "dead"): _dead, ("timers", "list"): _timers,
+    ("schedules", "read"): _agendas,
 }  # fmt: skip
 """Every read that a view may make, and how it is counted. `queues.receive` and `hold` look at parked messages and return them to the queue.
 

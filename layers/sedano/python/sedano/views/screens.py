@@ -20,9 +20,9 @@ from sedano.views import canvas as of_canvas
 from sedano.views import circuits as of_circuits
 from sedano.views import costs as of_costs
 from sedano.views import failures as of_failures
+from sedano.views import lock_panels, queue_panels, throughput_panels, worker_panels
 from sedano.views import locks as of_locks
 from sedano.views import now as of_now
-from sedano.views import queue_panels, throughput_panels, worker_panels
 from sedano.views import queues as of_queues
 from sedano.views import schedules as of_schedules
 from sedano.views import spending as of_spending
@@ -43,7 +43,6 @@ MOST_DAYS = 44
 MOST_TASKS = 200
 NEW, TENANTS = "new", "tenants"
 """The query of the failures for causes that are new since the last deployment, and that of the queues for their tenants."""
-_NO_LIST = "the store has no list of all locks."
 
 
 def screen(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -81,7 +80,9 @@ def now(app: Sedano, asked: ScreenQuery) -> Screen:
 def tasks(app: Sedano, asked: ScreenQuery) -> Screen:
     """Lay out the tasks that a search finds."""
     view = of_tasks.tasks(app, asked.days, parse(asked.query), MOST_TASKS)
-    notes = (f"{view.found} of {view.looked_at} tasks since {view.since} match; {len(view.rows)} are shown.", *unreadable(view.unreadable))
+    kept = (f"{view.kept} of them are in the ledger alone: the events of these days have nothing of them.",) * bool(view.kept)
+    notes = (f"{view.found} of {view.looked_at} tasks since {view.since} match; {len(view.rows)} are shown.", *kept)
+    notes = (*notes, *unreadable(view.unreadable))
     command = " ".join(["sedano list", *map(_quoted, asked.query.split()), f"--days {asked.days}"])
     return Screen(
         title="Tasks", notes=notes, tables=(_tasks("Tasks, the latest first", view.rows),),
@@ -131,7 +132,8 @@ def queues(app: Sedano, asked: ScreenQuery) -> Screen:
     view = of_queues.queues(app, tenants=wants)
     tables = [queue_panels.of_queues(view.rows), *([queue_panels.of_tenants(view.tenants)] if wants else [])]
     command = f"sedano queues{' --tenants' * wants}"
-    return Screen(title="Queues", notes=unreadable(view.unreadable), tables=tuple(tables), command=command, about=view.about, view=view)
+    notes = (*view.notes, *unreadable(view.unreadable))
+    return Screen(title="Queues", notes=notes, tables=tuple(tables), command=command, about=view.about, view=view)
 
 
 def workers(app: Sedano, asked: ScreenQuery) -> Screen:
@@ -161,29 +163,11 @@ def schedules(app: Sedano, asked: ScreenQuery) -> Screen:
 
 
 def locks(app: Sedano, asked: ScreenQuery) -> Screen:
-    """Lay out the locks that are asked for, declared singletons and permits, and the circuits."""
+    """Lay out the locks that are asked for, declared singletons, permits and rates, elections that are asked for, and the circuits."""
     held = of_locks.held(app, asked.query.split())
-    rows = tuple(
-        (
-            Cell(one.lock), Cell("held" if one.held else "free"), Cell(one.owner), Cell(str(one.token), "number"), moment(one.expires),
-            Cell(str(one.waiting), "number"),
-        )
-        for one in held.rows
-    )  # fmt: skip
-    permits = tuple(
-        (
-            Cell(one.task), Cell(f"{one.number + 1} of {one.most}"), Cell(one.owner), Cell(str(one.token), "number"), moment(one.expires),
-            Cell(str(one.waiting), "number"),
-        )
-        for one in held.permits
-    )  # fmt: skip
     notes = tuple(f"{name} was never taken, or its record has expired." for name in held.missing)
-    tables = (
-        Panel("Locks", ("lock", "state", "owner", "token", "until", "wait"), rows, f"Search for a lock's name: {_NO_LIST}"),
-        Panel("Permits", ("task", "permit", "owner", "token", "until", "wait"), permits, "No permit is held."),
-        _circuits(held.circuits),
-    )
     command = " ".join(["sedano locks", *map(_quoted, asked.query.split())])
+    tables = (*lock_panels.of_locks(held), _circuits(held.circuits))
     return Screen(title="Locks", notes=notes, tables=tables, command=command, about=held.about, view=held)
 
 

@@ -31,7 +31,7 @@ READ_TIMEOUT_S = 8
 TRIES = 3
 """Attempts of one call, the first included."""
 CONNECTIONS = 16
-SERVICES = ("appconfigdata", "dynamodb", "events", "firehose", "lambda", "s3", "scheduler", "sns", "sqs", "ssm")
+SERVICES = ("appconfigdata", "cloudwatch", "dynamodb", "events", "firehose", "lambda", "s3", "scheduler", "sns", "sqs", "ssm")
 """The services for which a client can be made."""
 SLIM = ("dynamodb", "sqs")
 """The services of the slim client."""

@@ -12,10 +12,11 @@ from sedano.cli.options import of_app, of_list, the_app
 
 HELP = """Show locks: held or not, owner, fencing token, end of the lease.
 
-NAME is a lock's name, or the full name of another lease: singleton/TASK/KEY, leader/NAME. The store has no list of all locks.
+NAME is a lock's name, the full name of another lease (singleton/TASK/KEY, leader/NAME), or an election: election/ID, with its candidates.
+The store has no list of all locks and elections.
 
-Without NAME: the singletons and permits of tasks that the app declares with one key. Permits above a limit that was lowered are shown until
-they end."""
+Without NAME: the singletons and permits of tasks that the app declares with one key, and on stderr its rates with their reserved slots.
+Permits above a limit that was lowered are shown until they end."""
 
 
 @click.command(help=HELP)

@@ -41,7 +41,7 @@ class RateRequest(NamedTuple):
     @property
     def name(self) -> str:
         """The name of its line."""
-        return f"{self.job.task.name}/{rates.rule_text(self.limits.paces)}/{self.key}"
+        return rates.line_name(self.job.task.name, self.limits.paces, self.key)
 
 
 class Pacing:

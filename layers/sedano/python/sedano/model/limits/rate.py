@@ -17,7 +17,9 @@ compares them). Times are whole microseconds since the epoch.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import partial
 from math import ceil, inf, nan
 from typing import NamedTuple
 
@@ -121,6 +123,11 @@ def slots(line: Line, limits: Paces, first: int, count: int) -> list[int]:
     return [slot(line, limits, ticket) for ticket in range(first, first + count)]
 
 
+def reserved(line: Line, limits: Paces, now: int) -> int:
+    """Return how many of the tickets of *line* have a slot after *now*: the slots never decrease, so it is found by bisection."""
+    return line.taken - bisect_right(range(line.taken), now, key=partial(slot, line, limits))
+
+
 def ahead(line: Line, limits: Paces, now: int) -> bool:
     """Return whether the turn of the next ticket is in the future, so that one addition takes a ticket."""
     return any(turn - pace.tolerance > now for turn, pace in zip(line.turns, limits, strict=True))
@@ -159,6 +166,16 @@ def started(limits: Paces, count: int, now: int, nonce: str) -> Line:
 def restarted(line: Line, limits: Paces, count: int, now: int, nonce: str) -> Line:
     """Return a new line with *count* tickets taken in place of *line*, which is neither ahead nor idle: the used part of bursts is kept."""
     return joined(Line(now, 0, tuple(max(now, turn) for turn in line.turns), nonce), limits, count)
+
+
+def in_words(limits: Paces) -> str:
+    """Return *limits* for people, such as ``1 in 0.1 s, up to 5 at once``."""
+    return " and ".join(f"1 in {pace.every / SECOND:g} s{f', up to {pace.burst} at once' * (pace.burst > 1)}" for pace in limits)
+
+
+def line_name(task: str, limits: Paces, key: str = "") -> str:
+    """Return the name of the line of the rate *limits* of *task*, for one *key* of its calls."""
+    return f"{task}/{rule_text(limits)}/{key}"
 
 
 def rule_text(limits: Paces) -> str:
