@@ -66,11 +66,11 @@ LISTS = (["queues"], ["workers"], ["locks", "nightly"], ["circuits"], ["schedule
 
 GOLDEN: dict[str, tuple[str, str, str]] = {
     "queues": (
-        ("<b>QUEUE    WAIT  RUN  INVOCATIONS  PAUSED  BY  REASON</>\n"
-        "default  0     0    10           no      -   -\nmail     0     0    10           no      -   -\n"),
-        "queue|wait|run|invocations|paused|by|reason\ndefault|0|0|10|no||\nmail|0|0|10|no||\n",
-        ('{"queue": "default", "wait": 0, "run": 0, "invocations": 10, "paused": false, "by": "", "reason": ""}, '
-        '{"queue": "mail", "wait": 0, "run": 0, "invocations": 10, "paused": false, "by": "", "reason": ""}'),
+        ("<b>QUEUE    WAIT  RUN  INVOCATIONS  PAUSED  BY  REASON  AGE</>\n"
+        "default  0     0    10           no      -   -       0.000 s\nmail     0     0    10           no      -   -       0.000 s\n"),
+        "queue|wait|run|invocations|paused|by|reason|age\ndefault|0|0|10|no|||0.000000\nmail|0|0|10|no|||0.000000\n",
+        ('{"queue": "default", "wait": 0, "run": 0, "invocations": 10, "paused": false, "by": "", "reason": "", "age": 0.0}, '
+        '{"queue": "mail", "wait": 0, "run": 0, "invocations": 10, "paused": false, "by": "", "reason": "", "age": 0.0}'),
     ),
     "circuits": (
         "<b>CIRCUIT     STATE   SINCE  CAUSE  TASKS</>\nshelf.fill  closed  -      -      shelf.fill\n",
