@@ -23,7 +23,8 @@ app = Sedano("shopfront", queues=("default", "mail"))
 PORT = 8_765
 SPREAD_S = 60
 PAGES = (
-    "/", "/tasks", "/tasks?q=name:shopfront.*&days=7", "/task?id=odd", "/task?id=order", "/task?id=later", "/task?id=odd&hide=1",
+    "/", "/tasks", "/tasks?q=name:shopfront.*&days=7", "/tasks?q=key:order-7",
+    "/task?id=odd", "/task?id=order", "/task?id=later", "/task?id=odd&hide=1",
     "/failures", "/throughput", "/throughput?q=24h",
     "/queues", "/queues?q=tenants", "/workers", "/locks?q=nightly+other", "/circuits", "/schedules", "/canvas?id=order",
     "/canvas?id=order&failed=1", "/task?id=unknown", "/canvas?id=unknown",

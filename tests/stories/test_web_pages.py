@@ -163,7 +163,7 @@ def test_news_and_the_moment_of_reading() -> None:
 
 
 WRONG = {
-    "/tasks?q=key:acme": 400, "/queues?q=other": 400,
+    "/tasks?q=key:a*": 400, "/queues?q=other": 400,
     "/tasks?days=99": 400, "/tasks?x=1": 400, "/task": 400, "/nothing": 404, "/%2e%2e/etc/passwd": 404,
 }  # fmt: skip
 
