@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from sedano.views.screens import LISTED
-from tests.examples.demo_stage import EDITED, FAILED, KEY, LATER, LOCK, MANY
+from tests.examples.demo_stage import EDITED, FAILED, KEY, LATER, LOCK, MANY, NUMBER
 from tests.pipeline.browser import ANYWHERE, chromium, tool
 
 LOOKS = {"light": ("light", 1_280), "dark": ("dark", 1_280), "light-390": ("light", 390), "dark-390": ("dark", 390)}
@@ -142,7 +142,7 @@ def _limits(walk: Walk) -> None:
 
 
 def _tasks(walk: Walk) -> None:
-    walk.change(f"/task?id={LATER}-0", "Revoke this task", f"{LATER}-0 REVOKED")
+    walk.change(f"/task?id={LATER}", "Revoke this task", f"{LATER} REVOKED")
     walk.change(f"/task?id={FAILED}", "Retry this task", f"{FAILED} runs again as ")
 
 
@@ -163,9 +163,8 @@ def _edits(walk: Walk) -> None:
 
 def _searches(walk: Walk) -> None:
     """A change of more tasks than may be changed untyped: a task of the stage makes it, and its page shows when it ended."""
-    search = f"/tasks?q=name:tick+id:{LATER}-*"
-    walk.until(search, f"{MANY} of ")
-    walk.offer("Revoke the tasks of this search")
+    walk.until(f"/tasks?q=state:FAILURE+id:{MANY}-*", f"{NUMBER} of ")
+    walk.offer("Retry the tasks of this search that failed")
     word = walk.page.inner_text("form[method=post] label:has(input[name=typed])")
     walk.confirm("", typed=word.split("Type ")[1].split(" ")[0])
     walk.page.click("main [role=status] a")
