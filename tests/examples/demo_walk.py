@@ -153,7 +153,7 @@ def _edits(walk: Walk) -> None:
     walk.page.click(f"main tbody a[href^='/task?id={EDITED}']")
     assert "KeyError" in walk.page.inner_text("main")
     walk.offer("Retry this task with other arguments")
-    walk.page.fill("main textarea", '{"args": [[]]}')
+    walk.page.fill("main textarea", '{"args": [[]], "kwargs": {}}')
     walk.page.click("main form.change button")
     walk.confirm(f"{EDITED} runs again as ")
     walk.page.click("main [role=status] a")
