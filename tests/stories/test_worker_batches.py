@@ -1,4 +1,4 @@
-"""What lanes finish while a call is under way goes together: deletions, and lines of the history. Nothing waits, and nothing is lost."""
+"""What lanes finish while a call is under way goes together: deletions, and lines of the history. Nothing is lost."""
 
 import threading
 import time

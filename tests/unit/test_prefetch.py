@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sedano.model.prefetch import AHEAD, GIVE_BACK_S, LEAST_POLL_S, asks, poll_within, share
+from sedano.model.prefetch import AHEAD, GIVE_BACK_S, LEAST_POLL_S, asks, poll_within, share, waits
 
 AT_ONCE = 10
 
@@ -64,3 +64,13 @@ def test_a_poll_ends_within_the_drain(drain: float, longest: int) -> None:
     assert min(LEAST_POLL_S, longest) <= seconds <= longest
     assert seconds <= max(LEAST_POLL_S, drain - GIVE_BACK_S)
     assert poll_within(25, 20) == 20, "by default a poll is as long as SQS lets it be"
+
+
+@pytest.mark.parametrize(
+    ("held", "found", "at_once", "does"),
+    [(3, 1, 10, True), (1, 9, 10, True), (1, 10, 10, False), (0, 4, 10, False), (3, 0, 10, False), (1, 1, 1, False)],
+)
+def test_a_receiver_waits_for_more_bodies_to_end_only_while_some_run_and_the_queue_could_return_more(
+    held: int, found: int, at_once: int, does: bool
+) -> None:
+    assert waits(held, found, at_once) == does

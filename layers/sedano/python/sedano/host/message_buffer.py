@@ -9,7 +9,8 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sedano.model.prefetch import asks
+from sedano.host.gathered_calls import GATHER_S, Wait
+from sedano.model.prefetch import asks, waits
 from sedano.ports import Delivery
 
 Unit = Sequence[Delivery]
@@ -37,33 +38,43 @@ def units(deliveries: Iterable[Delivery]) -> list[Unit]:
 class MessageBuffer:
     """The messages of one process that wait for a lane, for *concurrency* lanes and queues that return *at_once* messages at most."""
 
-    def __init__(self, concurrency: int, at_once: int) -> None:
-        """Begin empty."""
-        self._concurrency, self._at_once = concurrency, at_once
+    def __init__(self, concurrency: int, at_once: int, wait: Wait = threading.Condition.wait) -> None:
+        """Begin empty. *wait* waits for more bodies to end, at most for so many seconds."""
+        self._concurrency, self._at_once, self._wait = concurrency, at_once, wait
         self._waiting: deque[Unit] = deque()
         self._held = self._asked = 0
         self._most: Mapping[str, int] = {}
         self._of_queue = Counter[str]()
         self._is_open = True
         lock = threading.Lock()
-        self._filled, self._freed = threading.Condition(lock), threading.Condition(lock)
+        self._filled, self._freed, self._enough = threading.Condition(lock), threading.Condition(lock), threading.Condition(lock)
 
     def ask(self, beat: Callable[[], None] = _nothing, queue: str = "") -> int:
         """Wait until a body of *queue* could begin, and return how many messages to request; 0: the process stops. *beat* is called while
         it waits.
+
+        While other bodies run, it waits up to `GATHER_S` for more of them to end, so that one call receives for several lanes.
         """
         with self._freed:
+            gathered = False
             while self._is_open:
-                found = asks(self._concurrency, self._held, self._asked, self._at_once)
-                if queue in self._most:
-                    found = min(found, max(0, self._most[queue] - self._of_queue[queue]))
-                if found:
+                found = self._due(queue)
+                if found and (gathered or not waits(self._held, found, self._at_once)):
                     self._asked += found
                     self._of_queue[queue] += found
                     return found
-                beat()
-                self._freed.wait(WAKE_S)
+                gathered = found > 0
+                if gathered:
+                    self._wait(self._enough, GATHER_S)
+                else:
+                    beat()
+                    self._freed.wait(WAKE_S)
         return 0
+
+    def _due(self, queue: str) -> int:
+        """Return how many messages of *queue* may be requested now. The caller has the lock."""
+        found = asks(self._concurrency, self._held, self._asked, self._at_once)
+        return min(found, max(0, self._most[queue] - self._of_queue[queue])) if queue in self._most else found
 
     def arrived(self, asked: int, deliveries: Sequence[Delivery], queue: str = "") -> Sequence[Delivery]:
         """Take the messages that *queue* returned for a request of *asked* messages; return those that must go back, because the process
@@ -107,6 +118,13 @@ class MessageBuffer:
             self._held -= len(unit)
             self._of_queue[queue] -= len(unit)
             self._freed.notify_all()
+            if not waits(self._held, self._concurrency - self._held, self._at_once):
+                self._enough.notify_all()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several messages are not finished, so that several lanes may work."""
+        return self._held > 1
 
     def waiting(self) -> list[Delivery]:
         """Return the messages that wait for a lane."""

@@ -1,8 +1,8 @@
 """The lines of the history of many lanes, sent together: a lane that finds another one at it adds its messages to the next call.
 
-No lane waits to make a call larger; while one call is under way, the messages of the others gather (as `sedano.host.acknowledger` does).
-Each lane goes on when its own messages have their answers, so nothing is acknowledged before its history is sent, and nothing is left to
-send when the lanes have ended.
+While one call is under way, the messages of the others gather, and under load the next call waits a moment for more
+(`sedano.host.gathered_calls`). Each lane goes on when its own messages have their answers, so nothing is acknowledged before its history is
+sent, and nothing is left to send when the lanes have ended.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 
 from sedano.errors import SedanoError
+from sedano.host.gathered_calls import GatheredCalls
 from sedano.ports import RECORDS, Delivery, Outgoing, Queues
 
 
@@ -28,19 +29,20 @@ class _Handed:
 class RecordBatches:
     """The queues of a process, whose lanes send to `RECORDS` together; everything else goes through as it is."""
 
-    def __init__(self, queues: Queues) -> None:
-        """Send by *queues*."""
-        self._queues, self.bounds = queues, queues.bounds
+    def __init__(self, queues: Queues, calls: GatheredCalls | None = None) -> None:
+        """Send by *queues*. *calls*: which calls wait for other lanes; None: no call."""
+        self._queues, self.bounds, self._calls = queues, queues.bounds, calls or GatheredCalls()
         self._gathered: list[_Handed] = []
-        self._gathering, self._sending = threading.Lock(), threading.Lock()
+        self._sending = threading.Lock()
 
     def send(self, queue: str, messages: Sequence[Outgoing]) -> list[SedanoError | None]:
         """Send *messages*, to `RECORDS` with those that other lanes have handed over; return when they have their answers."""
         if queue != RECORDS:
             return self._queues.send(queue, messages)
         own = _Handed(messages)
-        with self._gathering:
+        with self._calls.lock:
             self._gathered.append(own)
+            self._calls.add()
         with self._sending:
             if own.answers is None and own.error is None:
                 self._send()
@@ -62,7 +64,8 @@ class RecordBatches:
 
     def _send(self) -> None:
         """Send what was handed over, and give each lane its own answers."""
-        with self._gathering:
+        with self._calls.lock:
+            self._calls.gather()
             taken, self._gathered = self._gathered, []
         try:
             answers = self._queues.send(RECORDS, [message for handed in taken for message in handed.messages])

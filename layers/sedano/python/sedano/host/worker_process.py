@@ -34,6 +34,7 @@ from sedano.engine.worker.settings import WorkerSettings
 from sedano.errors import BootFailed, SedanoError
 from sedano.host.acknowledger import Acknowledger
 from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
+from sedano.host.gathered_calls import GatheredCalls
 from sedano.host.message_buffer import WAKE_S, MessageBuffer, Unit
 from sedano.host.process_memory import used_memory
 from sedano.host.record_batches import RecordBatches
@@ -74,11 +75,11 @@ class WorkerProcess(EngineProcess):
             OptionError: boot steps cannot be ordered.
         """
         self._sources = sources(ports.queues, settings.queues or app.queues)
-        ports = replace(ports, queues=RecordBatches(ports.queues))
+        ports = replace(ports, queues=RecordBatches(ports.queues, self._shared_calls()))
         super().__init__(app, ports, settings)
         self._own, self._visibility = lanes, settings.visibility or settings.seconds
         self._buffer = MessageBuffer(lanes.concurrency, self._at_once(lanes.concurrency))
-        self._acknowledger = Acknowledger(ports)
+        self._acknowledger = Acknowledger(ports, self._shared_calls())
         self._loop_of_bodies: Any = None
         if self._run_loop is not None:
             from sedano.engine.worker.standing_loop import StandingLoop
@@ -123,6 +124,9 @@ class WorkerProcess(EngineProcess):
         for lane in self._lanes:
             lane.worker.drain()
         super().stop()
+
+    def _shared_calls(self) -> GatheredCalls:
+        return GatheredCalls(lambda: self._buffer.is_shared)
 
     def _lane(self) -> Lane:
         """Return a new lane, with a worker of its own."""

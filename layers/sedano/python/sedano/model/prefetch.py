@@ -28,6 +28,14 @@ def asks(concurrency: int, held: int, asked: int, at_once: int) -> int:
     return max(0, min(at_once, free, free + AHEAD - asked))
 
 
+def waits(held: int, found: int, at_once: int) -> bool:
+    """Return whether a receiver that may request *found* messages waits a moment for more bodies to end, so that it requests more at once.
+
+    It does not when no body runs (*held*: messages that are not finished), or when the queue returns no more than that (*at_once*).
+    """
+    return 0 < found < at_once and held > 0
+
+
 def share(concurrency: int, receivers: int, at_once: int) -> int:
     """Return the most messages that one of *receivers* receivers requests from queues that return at most *at_once*."""
     return min(at_once, max(1, (concurrency + AHEAD) // receivers))
