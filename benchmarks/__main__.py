@@ -37,6 +37,7 @@ from benchmarks import (
     sizes,
     summary,
     waiting,
+    worker_peers,
     write_units,
 )
 from benchmarks.report import Section
@@ -86,6 +87,7 @@ def task_path(progress: Progress) -> dict[str, Callable[[], Section]]:
         "one SQLite file": lambda: one_file.section(progress.round),
         "publishing": lambda: publishing.section(progress.round),
         "many short programs on one host": lambda: publisher_hosts.section(progress.round),
+        "workers over SQS": lambda: worker_peers.section(progress.round),
         "cold start": lambda: cold.section(progress.round, BUILD),
         "codec": lambda: codec.section(progress.round),
     }

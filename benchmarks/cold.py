@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.contest import Sample, Samples, in_turns, ratio
+from benchmarks.contest import Sample, in_turns, ratio
 from benchmarks.publishing import deployed
 from benchmarks.report import Entry, Section, Target
 from infra import assets
@@ -84,7 +84,7 @@ def _laid_out(place: Path, *, bytecode: bool) -> Path:
     return place
 
 
-def _starting(code: str, scratch: Path, layers: Path, *, compiled: bool) -> Samples:
+def _starting(code: str, scratch: Path, layers: Path, *, compiled: bool) -> Callable[[], Sample]:
     path = os.pathsep.join(map(str, (scratch, layers, ROOT / "functions" / "worker", ROOT)))
     environment = {**deployed(NOWHERE), "PYTHONPATH": path, "SEDANO_APP": "coldapp:app"}
     timed = f"import time; began = time.process_time(); {code}; print(time.process_time() - began)"

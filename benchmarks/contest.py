@@ -12,7 +12,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeVar
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +23,6 @@ class Sample:
 
     cpu: float
     wall: float
-
-
-class Samples(Protocol):
-    """A function that takes a sample."""
-
-    def __call__(self) -> Sample:
-        """Return one sample."""
 
 
 class Contestant:
@@ -79,9 +74,9 @@ def contest(
             one.close()
 
 
-def in_turns(asked: Mapping[str, Samples], rounds: int, progress: Callable[[], None]) -> dict[str, list[Sample]]:
+def in_turns(asked: Mapping[str, Callable[[], S]], rounds: int, progress: Callable[[], None]) -> dict[str, list[S]]:
     """Return *rounds* samples of each, taken in turns."""
-    samples: dict[str, list[Sample]] = {name: [] for name in asked}
+    samples: dict[str, list[S]] = {name: [] for name in asked}
     for _ in range(rounds):
         for name, sample in asked.items():
             samples[name].append(sample())
@@ -94,5 +89,5 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
 
 
-def _asking(one: Contestant, tasks: int) -> Samples:
+def _asking(one: Contestant, tasks: int) -> Callable[[], Sample]:
     return lambda: one.sample(tasks)

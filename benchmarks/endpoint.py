@@ -65,22 +65,26 @@ class Endpoint:
     async def fill(self, url: str, bodies: list[str]) -> None:
         """Put messages into a queue."""
         async with self._changed:
-            self._waiting.setdefault(url, deque()).extend(bodies)
+            self._queue(url).extend(bodies)
             self._changed.notify_all()
 
     def put(self, url: str, body: str) -> dict[str, str]:
         """Accept a message, and return its confirmation."""
         self.counts["messages"] += 1
         if self._keep:
-            self._waiting.setdefault(url, deque()).append(body)
+            self._queue(url).append(body)
         return {"MessageId": str(uuid4()), "MD5OfMessageBody": hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()}
 
     def hold(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Deliver again a message whose visibility is set to 0 seconds."""
         if not request["VisibilityTimeout"]:
             self.counts["given back"] += 1
-            self._waiting.setdefault(request["QueueUrl"], deque()).append(self._given.pop(request["ReceiptHandle"]))
+            self._queue(request["QueueUrl"]).append(self._given.pop(request["ReceiptHandle"]))
         return {}
+
+    def _queue(self, url: str) -> deque[str]:
+        """Return the messages of a queue, by its name: a client that looked it up has its URL without the port."""
+        return self._waiting.setdefault(url.rpartition("/")[2], deque())
 
     def delete(self, receipts: list[str]) -> None:
         """Delete delivered messages."""
@@ -90,15 +94,15 @@ class Endpoint:
 
     async def _received(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return messages; wait for the first one as long as the request says."""
-        url = request["QueueUrl"]
+        waiting = self._queue(request["QueueUrl"])
         if not self._keep:
             return {}
         async with self._changed:
             try:
-                await asyncio.wait_for(self._changed.wait_for(lambda: self._waiting.get(url)), request.get("WaitTimeSeconds", 0))
+                if not waiting:
+                    await asyncio.wait_for(self._changed.wait_for(lambda: waiting), request.get("WaitTimeSeconds", 0))
             except TimeoutError:
                 return {}
-            waiting = self._waiting[url]
             bodies = [waiting.popleft() for _ in range(min(len(waiting), request.get("MaxNumberOfMessages", 1)))]
         return {"Messages": [self._message(body) for body in bodies]}
 

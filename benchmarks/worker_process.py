@@ -40,7 +40,7 @@ AT_ONCE = 500
 MOST_S = 600.0
 TICKS = os.sysconf("SC_CLK_TCK")
 KINDS = {"plain": plain.name, "claimed": add.name}
-CALLS = ("ReceiveMessage", "UpdateItem", "SendMessageBatch", "DeleteMessageBatch")
+CALLS = ("ReceiveMessage", "UpdateItem", "SendMessageBatch", "DeleteMessageBatch", "DeleteMessage")
 GROWTH = 0.05
 """By what part the memory of a process may grow after its warm-up."""
 HOW = f"one process of `sedano worker -c {LANES}` over a counting endpoint on loopback; CPU of the process, user and system"
@@ -85,17 +85,20 @@ class ServedEndpoint:
 class ServingWorker:
     """One process of `sedano worker` with the library of *tree*, and the endpoint that it works against."""
 
-    def __init__(self, tree: Path, lanes: int = LANES) -> None:
-        """Start nothing yet."""
-        self._tree, self._lanes, self._stack = tree, lanes, ExitStack()
+    kinds: Sequence[str] = tuple(KINDS.values())
+    """The tasks that it can process."""
+
+    def __init__(self, tree: Path, lanes: int = LANES, **own: str) -> None:
+        """Start nothing yet. *own*: more variables of its environment."""
+        self._tree, self._lanes, self._own, self._stack = tree, lanes, own, ExitStack()
 
     def __enter__(self) -> Self:
         self._endpoint = ServedEndpoint(self._stack.enter_context(endpoint("--keep")))
-        path = os.pathsep.join([str(self._tree / "layers" / "sedano" / "python"), str(ROOT)])
-        environment = {**deployed(self._endpoint.url), "PYTHONPATH": path, "SEDANO_SPOOL": "off"}
-        words = [sys.executable, "-m", "sedano", "worker", "benchmarks.tasks:app", "-c", str(self._lanes), "--log", "json"]
+        self._begin()
+        words, environment = self._command()
+        environment = {**deployed(self._endpoint.url), **environment}
         self._process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for task in KINDS.values():
+        for task in self.kinds:
             self.sample(task, WARM_UP)
         return self
 
@@ -104,9 +107,22 @@ class ServingWorker:
         self._process.wait()
         self._stack.close()
 
+    def _begin(self) -> None:
+        """Prepare what it needs of the endpoint."""
+
+    def _command(self) -> tuple[list[str], dict[str, str]]:
+        """Return the words that start it, and what it needs in the environment."""
+        path = os.pathsep.join([str(self._tree / "layers" / "sedano" / "python"), str(ROOT)])
+        words = [sys.executable, "-m", "sedano", "worker", "benchmarks.tasks:app", "-c", str(self._lanes), "--log", "json"]
+        return words, {"PYTHONPATH": path, "SEDANO_SPOOL": "off", **self._own}
+
+    def _bodies(self, task: str, tasks: int) -> list[str]:
+        """Return so many messages of *task*."""
+        return [delivery.body for batch in batches(instant_ports(), task, tasks) for delivery in batch]
+
     def sample(self, task: str, tasks: int) -> Cost:
         """Let it work off so many tasks."""
-        bodies = [delivery.body for batch in batches(instant_ports(), task, tasks) for delivery in batch]
+        bodies = self._bodies(task, tasks)
         self._endpoint.begin()
         cpu, wall = self._cpu(), time.perf_counter()
         self._endpoint.fill(bodies)
