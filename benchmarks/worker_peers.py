@@ -2,7 +2,7 @@
 
     python -m benchmarks.worker_peers
 
-Each is one process that runs ten tasks at once over its SQS broker (`contenders/peer_workers.py`). Peers that are not installed are left
+Each is one process that runs ten tasks at once over its SQS broker (`contenders/*_worker.py`). Peers that are not installed are left
 out.
 """
 
@@ -46,7 +46,7 @@ class ServingPeer(ServingWorker):
         """Start nothing yet."""
         super().__init__(ROOT)
         self._body = ""
-        self._words = [sys.executable, "-m", "benchmarks.contenders.peer_workers", peer]
+        self._words = [sys.executable, "-m", f"benchmarks.contenders.{peer}_worker"]
 
     def _command(self) -> tuple[list[str], dict[str, str]]:
         return self._words, {}
