@@ -99,7 +99,7 @@ class Judging(NamedTuple):
             return None
         needed = command.member is not None or command.place is not None or job.task.keeps(command)
         result, result_ref = self._kept(ran.result if needed else None)
-        outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES)
+        outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES) if posted else ((), None)
         return Outcome(
             task_id=command.task_id, state=verdict.state, nonce=record.nonce if record else self.ports.entropy.nonce(),
             fence=record.fence if record else 0, message_id=command.id, attempt=command.attempt, clock=self.lamport.forward(),
