@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks import cold, handler_loopback, publishing
 from benchmarks.report import Section
-from infra.task_cost import Shape, Stage, links, tasks, total
+from infra.task_cost import Shape, Stage, links, members, tasks, total
 
 STAGE = Stage((), batch=10, records=100, memory_gb=0.5)
 """The smallest stage: messages of ten in a batch, 512 MB."""
 CHAIN = 10
+PACK = 32
+"""The pack that `pack=True` makes of short tasks."""
 NAMES = {
     "claimed_us": handler_loopback.OURS,
     "claimed_slim_us": handler_loopback.SLIM,
@@ -42,4 +44,4 @@ def dollars() -> Mapping[str, float]:
     """Return the price of a million tasks by their kind: published in tens and received in tens, and links of chains that are alone."""
     by_delivery = {way: total(tasks(STAGE, way, 10)) for way in ("at_least_once", "record_once", "claimed")}
     member = total(tasks(STAGE, "claimed", 10, shape=Shape(in_chords=1)))
-    return {**by_delivery, "group_member": by_delivery["claimed"], "chord_member": member, "chain_link": total(links(STAGE, CHAIN))}
+    return {**by_delivery, "group_member": total(members(STAGE, PACK)), "chord_member": member, "chain_link": total(links(STAGE, CHAIN))}

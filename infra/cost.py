@@ -27,6 +27,7 @@ from .task_cost import (
     Stage,
     events,
     links,
+    members,
     priced,
     tasks,
     total,
@@ -43,6 +44,8 @@ ORDINARY = ("TasksSucceeded", "TasksFailed", "TasksRetried")
 MORE_METRICS = 5
 #: The links of a chain on the page.
 LENGTH = 10
+#: The packs of a group on the page: `pack=8`, and the largest that `pack=True` takes for short tasks.
+PACKS = (8, 32)
 _STACK = re.compile(r"((?:.*/)?)sedano-([a-z][a-z0-9-]{0,15})-(?:state|core|observability|pipeline)")
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _ASKED = re.compile(r"SELECT \w+\((\w+)\) FROM")
@@ -188,6 +191,8 @@ def _by_shape(stage: Stage) -> Iterator[str]:
     kept, sent = total(links(stage, LENGTH)), total(tasks(stage, "claimed", 1, 1))
     yield f"A million links of chains of {LENGTH}, each chain alone, cost {kept:.2f}: the links stay in one invocation. Links that are"
     yield f"sent, such as those with a delay or for another queue, cost {sent:.2f}."
+    packed = ", ".join(f"{total(members(stage, pack)):.2f} in packs of {pack}" for pack in PACKS)
+    yield f"A million members of large groups (`pack=`) cost {packed}."
     alone, full = total(events(stage, 1, 1)), total(events(stage, 10))
     yield f"A million events add {alone:.2f} to the tasks that they call when each arrives alone, and {full:.2f} in tens."
     stored, kb, failed = (_in_tens(stage, one) - small for one in (Shape(in_s3=1), Shape(record_kb=2), Shape(failed=1)))

@@ -19,6 +19,8 @@ LOGGED = 500
 CHUNK, A_CALL = 64 * 1024, 10
 #: The most bytes and the most members of a page of a canvas. One task publishes the members of a page, which is in S3.
 PAGE_BYTES, PAGE_MEMBERS = 30_000, 500
+#: The bytes of the record of a pack, and of each end of a member in it, with a small result.
+PACK_BYTES, END_BYTES = 300, 16
 
 
 class Item(NamedTuple):
@@ -99,6 +101,28 @@ def links(stage: Stage, length: int) -> list[Item]:
         ("ledger written", MILLION * WRITES["claimed"], LIST.dynamodb_write / MILLION),
         *history(stage, chains * SENDS_A_BATCH, records),
         ("metrics logged, GB", chains * LOGGED / 1e9, LIST.log_gb),
+    )
+
+
+def members(stage: Stage, pack: int) -> list[Item]:
+    """Return the cost of a million members of large groups in packs of *pack*, with small arguments and results.
+
+    A pack is one message, one claim, one record of all its ends, and one read of the record for the members that were asked to stop.
+    """
+    packs, pages = MILLION / pack, MILLION / PAGE_MEMBERS
+    batches = (packs + pages) / stage.batch
+    record = math.ceil((PACK_BYTES + pack * END_BYTES) / 1024)
+    seconds = WAIT + (CORE_INVOCATION + stage.batch * pack * CORE_TASK) / min(1.0, stage.memory_gb / FULL_CORE_GB)
+    return priced(
+        ("published", pages * (1 + math.ceil(PAGE_MEMBERS / pack / A_CALL)), LIST.sqs_request / MILLION),
+        ("received and deleted", 2 * taken(packs + pages, stage.batch), LIST.sqs_request / MILLION),
+        ("worker invoked", batches, LIST.lambda_request / MILLION),
+        ("worker runs and waits for AWS, GB·s", batches * seconds * stage.memory_gb, LIST.lambda_gb_s / MILLION),
+        ("ledger written", packs * (1 + record) + 2 * pages, LIST.dynamodb_write / MILLION),
+        ("records of packs read", packs, LIST.dynamodb_read / MILLION),
+        ("pages in S3", pages, (LIST.s3_put + LIST.s3_get) / MILLION),
+        *history(stage, batches * SENDS_A_BATCH, stage.records),
+        ("metrics logged, GB", batches * LOGGED / 1e9, LIST.log_gb),
     )
 
 

@@ -42,6 +42,7 @@ _claims = st.builds(
     clock=st.integers(0, 2**63),
     name=st.sampled_from(["shop.add", "é"]),
     must_exist=st.booleans(),
+    left=st.booleans(),
 )
 _outcomes = st.builds(
     Outcome,
@@ -106,6 +107,10 @@ def _held(outcome: Outcome) -> tuple[str, Step]:
 
 
 _steps = st.one_of(
+    st.builds(
+        lambda task, marks, at: (task, lambda ledger, _: ledger.mark(task, marks, at)),
+        st.sampled_from(_TASKS), st.frozensets(st.integers(0, 127), min_size=1, max_size=3), _seconds,
+    ),
     st.builds(lambda claim: (claim.task_id, lambda ledger, _: ledger.claim([claim])), _claims),
     st.builds(lambda claims: (_TASKS[0], lambda ledger, _: ledger.claim(claims)), st.lists(_claims, max_size=4)),
     st.builds(_steal, _claims, st.sampled_from([{}, {}, {"fence": 9}, {"nonce": "n9"}, {"expires": 1.0}])),

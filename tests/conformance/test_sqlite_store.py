@@ -111,7 +111,7 @@ def test_a_file_of_the_first_layout_is_changed_and_keeps_what_it_holds(path: Pat
     with sqlite3.connect(path) as database:
         before = layout(database)
         database.execute("DROP INDEX task_failed")
-        for column in ("failed_day", "failed", "error", "place", "custom", "followed"):
+        for column in ("failed_day", "failed", "error", "place", "custom", "followed", "marks"):
             database.execute(f"ALTER TABLE task DROP COLUMN {column}")
         for column in ("answers", "report"):
             database.execute(f"ALTER TABLE member DROP COLUMN {column}")
@@ -141,7 +141,7 @@ def test_a_file_of_the_layout_in_which_effects_made_their_own_table_is_changed_a
         if not had_effects:
             database.execute("DROP TABLE effect")
         database.execute("ALTER TABLE member DROP COLUMN report")
-        for column in ("custom", "followed"):
+        for column in ("custom", "followed", "marks"):
             database.execute(f"ALTER TABLE task DROP COLUMN {column}")
         database.execute("PRAGMA user_version = 3")
     second = ports_at(path)[0].effects

@@ -12,7 +12,7 @@ from examples.census.sources import SourceFile, choose, site_packages
 from infra import task_cost
 from infra.prices import MILLION
 from infra.task_cost import Item, Shape, Stage
-from sedano import chain, chord
+from sedano import chain, chord, group
 from sedano.engine.canvas.page_entries import INLINE_ARGUMENTS
 from sedano.model.canvas.page_reader import PAGE_MEMBERS
 from sedano.model.canvas.pages import PAGE_BYTES
@@ -80,6 +80,18 @@ def test_the_page_counts_of_chains_that_stay_what_they_are_charged_for() -> None
     assert requests(said, chains * length) == pytest.approx(dollars(stage.meter.charged), rel=0.10)
     for kind in ("sqs", "invocation", "write"):
         assert of_kind(said, kind) * chains * length / MILLION == pytest.approx(stage.meter.charged[kind], rel=0.10), kind
+
+
+@pytest.mark.parametrize("pack", [8, 32])
+def test_the_page_counts_of_members_in_packs_what_they_are_charged_for(pack: int) -> None:
+    number = 2_000
+    with deployed(plain.app) as stage:
+        for _ in range(4):
+            group((plain.add.s(n, 1) for n in range(number // 4)), pack=pack).delay()
+        stage.drain(10, RECORDS)
+    said = task_cost.members(stage_of(10), pack)
+    assert of_kind(said, "write") * number / MILLION == pytest.approx(stage.meter.charged["write"], rel=0.10)
+    assert requests(said, number) == pytest.approx(dollars(stage.meter.charged), rel=0.10)
 
 
 @pytest.fixture(scope="module", params=BATCHES)

@@ -114,6 +114,7 @@ LATE = {
         "local/__init__.py": "the command of the local stage hears Ctrl-C before it loads an AWS client",
         "local/__main__.py": "the command hears Ctrl-C while it loads the rest",
         "pytest_plugin/__init__.py": "it is loaded in every run of pytest where sedano is installed; a test that wants a world loads one",
+        "engine/worker/packs.py": "only a worker whose tasks were limited at run time loads limits",
         "result/late_imports.py": "only a program that awaits, draws or saves results, or asks for their messages, loads that",
         "telemetry/adapters.py": "only a process that names an adapter loads it, or looks for those of installed packages",
         "task.py": "only a program that makes signatures or publishes loads canvases and results",

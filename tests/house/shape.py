@@ -26,7 +26,7 @@ MANY_METHODS = {
         "ports/__init__.py Ledger": LEDGERS,
         "aws/ledger.py DynamoLedger": LEDGERS,
         "sqlite/ledger.py SqliteLedger": LEDGERS,
-        "memory/ledger.py MemoryLedger": "the seventeen of the port, two that elections in memory need of it, and the table's TTL",
+        "memory/ledger.py MemoryLedger": "the eighteen of the port, two that elections in memory need of it, and the table's TTL",
         "ports/limits.py Limits": LIMITS,
         "aws/limits.py DynamoLimits": LIMITS,
         "sqlite/limits.py SqliteLimits": LIMITS,

@@ -59,6 +59,8 @@ MACHINERY: dict[str, dict[str, str]] = {
         "deployments": "the moment of the last deployment of an app",
         "direct_calls": "a call of the worker function without a queue, and its answer",
         "inline_links": "the links of a chain that run in one invocation",
+        "packs": "the members of a group that share a message",
+        "pack_ends": "how its members left one",
         "worker_advice": "the warnings of a process at its start",
         "canonical_json": "one text for each JSON value",
         "number_ranges": "whether an option is a number within a range",

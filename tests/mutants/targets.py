@@ -14,7 +14,9 @@ __all__ = ["BY_NAME", "PLANTED", "ROOMS", "ROOT", "TARGETS", "Target"]
 ROOMS = ("model", "engine", "memory")
 """The rooms whose modules all have a target: the rules, the steps, and the twins that the adapters are compared with."""
 
-_LEDGER = conformance(*map("ledger_{}".format, ("claims", "records", "reservations", "revocations", "joins", "failures", "custom_states")))
+PACKS = ("", "_crash", "_given_back", "_controls", "_lost", "_bounds", "_reports", "_taken_over")
+_PARTS = ("claims", "records", "reservations", "revocations", "joins", "failures", "custom_states", "packs")
+_LEDGER = conformance(*map("ledger_{}".format, _PARTS))
 _LEASES = conformance("leases")
 
 TARGETS: Sequence[Target] = (
@@ -56,6 +58,8 @@ TARGETS: Sequence[Target] = (
         ),
     ),
     Target("claim", each("model.ledger", "claims outcome"), (*unit("claim", "outcome"), *stories("retries", "given_back", "poison"))),
+    Target("packs", ("model.packs", "model.pack_ends", *each("engine.worker", "end_reports packs pack_follow_ups")),
+           (*unit("packs"), *stories(*(f"packs{kind}" for kind in PACKS)))),
     Target("inline-links", ("model.inline_links", "engine.worker.inline_links"),
            (*unit("inline_links", "claim"), *stories("inline_links", "inline_links_crash", "inline_links_time", "inline_links_lanes"))),
     Target(
@@ -67,23 +71,19 @@ TARGETS: Sequence[Target] = (
     Target("lease", ("model.leases", "model.store_clock"), (*unit("lease_rule", "lease_times"), *_LEASES, *stories("leases"))),
     Target("join", ("model.canvas.join", "model.messages.lineage"), (*unit("join", "lineage"), *stories("canvas"))),
     Target("election", ("model.elections",), (*unit("election"), *stories("elections", "preferences"))),
-    Target(
-        "rates", (*each("model.limits", "concurrency rate task_limits"), "model.collection"),
+    Target("rates", (*each("model.limits", "concurrency rate task_limits"), "model.collection"),
         (*unit("permits", "permits_of_older_versions", "rates", "limit_options", "limit_rules"), *conformance("limits"),
-         *stories("limits", "concurrency", "collected_calls")),
-    ),
+         *stories("limits", "concurrency", "collected_calls"))),
     Target(
         "strict", ("model.messages.strict_json", "model.seals.seal", "model.sources.signature_schemes"),
         unit("seal", "seals", "signed", "codec_strictness", "codec_round_trip", "strict_json", "seal_texts"),
     ),
     Target(
-        "order",
-        ("model.ledger.dedup_keys", "model.order", "model.deferrals", "model.pauses", "model.spending"),
+        "order", ("model.ledger.dedup_keys", "model.order", "model.deferrals", "model.pauses", "model.spending"),
         (*unit("waits", "pauses", "serial", "dedup_keys", "spending"), *stories("in_order", "paused_queues", "pause_causes", "spending")),
     ),
     Target(
-        "retry",
-        ("model.retry", "model.brokers", "model.routes", "model.budgets", "model.circuits", "model.connection_breaker"),
+        "retry", ("model.retry", "model.brokers", "model.routes", "model.budgets", "model.circuits", "model.connection_breaker"),
         unit("retry", "brokers", "routes", "budget", "breaker", "breaker_edges", "connection"),
     ),
     Target(

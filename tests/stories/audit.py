@@ -4,7 +4,7 @@ It stands closest to the real ledger, below whatever a story breaks, so it sees 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sedano.errors import SedanoError
 from sedano.model import states
@@ -67,6 +67,11 @@ class AuditedLedger:
         """Ask."""
         self.writes["ask"] += 1
         return self.inner.ask(task_id, what)
+
+    def mark(self, pack_id: str, marks: Collection[int], at: float) -> TaskRecord:
+        """Mark."""
+        self.writes["mark"] += 1
+        return self.inner.mark(pack_id, marks, at)
 
     def show(self, task_id: str, fence: int, custom: str) -> bool:
         """Show."""

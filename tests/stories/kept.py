@@ -4,8 +4,10 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 
-from sedano.model import states
+from sedano.model import packs, states
 from sedano.model.history import registers
+from sedano.model.ledger.records import Outcome
+from sedano.model.messages.message import PACK
 from sedano.ports import PARKED, Ports
 from sedano.views.cluster import cluster
 from tests.stories.processes import WORKED
@@ -36,13 +38,27 @@ def assert_effects(stage: Stage, effects: Effects, parked: tuple[str, ...] = ())
 
 
 def assert_history_tells_what_the_ledger_holds(stage: Stage) -> None:
-    """Assert that the registers over the recorded events end in the state that the ledger accepted, for every task."""
+    """Assert that the registers over the recorded events end in the state that the ledger accepted, for every task.
+
+    A pack has no line of its own: its members have.
+    """
     found = told(stage)
-    for end in stage.audit.ends:
+    packed = [end for end in stage.audit.ends if end.name == PACK]
+    for pack in packed:
+        _assert_members_are_told(stage, pack, found)
+    for end in (end for end in stage.audit.ends if end.name != PACK):
         expected = states.TOLD_BY_EXCEPTION.get(end.state, end.state)
         assert end.task_id in found, f"the history does not know {end.name} {end.task_id}"
         assert found[end.task_id].state == expected, end.name
     assert_view_agrees(stage.ports)
+
+
+def _assert_members_are_told(stage: Stage, pack: Outcome, found: dict[str, registers.Timeline]) -> None:
+    group, _, number = pack.task_id.rpartition(".p")
+    first = int(number) * packs.size_of(group)
+    members = [packs.member_id(group, first + place) for place in range(len(packs.read_ends(pack.result or "")[1]))]
+    for task_id, record in stage.ports.ledger.read(members).items():
+        assert found[task_id].state == states.TOLD_BY_EXCEPTION.get(record.state, record.state), task_id
 
 
 def assert_view_agrees(ports: Ports) -> None:

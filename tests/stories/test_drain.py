@@ -9,8 +9,9 @@ import pytest
 
 from sedano import Retry, Sedano
 from sedano.engine.batch import Judged, Ran
+from sedano.engine.worker.end_reports import Listener
 from sedano.engine.worker.execution import DRAINED
-from sedano.engine.worker.pipeline import Listener, Worker, WorkerSettings
+from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.model import states
 from sedano.model.history.run_rows import Host
 from sedano.ports import command_queue

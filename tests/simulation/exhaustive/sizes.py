@@ -12,6 +12,8 @@ from tests.simulation.exhaustive.inline import LARGE as CHAINS
 from tests.simulation.exhaustive.inline import InlineModel
 from tests.simulation.exhaustive.joins import JoinModel
 from tests.simulation.exhaustive.leases import LeaseModel
+from tests.simulation.exhaustive.packs import LARGE as PACKS
+from tests.simulation.exhaustive.packs import PackModel
 from tests.simulation.exhaustive.search import Searched
 
 SMALL: dict[str, Callable[[], Searched]] = {
@@ -42,4 +44,5 @@ LARGE: dict[str, Callable[[], Searched]] = {
     "lease, 2 processes, 4 terms each": lambda: LeaseModel(2, 4).run(),
     "join, 7 members in shards of 3, 3 deaths": lambda: JoinModel(7, 3, 3).run(),
     **{name: InlineModel(world).run for name, world in CHAINS.items()},
+    **{name: PackModel(world).run for name, world in PACKS.items()},
 }

@@ -38,5 +38,5 @@ def test_a_figure_that_was_not_measured_is_left_out() -> None:
 def test_the_dollars_of_a_million_are_those_of_the_cost_page() -> None:
     found = summary.dollars()
     assert found["claimed"] == pytest.approx(task_cost.total(task_cost.tasks(summary.STAGE, "claimed", 10)))
-    assert 0 < found["at_least_once"] < found["record_once"] < found["claimed"]
-    assert found["claimed"] == found["group_member"] < found["chain_link"] < found["chord_member"]
+    assert 0 < found["group_member"] < 0.15 < found["at_least_once"] < found["record_once"] < found["claimed"]
+    assert found["claimed"] < found["chain_link"] < found["chord_member"]

@@ -91,8 +91,9 @@ class Stage:
         """Begin with an empty window."""
         composer = Composer("me", LamportClock(lambda: 1), self.ports)
         doubles: Any = (self.sends, self.follows, self.joins)
+        no_packs: Any = None
         self.window, self.batch = Window(), batch(self.ports)
-        self.step = Following(self.ports, composer, *doubles, self.window)
+        self.step = Following(self.ports, composer, *doubles, self.window, no_packs)
 
     def follow(self, *judged: Judged) -> Batch:
         """Follow."""

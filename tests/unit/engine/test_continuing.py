@@ -176,11 +176,11 @@ def test_attempts_of_what_a_task_replaced_are_known_from_its_plan() -> None:
 
 def test_a_place_that_leads_nowhere_is_refused_before_its_task_runs() -> None:
     stage = Stage()
-    stage.step.check(of().command)
-    stage.step.check(stage.at("1", STEP, STEP).command)
+    stage.step.check(of().command, ())
+    stage.step.check(stage.at("1", STEP, STEP).command, ())
     for one in (stage.at("7", STEP, STEP).command, of(place=Place("c", "0", NO_PAGE)).command, of(task=LAUNCH).command):
         with pytest.raises(MessageRefused):
-            stage.step.check(one)
+            stage.step.check(one, ())
 
 
 def test_a_canvas_whose_plan_is_lost_ends_where_it_is() -> None:

@@ -58,7 +58,7 @@ class Canvases:
         """Return the error of a member."""
         return self.failed
 
-    def check(self, command: Command) -> None:
+    def check(self, command: Command, _: object) -> None:
         """Note it."""
         self.checked.append(command.task_id)
 

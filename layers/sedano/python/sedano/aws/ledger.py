@@ -8,7 +8,7 @@ of them (a missing table, a denied action) raises, as `ConfigurationError`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from sedano.aws.client.parallel_calls import ParallelCalls
 from sedano.aws.client.table import Table
 from sedano.aws.expressions import Write, tasks
 from sedano.errors import SedanoError, TooLarge, Unavailable
-from sedano.model import states
+from sedano.model import packs, states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
 from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 LANES = 5
 """How many calls of one batch go out at a time: ten claims cost two waits instead of ten."""
+
+
+FORGETS = 5
+"""How often one call tries to drop results of a pack while other calls do the same."""
 
 
 class DynamoLedger:
@@ -102,6 +106,14 @@ class DynamoLedger:
         record = items.record(task_id, item)
         return record.state == states.RUNNING and record.asked >= what
 
+    def mark(self, pack_id: str, marks: Collection[int], at: float) -> TaskRecord:
+        """Add *marks* to a pack that has not ended; return its record, or the one in the way."""
+        values: items.Values = {":mks": {"NS": [str(mark) for mark in sorted(marks)]}, ":ttl": items.ttl(at)}
+        _, item = self._table.update(tasks.MARK, keys.task(pack_id), values, returns="ALL_NEW")
+        if item is None:
+            raise Unavailable(f"the record of {pack_id} was deleted meanwhile")
+        return items.record(pack_id, item)
+
     def show(self, task_id: str, fence: int, custom: str) -> bool:
         """Replace the custom state of a task that runs under *fence*; return whether it still does."""
         done, _ = self._table.update(tasks.SHOW, keys.task(task_id), {":att": {"N": str(fence)}, ":ust": {"S": custom}})
@@ -112,7 +124,10 @@ class DynamoLedger:
         self._table.update(tasks.FOLLOW, keys.task(task_id), {":mid": {"S": message_id}})
 
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
-        """Return the records that exist, strongly consistent, by task id."""
+        """Return the records that exist, strongly consistent, by task id; those of a pack's members from the pack."""
+        return packs.read_with_members(self._read, task_ids)
+
+    def _read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         wanted = {keys.task(task_id): task_id for task_id in task_ids}
         found = self._table.read(list(wanted))
         return {wanted[key]: items.record(wanted[key], item) for key, item in found.items()}
@@ -130,6 +145,8 @@ class DynamoLedger:
     def forget(self, task_ids: Sequence[str]) -> None:
         """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""
         self._lanes.each(self._forget, task_ids, task_ids)
+        for pack_id, places in packs.packed(task_ids).items():
+            self._forget_in(pack_id, places)
 
     def open_join(self, join: Join) -> None:
         """Open a join where it is not open yet; opening it again changes nothing."""
@@ -157,7 +174,8 @@ class DynamoLedger:
     def _claim(self, claim: Claim) -> ClaimAnswer:
         values = items.claim_values(claim)
         values[":try"] = {"N": str(claim.attempt)}
-        return self._hold(tasks.RECLAIM if claim.must_exist else tasks.CLAIM, claim, values)
+        first = tasks.CLAIM_LEFT if claim.left else tasks.CLAIM
+        return self._hold(tasks.RECLAIM if claim.must_exist else first, claim, values)
 
     def _hold(self, write: Write, claim: Claim, values: items.Values) -> ClaimAnswer:
         try:
@@ -206,6 +224,18 @@ class DynamoLedger:
 
     def _forget(self, task_id: str) -> None:
         self._table.update(tasks.FORGET, keys.task(task_id), {})
+
+    def _forget_in(self, pack_id: str, places: Sequence[int]) -> None:
+        """Drop the results of members of a pack; another call that does the same at the same time goes first."""
+        for _ in range(FORGETS):
+            pack = self._read([pack_id]).get(pack_id)
+            text = packs.forgotten_in(pack, places) if pack is not None else None
+            if pack is None or text is None:
+                return
+            done, _ = self._table.update(tasks.FORGET_IN, keys.task(pack_id), {":seen": {"S": pack.result or ""}, ":res": {"S": text}})
+            if done:
+                return
+        raise Unavailable(f"results in {pack_id} were dropped by other calls at the same time; drop them again")
 
     def _arrive(self, node: tuple[str, list[Arrival]]) -> Arrived | SedanoError:
         key, arrivals = node

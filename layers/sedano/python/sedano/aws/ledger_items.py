@@ -86,7 +86,7 @@ def record(task_id: str, item: Item) -> TaskRecord:
         result=get("res", _NO_TEXT)["S"] or None, result_ref=rest.result_ref, error=rest.error, outbox=rest.outbox,
         outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, reserved=int(get("rsv", _ZERO)["N"]) / 1000,
         owner=get("own", _NO_TEXT)["S"], asked=int(get("rvk", _ZERO)["N"]), forgotten="fgt" in item, added=rest.added, call=rest.call,
-        custom=get("ust", _NO_TEXT)["S"], followed="fol" in item,
+        custom=get("ust", _NO_TEXT)["S"], followed="fol" in item, marks=_numbers(item, "mks"),
     )  # fmt: skip
 
 

@@ -10,12 +10,14 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, overload
 
+from sedano.canvas.packs import packed
 from sedano.canvas.publication import answer, own_id, publish
 from sedano.engine.publisher.publisher import Outlet
 from sedano.errors import CanvasError, OptionError
 from sedano.errors.hints import Hinting
 from sedano.model.canvas.tree import Chain, Fork, Group, TaskNode, Tree, applied, guarded, linked, normal, optioned
-from sedano.model.tasks.signature import given
+from sedano.model.packs import is_reserved
+from sedano.model.tasks.signature import RESERVED, given
 from sedano.result import GroupResult
 from sedano.result.async_result import Answers
 
@@ -115,12 +117,14 @@ class Form(Hinting, Generic[H_co]):
 
     def freeze(self, task_id: str | None = None) -> H_co:
         """Set the form's id now (*task_id* or a new one) and return the result that it will have when it is published."""
+        _check_id(task_id)
         if self.app is None and not has_tasks(self.tree):
             empty: H_co = nothing(self.tree)
             return empty
         outlet = self.needs_app().outlet
         made = normal(self.tree)
         self.task_id = task_id or self.task_id or own_id(made) or outlet.drafting.fresh_id()
+        made = packed(outlet, made, self.task_id)
         result: H_co = answer(outlet, made, self.task_id)
         return result
 
@@ -215,8 +219,7 @@ class Form(Hinting, Generic[H_co]):
         for errback in several(options.get("link_error")):
             changed.link_error(errback)
         task_id = options.get("task_id")
-        if task_id is not None and (not isinstance(task_id, str) or not task_id):
-            raise OptionError(f"task_id: expected a text that is not empty, got {task_id!r}")
+        _check_id(task_id)
         changed.task_id = task_id or self.task_id
         return changed
 
@@ -225,6 +228,16 @@ class Form(Hinting, Generic[H_co]):
         copy.__dict__.update(self.__dict__)
         copy.tree = tree
         return copy
+
+
+def _check_id(task_id: object) -> None:
+    """Raise `OptionError` if *task_id* cannot be the id of a canvas; None: the canvas gets its own."""
+    if task_id is None:
+        return
+    if not isinstance(task_id, str) or not task_id:
+        raise OptionError(f"task_id: expected a text that is not empty, got {task_id!r}")
+    if is_reserved(task_id):
+        raise OptionError(RESERVED.format(task_id))
 
 
 def tree_of(part: object) -> Tree:

@@ -9,8 +9,9 @@ from itertools import count
 from typing import Any, TypeVar, overload
 
 from sedano.canvas.form import Form, H, H_co, Publishes, tree_of
-from sedano.errors import CanvasError
-from sedano.model.canvas.tree import Chain, Fork, Group, optioned
+from sedano.errors import CanvasError, OptionError
+from sedano.model.canvas.tree import CHOOSE, Chain, Fork, Group, optioned
+from sedano.model.packs import SIZES
 from sedano.result import GroupResult
 from sedano.result.async_result import Answers, V_co
 
@@ -18,6 +19,8 @@ T1 = TypeVar("T1")
 T2 = TypeVar("T2")
 T3 = TypeVar("T3")
 T4 = TypeVar("T4")
+Pack = bool | int
+"""How many members of a group share one message; True: as many as fit; False: one."""
 
 
 class chain(Form[H_co]):  # noqa: N801 - Celery's name
@@ -63,36 +66,43 @@ class group(Form[GroupResult[V_co]]):  # noqa: N801 - Celery's name
     """Tasks in parallel; the value of the group is the list of their values, in order."""
 
     @overload
-    def __init__(self: group[T1], one: Form[Answers[T1]], /) -> None: ...
+    def __init__(self: group[T1], one: Form[Answers[T1]], /, *, pack: Pack = ...) -> None: ...
 
     @overload
-    def __init__(self: group[T1 | T2], first: Form[Answers[T1]], second: Form[Answers[T2]], /) -> None: ...
+    def __init__(self: group[T1 | T2], first: Form[Answers[T1]], second: Form[Answers[T2]], /, *, pack: Pack = ...) -> None: ...
 
     @overload
     def __init__(
-        self: group[T1 | T2 | T3], first: Form[Answers[T1]], second: Form[Answers[T2]], third: Form[Answers[T3]], /
+        self: group[T1 | T2 | T3], first: Form[Answers[T1]], second: Form[Answers[T2]], third: Form[Answers[T3]], /,
+        *, pack: Pack = ...,
     ) -> None: ...
 
     @overload
     def __init__(
         self: group[T1 | T2 | T3 | T4], first: Form[Answers[T1]], second: Form[Answers[T2]], third: Form[Answers[T3]],
-        fourth: Form[Answers[T4]], /,
+        fourth: Form[Answers[T4]], /, *, pack: Pack = ...,
     ) -> None: ...  # fmt: skip
 
     @overload
-    def __init__(self: group[T1], members: Iterable[Form[Answers[T1]]], /) -> None: ...
+    def __init__(self: group[T1], members: Iterable[Form[Answers[T1]]], /, *, pack: Pack = ...) -> None: ...
 
     @overload
-    def __init__(self: group[Any], *members: Form[Any] | Iterable[Form[Any]]) -> None: ...
+    def __init__(self: group[Any], *members: Form[Any] | Iterable[Form[Any]], pack: Pack = ...) -> None: ...
 
-    def __init__(self, *members: Form[Any] | Iterable[Form[Any]]) -> None:
+    def __init__(self, *members: Form[Any] | Iterable[Form[Any]], pack: Pack = False) -> None:
         """Take forms, or one iterable of them, which is read now.
+
+        Args:
+            members: the forms.
+            pack: how many members share one message, one claim and one record: 2, 4, 8, 16, 32 or 64; True: as many as fit, which may be
+                one; False: one. Only for members that are claimed tasks with the same options and without callbacks.
 
         Raises:
             CanvasError: one is not a form.
+            OptionError: *pack* is another value. When the group is published: its members need messages of their own.
         """
         parts = _several(members)
-        super().__init__(Group(tuple(map(tree_of, parts))), _app(parts))
+        super().__init__(Group(tuple(map(tree_of, parts)), pack=_size(pack)), _app(parts))
 
     def __call__(self, *args: Any, **kwargs: Any) -> GroupResult[V_co]:
         """Publish it, as `delay` does."""
@@ -124,12 +134,16 @@ class chord(Form[H_co]):  # noqa: N801 - Celery's name
     """A group (the header) and a body that runs with the list of its results. ``chord(header)(body)`` publishes it."""
 
     @overload
-    def __init__(self, header: Iterable[Form[Any]] | Form[Any], body: Form[H_co], *, on_failure: str = ...) -> None: ...
+    def __init__(self, header: Iterable[Form[Any]] | Form[Any], body: Form[H_co], *, on_failure: str = ..., pack: Pack = ...) -> None: ...
 
     @overload
-    def __init__(self: chord[Any], header: Iterable[Form[Any]] | Form[Any], body: None = ..., *, on_failure: str = ...) -> None: ...
+    def __init__(
+        self: chord[Any], header: Iterable[Form[Any]] | Form[Any], body: None = ..., *, on_failure: str = ..., pack: Pack = ...
+    ) -> None: ...
 
-    def __init__(self, header: Iterable[Form[Any]] | Form[Any], body: Form[Any] | None = None, *, on_failure: str = "fail") -> None:
+    def __init__(
+        self, header: Iterable[Form[Any]] | Form[Any], body: Form[Any] | None = None, *, on_failure: str = "fail", pack: Pack = False
+    ) -> None:
         """Take the header, and the body now or when called.
 
         Args:
@@ -137,14 +151,17 @@ class chord(Form[H_co]):  # noqa: N801 - Celery's name
             body: the form that runs when every member has ended.
             on_failure: ``fail``: the body does not run when a member failed, and ends with the error of the first; ``outcomes``: it runs,
                 with a list of one mapping for each member: its ``id``, its ``state``, and its ``value`` or its ``error``.
+            pack: how many members of the header share one message, as in `group`, whose own value applies without it.
 
         Raises:
+            OptionError: *pack* is not valid.
             CanvasError: the header holds an object that is not a form, or *on_failure* is neither of the two.
         """
         if on_failure not in ("fail", "outcomes"):
             raise CanvasError(f"on_failure: {on_failure!r} is neither 'fail' nor 'outcomes'")
         head = header if isinstance(header, group) else group(header)
-        members = Group(tuple(head.members), outcomes=on_failure == "outcomes")
+        own = head.tree.pack if isinstance(head.tree, Group) else 0
+        members = Group(tuple(head.members), outcomes=on_failure == "outcomes", pack=_size(pack) or own)
         if body is not None and not isinstance(body, Form):
             raise CanvasError(f"a chord's body is a signature (task.s(…)) or a form, not {type(body).__name__}")
         steps = (members,) if body is None else (members, tree_of(body))
@@ -207,6 +224,19 @@ class fork(Fork):  # noqa: N801 - a form like the others
             raise CanvasError("a fork has at least one branch: fork(side.s(…))")
         super().__init__(tuple(map(tree_of, branches)))
         object.__setattr__(self, "app", _app(branches))
+
+
+def _size(pack: object) -> int:
+    """Return how many members of a group share one message: 0 for one, `CHOOSE` for as many as fit.
+
+    Raises:
+        OptionError: *pack* is not a valid number.
+    """
+    if isinstance(pack, bool):
+        return CHOOSE if pack else 0
+    if not isinstance(pack, int) or pack not in SIZES:
+        raise OptionError(f"pack: {pack!r} is not one of True, False, {', '.join(map(str, SIZES))}")
+    return pack
 
 
 def _several(parts: tuple[Any, ...]) -> tuple[Any, ...]:

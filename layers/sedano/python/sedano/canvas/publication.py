@@ -11,19 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sedano.engine.canvas.chord_results import member_id
+from sedano.canvas.packs import packed, packs_in
 from sedano.engine.canvas.launches import LaunchOrigin, drafted
 from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.drafts import CommandDraft
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.task_context import CURRENT
-from sedano.errors import CanvasError, DuplicateTask
+from sedano.errors import CanvasError, DuplicateTask, SedanoError
 from sedano.model.canvas.continuation import begin, branch_id, step_id
 from sedano.model.canvas.pages import PageWriter
 from sedano.model.canvas.tree import Chain, Fork, Group, TaskNode, Tree, normal
 from sedano.model.ledger.records import RESERVATION_S
 from sedano.model.messages.lineage import ROOT
 from sedano.model.messages.message import COLLECT, LAUNCH, Place
+from sedano.model.packs import group_id as id_in_packs
+from sedano.model.packs import in_packs, member_id
 from sedano.result import AsyncResult, Derived, GroupResult
 from sedano.result.publication import publish as publish_task
 
@@ -36,7 +38,7 @@ Result = AsyncResult[Any] | GroupResult[Any]
 
 def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Any:
     """Publish *tree* under *task_id*, or a fresh id, and return its result."""
-    made = normal(tree)
+    made = packed(outlet, normal(tree), task_id)
     if isinstance(made, TaskNode) and made == TaskNode(made.signature):
         return publish_task(outlet, made.signature if task_id is None else made.signature.set(task_id=task_id))
     canvas_id = task_id or own_id(made) or outlet.drafting.fresh_id()
@@ -49,7 +51,22 @@ def publish(outlet: Outlet, tree: Tree, task_id: str | None) -> Any:
     if task_id is not None and not isinstance(made, TaskNode):
         _reserve(outlet, canvas_id, max((draft.delay for draft in drafts), default=0))
     outlet.post(drafts)
+    if task_id is not None and CURRENT.get() is None and packs_in(made):
+        _note(outlet, drafts)
     return result
+
+
+def _note(outlet: Outlet, drafts: Sequence[CommandDraft]) -> None:
+    """Record the launch of a canvas in packs whose id its user chose, so that the id stays taken if the launch waits for long.
+
+    Without packs the launch of a second publication has the same id, and is absorbed; with other packs it has another one.
+    """
+    ports, now = outlet.ports, outlet.ports.clock.now()
+    for draft in drafts:
+        try:
+            ports.ledger.reserve(draft.command.task_id, ports.entropy.uuid(), now, now + RESERVATION_S + draft.delay)
+        except SedanoError as error:  # it is published
+            ports.telemetry.log("warning", "a launch is not noted", task_id=draft.command.task_id, error=str(error))
 
 
 def answer(outlet: Outlet, made: Tree, canvas_id: str) -> Any:
@@ -75,7 +92,8 @@ def _reserve(outlet: Outlet, canvas_id: str, delay: int) -> None:
     if CURRENT.get() is not None:
         return
     ports, now = outlet.ports, outlet.ports.clock.now()
-    known = ports.ledger.read([step_id(canvas_id, 0), member_id(canvas_id, 0)])
+    first = step_id(canvas_id, 0)
+    known = ports.ledger.read([first, member_id(canvas_id, 0), *in_packs(canvas_id), *in_packs(first)])
     if known or ports.ledger.reserve(canvas_id, ports.entropy.uuid(), now, now + RESERVATION_S + delay) is not None:
         raise DuplicateTask(canvas_id)
 
@@ -113,6 +131,7 @@ def results(
     """
     outer = group if isinstance(group, AsyncResult) else None
     if isinstance(made, Group):
+        canvas_id = id_in_packs(canvas_id, made.pack)
         direct = parent is None and group is None and not followed and _is_direct(made)
         launch = None if direct else AsyncResult[Any](outlet, canvas_id, parent=parent, follows=False, name=LAUNCH, launch=outer)
         return _group(outlet, made, canvas_id, parent, canvas_id if followed else None, launch)
@@ -171,6 +190,6 @@ def own_id(tree: Tree | Fork) -> str | None:
 
 def _is_direct(made: Group) -> bool:
     """Return whether *made* is a group whose members its publisher sends directly: one, or several that are in its outbox together."""
-    if made.watch or len(made.members) > (1 if CURRENT.get() is None else MOST_OUTBOX):
+    if made.pack or made.watch or len(made.members) > (1 if CURRENT.get() is None else MOST_OUTBOX):
         return False
     return all(isinstance(m, TaskNode) and not (m.links or m.errors or m.forks or m.watch) for m in made.members)

@@ -6,6 +6,7 @@ from json import dumps
 from typing import NoReturn
 
 from sedano.canvas.form import Form, Publishes, tree_of
+from sedano.canvas.packs import packed
 from sedano.canvas.publication import begun, own_id
 from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.publisher.publisher import Outlet
@@ -45,7 +46,7 @@ def replace(form: object, app: Publishes) -> NoReturn:
         raise HopLimit(f"replace: task {context.id} was attempted and replaced {MAX_EXECUTIONS} times, which is the limit")
     own = context.command.lineage
     extra = resuming(attempt, context.command.place, own.hops, own.budget)
-    instead = normal(tree_of(form), joined=True)
+    instead = packed(outlet, normal(tree_of(form), joined=True), None)
     if own_id(instead) not in (None, context.id):
         raise CanvasError(f"replace: the replacement of task {context.id} has its id, so it cannot be {own_id(instead)}; leave out task_id")
     draft = begun(outlet, instead, context.id, _watching(context, outlet), extra)
@@ -70,7 +71,7 @@ def add_to_chord(form: object, app: Publishes) -> AsyncResult[object]:
     if place is not None and find(place, Plans(outlet.ports.blobs).load).next is not None:
         raise CanvasError(f"task {context.id} is not the last step of its member of the chord; add to the chord in that last step")
     join_id, number = derived_id(context.id, ADDED), len(context.added)
-    more = normal(tree_of(form), joined=True)
+    more = packed(outlet, normal(tree_of(form), joined=True), None)
     task_id = own_id(more) or derived_id(join_id, number)
     draft = begun(outlet, more, task_id, _watching(context, outlet))
     context.added.append(draft.asking(member=JoinMember(join_id, number, number + 1)))

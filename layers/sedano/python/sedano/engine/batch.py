@@ -81,7 +81,7 @@ class Held(NamedTuple):
 
 class Ran(NamedTuple):
     """A body that ended: the run, its result as JSON text, the drafts in its outbox, when it started and ended, how many
-    members it added to its chord, and its effects.
+    members it added to its chord, and its effects. *members*: of a pack, the verdicts on those of its members that ran.
     """
 
     held: Held
@@ -93,6 +93,7 @@ class Ran(NamedTuple):
     ended: float
     added: int = 0
     effects: Sequence[TableWrite] = ()
+    members: Sequence[Judged] = ()
 
 
 class Judged(NamedTuple):

@@ -17,7 +17,7 @@ from sedano.engine.redelivery import ANEW_AFTER, hold_back
 from sedano.engine.unexpected_errors import contain
 from sedano.errors import SedanoError
 from sedano.model.deferrals import SHORT_S, patience, waited
-from sedano.model.messages.message import MAP, MAP_ASYNC, Command
+from sedano.model.messages.message import MAP, MAP_ASYNC, PACK, Command
 from sedano.model.pauses import QUEUE, Pause, in_force, pausing, queues_of
 from sedano.model.queues import queue_of
 from sedano.ports import Delivery, Ports, command_queue
@@ -83,8 +83,9 @@ def _circuit(job: Job) -> str:
 
 
 def _meant(command: Command, arguments: Callable[[Command], Arguments]) -> Command:
-    """Return *command*, named after the task that it calls if it is a map; an unreadable one is reported where its body is read."""
-    if command.task not in (MAP, MAP_ASYNC):
+    """Return *command*, named after the task that it calls if it is a map or a pack; an unreadable one is reported where its body is read.
+    """
+    if command.task not in (MAP, MAP_ASYNC, PACK):
         return command
     try:
         args, _ = arguments(command._replace(gather=None))  # what it waited for is none of its own arguments

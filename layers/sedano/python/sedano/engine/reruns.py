@@ -26,7 +26,7 @@ from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import DEFAULT_BUDGET, Lineage, rerun_id
 from sedano.model.messages.message import MAP, MAP_ASYNC, Command
 from sedano.model.queues import queue_of
-from sedano.ports import Ports
+from sedano.ports import Blobs, Ports
 from sedano.ports.absent import has
 
 CALL_BYTES = 4_096
@@ -79,6 +79,15 @@ def _written(job: Job, ports: Ports) -> str:
         return text
     ref = ports.blobs.put(codec.encode_data(command.args, command.kwargs))
     return codec.encode(command._replace(args=(), kwargs={}, data_ref=ref))
+
+
+def with_arguments_kept(call: Posted, blobs: Blobs) -> Posted:
+    """Return *call* with its arguments in the blob store."""
+    command = codec.decode(call.body)
+    if not isinstance(command, Command) or command.data_ref is not None:
+        return call
+    ref = blobs.put(codec.encode_data(command.args, command.kwargs))
+    return call._replace(body=codec.encode(command._replace(args=(), kwargs={}, data_ref=ref)))
 
 
 def rerun_of(command: Command, queue: str, serial_key: str | None, most_budget: int) -> Rerun:

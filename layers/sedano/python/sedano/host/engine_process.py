@@ -29,7 +29,8 @@ from sedano.engine.history.span_export import traced
 from sedano.engine.router import Router
 from sedano.engine.schedules.scheduler import Scheduler
 from sedano.engine.spending import SpendingControl
-from sedano.engine.worker.pipeline import Listener, Worker
+from sedano.engine.worker.end_reports import Listener
+from sedano.engine.worker.pipeline import Worker
 from sedano.engine.worker.settings import WorkerSettings
 from sedano.engine.worker.time_limit_warning import Overtime
 from sedano.host.pulses import Pulse, Pulses

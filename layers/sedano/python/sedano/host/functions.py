@@ -20,7 +20,7 @@ from sedano.ports import EVENTS, RECORDS, Delivery, Ports
 if TYPE_CHECKING:
     from sedano.app import Sedano
     from sedano.engine.boot import Boot
-    from sedano.engine.worker.pipeline import Listener
+    from sedano.engine.worker.end_reports import Listener
     from sedano.engine.worker.time_limit_warning import Overtime
 
 FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"

@@ -23,7 +23,7 @@ from sedano.aws.client.session import Session, is_slim
 from sedano.aws.deployment import ports_of, preferring
 from sedano.aws.queues import LONG_POLL_S
 from sedano.aws.settings import from_environment
-from sedano.engine.worker.pipeline import Listener
+from sedano.engine.worker.end_reports import Listener
 from sedano.errors import UsageError
 from sedano.host import one_file
 from sedano.host.engine_process import ProcessSettings

@@ -6,10 +6,10 @@ Times are kept in whole milliseconds, as the table keeps them, so a written valu
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from sedano.errors import EffectRefused, SedanoError
-from sedano.model import states
+from sedano.model import packs, states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
 from sedano.model.ledger.failures import FailedTask, day_of, failed_task, latest
@@ -135,6 +135,15 @@ class MemoryLedger:
             self._records[task_id] = record._replace(asked=max(record.asked, what))
             return True
 
+    def mark(self, pack_id: str, marks: Collection[int], at: float) -> TaskRecord:
+        """Add *marks* to a pack that has not ended; return its record, or the one in the way."""
+        with self._lock:
+            record = self._records.get(pack_id, TaskRecord(pack_id, states.PENDING))
+            if record.state not in states.TERMINAL:
+                record = record._replace(marks=record.marks | frozenset(marks))
+                self._store(record, at)
+            return record
+
     def show(self, task_id: str, fence: int, custom: str) -> bool:
         """Replace the custom state of a task that runs under *fence*; return whether it still does."""
         with self._lock:
@@ -152,9 +161,9 @@ class MemoryLedger:
                 self._records[task_id] = record._replace(followed=True)
 
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
-        """Return the records that exist, by task id."""
+        """Return the records that exist, by task id; those of a pack's members from the pack."""
         with self._lock:
-            return {task_id: self._records[task_id] for task_id in task_ids if task_id in self._records}
+            return packs.read_with_members(self._read, task_ids)
 
     def failures(self, day: str, most: int) -> list[FailedTask]:
         """Return at most *most* of the tasks that failed on *day*, the latest first."""
@@ -170,6 +179,11 @@ class MemoryLedger:
                     self._records[task_id] = _bare(record)._replace(forgotten=True, custom="")
                     if task_id in self._failed:
                         self._failed[task_id] = self._failed[task_id]._replace(error="", where="")
+            for pack_id, places in packs.packed(task_ids).items():
+                pack = self._records.get(pack_id)
+                text = packs.forgotten_in(pack, places) if pack is not None else None
+                if pack is not None and text is not None:
+                    self._records[pack_id] = pack._replace(result=text)
 
     def open_join(self, join: Join) -> None:
         """Open a join where it is not open yet."""
@@ -207,6 +221,9 @@ class MemoryLedger:
                 self._failed.pop(task_id, None)
             return aged
 
+    def _read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
+        return {task_id: self._records[task_id] for task_id in task_ids if task_id in self._records}
+
     def _store(self, record: TaskRecord, until: float) -> None:
         kept = self._records.get(record.task_id)
         before = kept.state if kept is not None else states.PENDING
@@ -220,7 +237,8 @@ class MemoryLedger:
         if record is None:
             if claim.must_exist:
                 return Claimed(False, None)
-            return self._hold(claim, TaskRecord(claim.task_id, states.PENDING), 1)
+            fresh = TaskRecord(claim.task_id, states.PENDING)
+            return self._hold(claim, fresh._replace(fence=packs.FENCE) if claim.left else fresh, 1)
         if record.state in _OPEN and record.attempt == claim.attempt and not record.asked:
             return self._hold(claim, record, 1)
         return _mine(claim, record)

@@ -7,7 +7,7 @@ A call for several items returns an answer for each: for an item that is refused
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -119,6 +119,12 @@ class Ledger(Protocol):
     def ask(self, task_id: str, what: int) -> bool:
         """Ask the holder of a running task to stop (`NO_RETRY`, `TERMINATE`); return whether this, or more, is now requested."""
 
+    def mark(self, pack_id: str, marks: Collection[int], at: float) -> TaskRecord:
+        """Add *marks* at *at* (epoch s) to the record of a pack that has not ended; return it, or the record in the way.
+
+        They ask members of the pack to stop (`sedano.model.packs`).
+        """
+
     def show(self, task_id: str, fence: int, custom: str) -> bool:
         """Replace the custom state of a task that runs under *fence*; return whether it still does."""
 
@@ -126,7 +132,7 @@ class Ledger(Protocol):
         """Note that everything was sent that follows the end of a task, if the message *message_id* ended it."""
 
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
-        """Return the records that exist, strongly consistent, by task id."""
+        """Return the records that exist, strongly consistent, by task id; those of a pack's members as `sedano.model.packs` says."""
 
     def failures(self, day: str, most: int) -> list[FailedTask] | None:
         """Return at most *most* of the tasks that failed on *day* (YYYY-MM-DD, UTC), the latest first, a moment after they were recorded.

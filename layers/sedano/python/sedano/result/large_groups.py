@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from sedano.model.messages.lineage import derived_id
+from sedano.model.packs import member_id
 from sedano.result.async_result import AsyncResult
 from sedano.result.waits import ResultOutlet
 
@@ -57,4 +58,4 @@ class Derived(Sequence[AsyncResult[Any]]):
 
     def id_of(self, number: int) -> str:
         """Return the id of task *number*."""
-        return derived_id(self.base, f"{self.prefix}{number}")
+        return derived_id(self.base, f"{self.prefix}{number}") if self.prefix else member_id(self.base, number)

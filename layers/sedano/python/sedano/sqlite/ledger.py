@@ -5,6 +5,7 @@ with the same conjuncts in its WHERE; that module has the theory and the invaria
 |---|---|
 | `attribute_not_exists(pk) OR c` | INSERT … ON CONFLICT DO UPDATE … WHERE c |
 | `attribute_not_exists(rvk)`, `rvk < :rvk` | `asked = 0`, `asked < ?` |
+| `ADD mks :mks` | the union, computed in the same transaction |
 | a refusal brings the item in the way | the row is read in the same transaction |
 | RECORD_FAILURE, KEEP_FAILURE | RECORD, KEEP: four columns more, empty where nothing failed, and a partial index over them |
 | ARRIVE: `ADD done :children, failed :fallen` | a row for each child; `failed` only rises |
@@ -15,11 +16,11 @@ The own-write rule holds here too: a row with the mark of this call is its own e
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sedano.errors import SedanoError, Unavailable
-from sedano.model import states
+from sedano.model import packs, states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
 from sedano.model.ledger.failures import FailedTask, day_of, failed_task, latest
@@ -40,7 +41,7 @@ from sedano.sqlite.store import Store
 
 CLAIM = """
 INSERT INTO task (id, state, attempt, fence, claims, nonce, message, expires, clock, name, owner, ttl)
-VALUES (?, 'RUNNING', ?, 1, 1, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, 'RUNNING', ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET state = 'RUNNING', fence = fence + 1, claims = 1, nonce = excluded.nonce, message = excluded.message,
     expires = excluded.expires, clock = excluded.clock, name = excluded.name, owner = excluded.owner, ttl = excluded.ttl
 WHERE state IN ('PENDING', 'RETRY') AND attempt = excluded.attempt AND asked = 0
@@ -77,6 +78,10 @@ INSERT INTO task (id, state, attempt, clock, ttl) VALUES (?, 'REVOKED', 0, ?, ?)
 ON CONFLICT (id) DO UPDATE SET state = 'REVOKED', message = '', clock = excluded.clock, result = '', tail = '', ttl = excluded.ttl
 WHERE state IN ('PENDING', 'RETRY')"""
 ASK = "UPDATE task SET asked = ? WHERE id = ? AND state = 'RUNNING' AND asked < ?"
+MARK = """
+INSERT INTO task (id, state, attempt, marks, ttl) VALUES (?, 'PENDING', 0, ?, ?)
+ON CONFLICT (id) DO UPDATE SET marks = excluded.marks, ttl = excluded.ttl WHERE state IN ('PENDING', 'RETRY', 'RUNNING')"""
+FORGET_IN = "UPDATE task SET result = ? WHERE id = ? AND state = 'SUCCESS' AND result = ?"
 SHOW = "UPDATE task SET custom = ? WHERE id = ? AND state = 'RUNNING' AND fence = ?"
 _ENDED = ", ".join(f"'{state}'" for state in sorted(states.TERMINAL))
 FOLLOW = f"UPDATE task SET followed = 1 WHERE id = ? AND message = ? AND state IN ({_ENDED})"  # noqa: S608 - our own words
@@ -147,6 +152,14 @@ class SqliteLedger:
             record = None if done else _found(database, task_id)
         return bool(done) or (record is not None and record.state == states.RUNNING and record.asked >= what)
 
+    def mark(self, pack_id: str, marks: Collection[int], at: float) -> TaskRecord:
+        """Add *marks* to a pack that has not ended; return its record, or the one in the way."""
+        with self._store.changing() as database:
+            seen = _found(database, pack_id)
+            whole = sorted((seen.marks if seen is not None else frozenset()) | frozenset(marks))
+            database.execute(MARK, (pack_id, " ".join(map(str, whole)), ttl(at)))
+            return _found(database, pack_id) or TaskRecord(pack_id, states.PENDING)
+
     def show(self, task_id: str, fence: int, custom: str) -> bool:
         """Replace the custom state of a task that runs under *fence*; return whether it still does."""
         with self._store.changing() as database:
@@ -158,7 +171,10 @@ class SqliteLedger:
             database.execute(FOLLOW, (task_id, message_id))
 
     def read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
-        """Return the records that exist, by task id."""
+        """Return the records that exist, by task id; those of a pack's members from the pack."""
+        return packs.read_with_members(self._read, task_ids)
+
+    def _read(self, task_ids: Sequence[str]) -> dict[str, TaskRecord]:
         found = (row for task_id in dict.fromkeys(task_ids) for row in self._store.rows(_READ, task_id))
         return {record.task_id: record for record in map(task_record, found)}
 
@@ -171,6 +187,11 @@ class SqliteLedger:
         """Drop result, error and outbox of terminal records; the records themselves stay until they age out."""
         with self._store.changing() as database:
             database.executemany(FORGET, [(task_id,) for task_id in task_ids])
+            for pack_id, places in packs.packed(task_ids).items():
+                pack = _found(database, pack_id)
+                text = packs.forgotten_in(pack, places) if pack is not None else None
+                if pack is not None and text is not None:
+                    database.execute(FORGET_IN, (text, pack_id, pack.result))
 
     def open_join(self, join: Join) -> None:
         """Open a join where it is not open yet; opening it again changes nothing."""
@@ -213,7 +234,7 @@ def task_record(row: Sequence[Any]) -> TaskRecord:
         expires=row[7] / 1000, clock=int(row[8]), name=row[9], owner=row[10], asked=row[11], reserved=row[12] / 1000,
         forgotten=bool(row[13]), result=row[15] or None, result_ref=rest.result_ref, error=rest.error, outbox=rest.outbox,
         outbox_ref=rest.outbox_ref, not_before=rest.not_before, section=rest.section, added=rest.added, call=rest.call,
-        custom=row[21], followed=bool(row[22]),
+        custom=row[21], followed=bool(row[22]), marks=frozenset(map(int, row[23].split())),
     )  # fmt: skip
 
 
@@ -242,7 +263,8 @@ def _claim(database: sqlite3.Connection, claim: Claim) -> ClaimAnswer:
     if claim.must_exist:
         rows = database.execute(RECLAIM, (*_hold(claim), claim.task_id, claim.attempt)).fetchall()
     else:
-        rows = database.execute(CLAIM, (claim.task_id, claim.attempt, *_hold(claim))).fetchall()
+        first = packs.LEFT_FENCE if claim.left else packs.FENCE
+        rows = database.execute(CLAIM, (claim.task_id, claim.attempt, first, *_hold(claim))).fetchall()
     return _held(database, claim, rows)
 
 

@@ -46,13 +46,15 @@ Faults, and the conjunct that prevents each:
 * A burst of failures that throttles the table. An index partition takes 1 000 writes a second, and a table whose index cannot keep up
   refuses its own writes, claims included. `tri` has four shards a day.
 * An entry that is too long, or that the store cannot keep. `ek` and `wh` are texts of the task: they are cut and made valid UTF-8.
+* A member of a pack that ends twice. Until its pack has ended, only the pack's record decides: MARK goes there, and it is refused after
+  the end. CLAIM_LEFT gives the member's own first claim a later fence than the body in the pack had.
 * Numbers that lose precision. `exp`, `rsv` are whole milliseconds, so STEAL's equality survives the round trip.
 
-Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid`
-message id · `own` the worker that claimed · `rvk` the request of a revocation · `exp`, `rsv` epoch ms · `clk` clock · `nm`
-task name · `res` result (JSON text, empty: none) · `fgt` whether its result was forgotten · `ust` custom state ·
-`fol` whether its follow-ups were sent · `tail` the rest (`sedano.model.ledger.outcome_text`) · `ttl` epoch s. Of a failure: `tri` UTC day,
-`#`, shard of the id · `tat` epoch ms · `tid` task id · `ek` type of the error · `wh` innermost frame of the application.
+Attributes: `pk` key · `st` state · `try` retry number · `att` fence · `cnt` claims of this attempt · `nc` nonce · `mid` message id · `own`
+the worker that claimed · `rvk` the request of a revocation · `exp`, `rsv` epoch ms · `clk` clock · `nm` task name · `res` result (JSON
+text, empty: none) · `fgt` whether its result was forgotten · `ust` custom state · `fol` whether its follow-ups were sent · `tail` the rest
+(`sedano.model.ledger.outcome_text`) · `ttl` epoch s. Of a pack: `mks` its marked members. Of a failure: `tri` UTC day, `#`, shard of the
+id · `tat` epoch ms · `tid` task id · `ek` type of the error · `wh` innermost frame of the application.
 
 Source: PROTOCOLS §3 (claim; simulated in 40 000 schedules, exhausted in 603 928 states) and §4 (join).
 """
@@ -72,6 +74,7 @@ _ZERO = {":zero": {"N": "0"}}
 _HOLD = "st = :running, nc = :nc, mid = :mid, exp = :exp, clk = :clk, nm = :nm, own = :own, #ttl = :ttl"
 _END = "st = :st, try = :try, clk = :clk, nm = :nm, res = :res, tail = :tail, #ttl = :ttl"
 _FAILED = "tri = :tri, tat = :tat, tid = :tid, ek = :ek, wh = :wh"
+_KNOWN = "st = if_not_exists(st, :pending), try = if_not_exists(try, :zero), mid = if_not_exists(mid, :none)"
 _WAITING = "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk)"
 
 CLAIM = Write(
@@ -81,6 +84,12 @@ CLAIM = Write(
     values={**_PENDING, **_RETRY, **_RUNNING, **_ONE, **_ZERO},
 )
 """Become the holder of an attempt without a holder; an unknown task id is a new task."""
+
+CLAIM_LEFT = Write(
+    condition=CLAIM.condition, update=CLAIM.update.replace("if_not_exists(att, :zero)", "if_not_exists(att, :one)"), names=TTL,
+    values={**_PENDING, **_RETRY, **_RUNNING, **_ONE},
+)
+"""CLAIM of a task that left a pack, in which its body may have run under the first fence: its own first fence is the second one."""
 
 RECLAIM = Write(condition=_WAITING, update=CLAIM.update, names=TTL, values=CLAIM.values)
 """CLAIM for a message whose record must exist: a retry, or a message that is older than the ledger's records."""
@@ -143,6 +152,15 @@ REVOKE = Write(
 ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk)", update="SET rvk = :rvk", values=_RUNNING)
 """Mark a running task as revoked. The mark stays: the next claim meets it. A request is never taken back."""
 
+MARK = Write(
+    condition="attribute_not_exists(pk) OR st IN (:pending, :retry, :running)",
+    update=f"SET {_KNOWN}, #ttl = :ttl ADD mks :mks",
+    names=TTL,
+    values={**_PENDING, **_RETRY, **_RUNNING, **_ZERO, ":none": {"S": ""}},
+)
+"""Ask members of a pack to stop. A set: the second mark changes nothing. The record of a pack that has ended accepts none, because what
+follows from it was read; a mark is never taken back."""
+
 SHOW = Write(condition="st = :running AND att = :att", update="SET ust = :ust", values=_RUNNING)
 """Replace the custom state that my body shows. `att` names one claim, so a holder whose claim was stolen shows nothing."""
 
@@ -155,6 +173,9 @@ FORGET = Write(
     values={**_ONE, **_ENDED, ":none": {"S": ""}},
 )
 """Drop the result of a finished task, and note that it was dropped; its end stays. A failure stays in its index, without its error."""
+
+FORGET_IN = Write(condition="st = :success AND res = :seen", update="SET res = :res", values={":success": _ENDED[":success"]})
+"""Drop the results of members of an ended pack: replace exactly the ends that were seen, which other calls may change too."""
 
 OPEN_JOIN = Write(condition="attribute_not_exists(pk)")
 """Open a join that is not open yet."""

@@ -14,6 +14,7 @@ from sedano.model.messages import codec
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import Command, Gather
 from sedano.model.messages.strict_json import shown
+from sedano.model.packs import member_id
 from sedano.ports import Ports
 
 CAUSES = 10
@@ -29,11 +30,6 @@ class HeaderFailed(Exception):
         """Carry *error*."""
         super().__init__(error.message)
         self.error = error
-
-
-def member_id(join_id: str, index: int) -> str:
-    """Return the task id of member *index* of a group."""
-    return derived_id(join_id, index)
 
 
 @dataclass(frozen=True, slots=True)

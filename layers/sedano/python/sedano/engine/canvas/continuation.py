@@ -19,7 +19,7 @@ from json import dumps
 from typing import Any, NamedTuple
 
 from sedano.engine.batch import Job
-from sedano.engine.canvas.chord_results import Gathering, HeaderFailed, member_id
+from sedano.engine.canvas.chord_results import Gathering, HeaderFailed
 from sedano.engine.canvas.error_requests import request_of
 from sedano.engine.canvas.launches import (
     LaunchOrigin,
@@ -59,7 +59,8 @@ from sedano.model.canvas.page_reader import PAGE_MEMBERS, Item
 from sedano.model.ledger.records import ErrorRecord, Outcome, copy_of, end_of
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import Lineage, derived_id
-from sedano.model.messages.message import LAUNCH, NOTHING, UNKNOWN_DATA, Command, JoinMember, Place
+from sedano.model.messages.message import LAUNCH, NOTHING, PACK, UNKNOWN_DATA, Command, JoinMember, Place
+from sedano.model.packs import member_id, pack_id, read_calls, size_of
 from sedano.model.queues import queue_of
 from sedano.model.states import TaskState
 from sedano.ports import Ports
@@ -99,12 +100,15 @@ class Conducting:
     plans: Plans
     gathering: Gathering
 
-    def check(self, command: Command) -> None:
-        """Check the place of *command* before it runs, because a canvas that cannot continue must not wait as a follow-up forever.
+    def check(self, command: Command, args: Sequence[Any]) -> None:
+        """Check the place of *command*, or the calls of a pack, *args*, before it runs, because a canvas that cannot continue must not wait
+        as a follow-up forever.
 
         Raises:
-            MessageRefused: its canvas is inconsistent (code `schema`) or lost (`blob`).
+            MessageRefused: its canvas is inconsistent (code `schema`) or lost (`blob`); or it is not a valid pack.
         """
+        if command.task == PACK:
+            read_calls(command._replace(args=args))
         if command.task == LAUNCH:
             page_of(command, self.plans)
         elif command.place is not None:
@@ -342,8 +346,12 @@ class Conducting:
         if len(part) > PAGE_MEMBERS:
             self._publish_parts(part, job, found)
             return
+        size = size_of(group_id)
         for number in part:
-            found.exits.append(self._exit(member_id(group_id, number), 0, "", job, state, why))
+            # Until a pack has ended, its record is the arbiter of its members, which may run by an earlier copy of this launch.
+            if not size or number % size == 0:
+                own = pack_id(group_id, number // size) if size else member_id(group_id, number)
+                found.exits.append(self._exit(own, 0, "", job, state, why))
             if join is not None:
                 found.arrivals.append((JoinMember(join.join_id, number, join.size), True))
 

@@ -23,6 +23,8 @@ from sedano.model.messages import codec
 from sedano.model.messages.lineage import Lineage, derived_id
 from sedano.model.messages.message import LAUNCH, NOTHING, BlobRef, Command, Gather, JoinMember, Place, TimeLimits
 from sedano.model.messages.stamps import joined, read
+from sedano.model.packs import pack_command
+from sedano.model.packs import size_of as size_of_pack
 from sedano.model.tasks.signature import MAX_DELAY_S
 from sedano.ports import Blobs
 
@@ -126,17 +128,35 @@ def launched(page: Page, origin: LaunchOrigin, args: Sequence[Any], plans: Plans
     """Return the drafts that a launch publishes: of the members in *page*, or of the launches of its pages."""
     if "pages" not in page.item:
         asks = members(page.item, page.at, page.first, args, plans.load, page.watched, page.join)
-        return [drafted(ask, origin, now, blobs) for ask in asks]
-    first, drafts, group = page.first, [], page.at.canvas_id
+        drafts = [drafted(ask, origin, now, blobs) for ask in asks]
+        return _in_packs(drafts, page.at.canvas_id) if size_of_pack(page.at.canvas_id) else drafts
+    first, group, launches = page.first, page.at.canvas_id, list[CommandDraft]()
     for name, size in page.item["pages"]:
-        drafts.append(CommandDraft(str(page.item.get("queue") or origin.queue), Command(
+        launches.append(CommandDraft(str(page.item.get("queue") or origin.queue), Command(
             id="", task_id=derived_id(group, f"page/{first}/{name}"), task=LAUNCH, args=args, tenant=origin.tenant,
             traceparent=origin.traceparent, stamps=origin.stamps,
             member=JoinMember(page.join[0], first, page.join[1]) if page.join else None,
             place=part_place(group, str(name), first, int(size)), tracestate=origin.tracestate,
         )))  # fmt: skip
         first += int(size)
-    return drafts
+    return launches
+
+
+def _in_packs(members: Sequence[CommandDraft], group: str) -> list[CommandDraft]:
+    """Return the packs of *members*, which are consecutive in *group*.
+
+    Raises:
+        MessageRefused: they cannot be in one pack (code `schema`): a publisher refuses such a group.
+    """
+    size, packs = size_of_pack(group), []
+    for start in range(0, len(members), size):
+        some = members[start : start + size]
+        first = some[0]
+        apart = any((one.queue, one.delay) != (first.queue, first.delay) or one.command.data_ref is not None for one in some)
+        if apart or first.command.place is not None:
+            raise MessageRefused(refusals.SCHEMA, "canvasplan", "members of a group in packs need messages of their own")
+        packs.append(first._replace(command=pack_command(first.command, [one.command for one in some], group)))
+    return packs
 
 
 def part_draft(command: Command, origin: LaunchOrigin, part: range, member: JoinMember | None) -> CommandDraft:

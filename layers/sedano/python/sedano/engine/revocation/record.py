@@ -4,6 +4,7 @@
 - While it runs, the record is marked. The next claim reads the mark, so the task is not retried; with *terminate* the running body reads it
   too, at its next `check()`.
 - After it ended, nothing changes.
+- A member of a pack is marked in the record of its pack (`sedano.model.packs`), and in its own record after it has left the pack.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sedano.errors import SedanoError, TaskRevoked, Unavailable
 from sedano.model import states
 from sedano.model.ledger.records import NO_RETRY, TERMINATE
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.packs import marks_of, member_of, spoken
 from sedano.ports import Ports
 
 TRIES = 5
@@ -28,14 +30,20 @@ def revoke(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool
     Raises:
         Unavailable: the ledger did not answer; revoking again is safe.
     """
+    asked, member = TERMINATE if terminate else NO_RETRY, member_of(task_id)
     for _ in range(TRIES):
         now = ports.clock.now()
+        if member is not None:
+            # The pack's record first: until it has ended, it alone says how the member ends.
+            said, left = spoken(member, ports.ledger.mark(member.pack_id, marks_of([member.place], asked), now))
+            if said is not None and not left:
+                return said.state
         record = ports.ledger.revoke(task_id, lamport.forward(), now)
         if record is None:
             return states.REVOKED
         if record.state in states.TERMINAL:
             return record.state
-        if ports.ledger.ask(task_id, TERMINATE if terminate else NO_RETRY):
+        if ports.ledger.ask(task_id, asked):
             return states.RUNNING
     raise Unavailable(f"task {task_id}: it changed during each of {TRIES} attempts to revoke it; try again")
 

@@ -9,6 +9,8 @@ from sedano.engine.cluster.membership import Membership
 from sedano.engine.gate import Gate
 from sedano.model import refusals, states
 from sedano.model.cluster.control_record import revoked_by
+from sedano.model.messages.message import PACK
+from sedano.model.packs import meant
 from sedano.model.queues import queue_of
 
 
@@ -20,9 +22,15 @@ class Revocations(Gate):
         self._membership = membership
 
     def open(self, job: Job) -> Stillborn | None:
-        """Return the end of a *job* that is revoked by one of its headers."""
+        """Return the end of a *job* that is revoked by one of its headers.
+
+        The members of a pack whose calls are in the blob store leave it, and end alone.
+        """
         control = self._membership.control
-        pair = revoked_by(control, job.command, queue_of(job.delivery.queue)) if control.revoked else None
+        if not control.revoked:
+            return None
+        command = meant(job.command, job.command.args) if job.command.task == PACK else job.command
+        pair = revoked_by(control, command, queue_of(job.delivery.queue))
         return Stillborn(states.REVOKED, refusals.REVOKED, pair.partition("=")[0], f"revoked by {pair}") if pair is not None else None
 
     def begin(self, job: Job, now: float, anew: Collection[str] | None) -> Stillborn | None:

@@ -17,7 +17,7 @@ from sedano.errors import ArgumentError, Ignore, MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import ErrorRecord
-from sedano.model.messages.message import LAUNCH, Command, TimeLimits
+from sedano.model.messages.message import LAUNCH, PACK, Command, TimeLimits
 from sedano.ports import Ports
 
 _UNRUN_BY_CODE = {refusals.CIRCUIT: "CircuitOpen", refusals.KEY: "LimitKey"}
@@ -78,8 +78,8 @@ class Preparation(NamedTuple):
             if stillborn is not None:
                 return self.stillborn(held, stillborn, batch)
             args, kwargs = self.conducting.gathering.arguments(command)
-            if command.place is not None or command.task == LAUNCH:
-                self.conducting.check(command)
+            if command.place is not None or command.task in (LAUNCH, PACK):
+                self.conducting.check(command, args)
             if (limits := limits_of(job)) is not None and limits.longest > batch.deadline - self.guard - job.received:
                 if is_inline(job):  # its message is sent, and begins with a whole invocation
                     batch.unstarted.append(held)

@@ -13,7 +13,8 @@ from typing import Any
 
 from sedano.engine.batch import Batch, Judged, Ran
 from sedano.engine.redelivery import unknown
-from sedano.engine.worker.pipeline import Listener, Worker
+from sedano.engine.worker.end_reports import Listener
+from sedano.engine.worker.pipeline import Worker
 from sedano.errors import MessageRefused, SedanoError
 from sedano.model import refusals, states
 from sedano.model.direct_calls import AWAY, MOST_RESULT, UNSEALED, DirectAnswer, DirectCall, answer_of, audience, call_of, ended, may_follow

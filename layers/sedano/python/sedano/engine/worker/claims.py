@@ -5,6 +5,7 @@ The rule is pure (`sedano.model.ledger.claims`); this module applies it. Tasks w
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,7 +25,8 @@ from sedano.model.ledger.claims import Action, ClaimDecision, decide, is_another
 from sedano.model.ledger.dedup_keys import is_of_another, keyed_by
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ClaimAnswer, ErrorRecord, Outcome, TaskRecord
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import Command
+from sedano.model.messages.message import PACK, Command
+from sedano.model.packs import member_of
 from sedano.ports import Ports
 
 GUARD_S = 1.0
@@ -75,11 +77,13 @@ class Claiming(NamedTuple):
 
     def _claim(self, job: Job, batch: Batch) -> Claim:
         command = job.command
+        left = "." in command.task_id and member_of(command.task_id) is not None  # its pack says how often it was tried
         old = command.time < job.received - RECORD_LIFETIME_S
         expires = batch.deadline + GUARD_S if self.length is None else self.ports.clock.now() + self.length
         return Claim(
             task_id=command.task_id, attempt=command.attempt, message_id=command.id, nonce=self.ports.entropy.nonce(), expires=expires,
-            clock=job.received_clock, name=command.task, must_exist=command.attempt > 0 or old, owner=self.membership.name,
+            clock=job.received_clock, name=command.task, must_exist=command.attempt > left or old,
+            owner=self.membership.name, left=left,
         )  # fmt: skip
 
     def _in_place(self, job: Job, claim: Claim, answer: ClaimAnswer | SedanoError) -> tuple[Job, Claim, ClaimAnswer | SedanoError]:
@@ -102,7 +106,7 @@ class Claiming(NamedTuple):
                 return None
             if answer.granted:
                 return _held(job, answer.record)
-            decision = decide(claim, answer.record, self.ports.clock.now(), self.most_claims, inline_id(job.command))
+            decision = decide(claim, answer.record, self.ports.clock.now(), self._most(job), inline_id(job.command))
             if decision.action is Action.RUN:
                 return _held(job, answer.record)
             seen = answer.record
@@ -116,6 +120,10 @@ class Claiming(NamedTuple):
                 return self._stolen(_held(job, answer.record), seen, decision, batch)
         batch.give_back(job.delivery)
         return None
+
+    def _most(self, job: Job) -> int:
+        """Return how many claims of one attempt may end without a record. Those of a pack run nothing after the first, so all may."""
+        return sys.maxsize if job.command.task == PACK else self.most_claims
 
     def _is_recordable(self, job: Job, batch: Batch) -> bool:
         """Return whether *job* may run without a claim: if an earlier run could not be recorded, the ledger must answer first.

@@ -24,7 +24,8 @@ from sedano.engine.worker.start_check import LOOK_S, SecondLook
 from sedano.errors import SedanoError
 from sedano.model.ledger.outcome import Run
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import TimeLimits
+from sedano.model.messages.message import PACK, TimeLimits
+from sedano.model.packs import member_of
 from sedano.ports import Ports
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sedano.engine.hooks import RunHooks
     from sedano.engine.registry import Registry
     from sedano.engine.worker.body_coroutines import Turns
+    from sedano.engine.worker.packs import Packs
     from sedano.engine.worker.time_limits import Limited
     from sedano.model.tasks.task_spec import TaskSpec
 
@@ -60,6 +62,7 @@ class Execution(NamedTuple):
     to begin, *admission* gets its end. *began*: the contexts of the bodies that have begun in this batch. *turns*: which async bodies may
     run at once; None: all. *holds* returns whether this worker still holds a job. *draining*: set when no more bodies are started.
     *tables*: those that effects may write to. *configuration*: that of the app; each body sees one version. *hooks*: those of the app.
+    *packs* runs packs.
     """
 
     ports: Ports
@@ -80,6 +83,7 @@ class Execution(NamedTuple):
     tables: Mapping[str, tuple[str, ...]] = NO_TABLES
     configuration: Configuration[Any] | None = None
     hooks: RunHooks | None = None
+    packs: Packs | None = None
 
     def run(self, ready: Sequence[Ready], batch: Batch, finished: Callable[[Ran], None]) -> None:
         """Run every body and pass each that ended to *finished*; jobs that may not start any more are given back."""
@@ -188,36 +192,59 @@ class Execution(NamedTuple):
         except Exception as error:  # noqa: BLE001 - the last resort
             return self.endings.surprised(held, error)
 
-    def _ran(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | Later | None:
+    def _ran(self, held: Held, arguments: Arguments, batch: Batch, checked: bool = False) -> Ran | Later | None:
+        """Run the body of *held*, or its members if it is a pack; None: it must not begin. *checked*: it may begin (`begins`)."""
         started, limits = self.ports.clock.now(), limits_of(held.job)
-        if self.draining.is_set():
+        if not checked:
+            if self.draining.is_set():
+                return None
+            if self.look.due(started):
+                self.look.ask(started)
+            if (why := self.look.at(held.job, started)) is not None:
+                return self.hindered(held, why, batch)
+            left = batch.deadline - self.guard - started
+            if left < 0.0 if limits is None else left < limits.longest:
+                return None
+            if held.job.command.task == PACK and self.packs is not None:
+                return self.packs.run(held, arguments, batch, self) if self.holds(held) else None
+        if (context := self.begin(held, batch)) is None:
             return None
-        if self.look.due(started):
-            self.look.ask(started)
-        if (why := self.look.at(held.job, started)) is not None:
-            return self.hindered(held, why, batch)
-        left = batch.deadline - self.guard - started
-        if left < 0.0 if limits is None else left < limits.longest:
-            return None
-        context = self.begin(held, batch)
-        if context is None:
-            return None
-        body, telemetry = self.body(held.job.task), self.ports.telemetry
-        if limits is None:
-            run = contextvars.copy_context().run(called, body, arguments, context, telemetry)
-        else:
-            call = partial(called, body, arguments, context, telemetry)
-            run = contextvars.copy_context().run(self.limited(held, limits, context, started).run, call)
+        call = called if limits is None else partial(self._within, self.limited(held, limits, context, started))
+        run = contextvars.copy_context().run(call, self.body(held.job.task), arguments, context, self.ports.telemetry)
         ran = self.endings.ended(held, run, context, started)
-        if self.admission.noting:
-            self.admission.note(ran)
+        return self._noted(ran) if self.admission.noting else ran
+
+    def _within(self, limited: Limited, *call: Any) -> Run:
+        """Call a body within its limits."""
+        return limited.run(partial(called, *call))
+
+    def _noted(self, ran: Ran) -> Ran:
+        self.admission.note(ran)
         return ran
+
+    def begins(self, held: Held, batch: Batch, longest: float) -> bool:
+        """Return whether the body of *held*, a member of a pack, may begin now: not in less time than the *longest* one took (seconds)."""
+        now = self.ports.clock.now()
+        if self.draining.is_set():
+            return False
+        if self.look.due(now):
+            self.look.ask(now)
+        left = batch.deadline - self.guard - now
+        return left >= max(needed(held), longest) and self.look.at_member(held.job, now) is None
+
+    def ran(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | None:
+        """Run the body of *held*, a member of a pack; None: it must not begin, because another worker may have begun it."""
+        found = self._ran(held, arguments, batch, checked=True)
+        return found if isinstance(found, Ran) else None
 
     def limited(self, held: Held, limits: TimeLimits, context: TaskContext, started: float) -> Limited:
         """Return the object that keeps the body of *held* within its *limits*; if the body does not end, its failure is recorded
         meanwhile."""
 
         def late(run: Run) -> None:
+            if member_of(context.id) is not None:  # its pack is not recorded, so each of the others runs alone
+                self.ports.telemetry.log("error", "a body in a pack does not end at its hard time limit", task_id=context.id)
+                return
             about = {"task": context.task, "task_id": context.id, "attempt": context.attempt, "trace_id": context.span.trace_id}
             self.ports.telemetry.log("error", "a body does not end at its hard time limit; its failure is recorded", **about)
             self.record(self.endings.ended(held, run, None, started))

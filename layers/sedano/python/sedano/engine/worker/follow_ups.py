@@ -23,12 +23,13 @@ from sedano.engine.redelivery import hold_back
 from sedano.engine.unexpected_errors import is_early, unexpected
 from sedano.engine.worker.end_hooks import EndHooks
 from sedano.engine.worker.next_attempt import attempt_message
+from sedano.engine.worker.pack_follow_ups import PackFollowUps
 from sedano.errors import MessageRefused, Reject, SedanoError, UnknownQueue
 from sedano.model import refusals, states
 from sedano.model.inline_links import inline_id
 from sedano.model.ledger.recent_ids import Window
 from sedano.model.ledger.records import ErrorRecord, Outcome, Recorded, TaskRecord, copied_from
-from sedano.model.messages.message import LAUNCH, Command, Section
+from sedano.model.messages.message import LAUNCH, PACK, Command, Section
 from sedano.model.states import TaskState
 from sedano.ports import Ports
 
@@ -84,6 +85,7 @@ class Following:
     conducting: Conducting
     joining: Joining
     window: Window
+    packs: PackFollowUps
     hooks: EndHooks | None = None
 
     def follow(self, judged: Sequence[Judged], batch: Batch) -> None:
@@ -101,7 +103,7 @@ class Following:
                 jobs.append(job)
                 continue
             try:
-                due.add(job, self._follows(job, one))
+                due.add(job, self._follows(job, one, batch))
             except Exception as error:  # noqa: BLE001 - the last resort
                 self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
                 continue
@@ -112,13 +114,18 @@ class Following:
 
     def follow_again(self, job: Job, record: TaskRecord, batch: Batch) -> None:
         """Publish and report the follow-ups of the terminal *record* of this message again."""
-        tell_again(job, record, batch)
+        is_pack = job.command.task == PACK
+        if not is_pack:
+            tell_again(job, record, batch)
         due = Due()
         if record.state == states.FAILURE:
             due.reject(job, record.error)
         try:
-            found = self._ended(job, record.state, lambda: self.conducting.gathering.value(record), record.error, record.added)
-            found.messages = [*restored(record, self.ports.blobs), *found.messages]
+            if is_pack:
+                found = self.packs.found(job, (), batch)
+            else:
+                found = self._ended(job, record.state, lambda: self.conducting.gathering.value(record), record.error, record.added)
+                found.messages = [*restored(record, self.ports.blobs), *found.messages]
             due.add(job, found)
         except Exception as error:  # noqa: BLE001 - the last resort
             self._not_followed(job, unexpected(self.ports.telemetry, error), batch)
@@ -154,8 +161,10 @@ class Following:
             return
         self._settle([job], self._sent_apart(due, batch), {}, batch)
 
-    def _follows(self, job: Job, judged: Judged) -> Consequences:
+    def _follows(self, job: Job, judged: Judged, batch: Batch) -> Consequences:
         state = judged.verdict.state
+        if job.command.task == PACK:
+            return self.packs.found(job, judged.ran.members, batch)
         if state == states.RETRY and (judged.ran.run.replaced or judged.posted):
             return Consequences(list(judged.posted))
         if state == states.RETRY:
@@ -310,4 +319,4 @@ def _with_the_represented(failures: dict[str, SedanoError], represented: Iterabl
 
 def _is_last(command: Command, state: TaskState) -> bool:
     """Return whether *command*, which ended as *state*, has no follow-ups except its body's publications, as most tasks."""
-    return command.place is None and command.member is None and command.task != LAUNCH and state != states.RETRY
+    return command.place is None and command.member is None and command.task not in (LAUNCH, PACK) and state != states.RETRY

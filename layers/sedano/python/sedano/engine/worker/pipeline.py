@@ -26,7 +26,7 @@ others, and `work` raises only exceptions that end the process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -52,12 +52,14 @@ from sedano.engine.worker.body_preparation import Preparation
 from sedano.engine.worker.body_results import Endings, refused
 from sedano.engine.worker.claim_extension import Extending, Ticker, threaded
 from sedano.engine.worker.claims import Claiming
+from sedano.engine.worker.end_reports import Listener, report
 from sedano.engine.worker.execution import DRAINED, Execution, RunLoop, hooks_of
-from sedano.engine.worker.failure_log import tell_failure
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.gate_order import GATES, voting
 from sedano.engine.worker.inline_links import InlineLinks
 from sedano.engine.worker.intake import Intake
+from sedano.engine.worker.pack_follow_ups import PackFollowUps
+from sedano.engine.worker.packs import Packs
 from sedano.engine.worker.record_threads import Lanes, Stream
 from sedano.engine.worker.redelivery_credit import Spared
 from sedano.engine.worker.settings import WorkerSettings as WorkerSettings
@@ -69,6 +71,7 @@ from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.ledger.recent_ids import Window
 from sedano.model.ledger.records import Recorded, TaskRecord
 from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import PACK
 from sedano.ports import Delivery, Ports
 
 
@@ -80,8 +83,6 @@ class Refused(NamedTuple):
 
 
 RecordedRun = Judged | Refused | SedanoError
-Listener = Callable[[Ran, Judged | None], None]
-"""Receives each run that ended with its verdict, on the thread that recorded it; None: it was not recorded."""
 
 
 class Worker:
@@ -109,15 +110,16 @@ class Worker:
         self._intake = Intake(registry=registry, ports=ports, lamport=self.lamport, window=window, admission=self._admission)
         self._following = Following(
             ports=ports, composer=composer, publisher=self.publisher, conducting=conducting, joining=Joining(ports, conducting),
-            window=window, hooks=self._hooks if self._hooks is not None and self._hooks.are_of_revocations else None,
+            window=window, packs=PackFollowUps(ports, registry, self.lamport, composer, conducting),
+            hooks=self._hooks if self._hooks is not None and self._hooks.are_of_revocations else None,
         )  # fmt: skip
         self._extending = Extending(ports, settings.visibility, ticker)
         self._claiming = Claiming(
             ports=ports, lamport=self.lamport, following=self._following, membership=self.membership,
             most_claims=settings.poison_after, length=self._extending.length,
         )  # fmt: skip
-        self._execution = self._executing(registry, conducting, run_loop)
         self._judging, self._lanes = Judging(ports, self.lamport, composer, conducting), Lanes(settings.lanes)
+        self._execution = self._executing(registry, conducting, run_loop)
         self.commands = InboxDoor(ports, self.membership, registry, settings, self.running)
         self.commands.overdue, self._invocations = self._extending.overdue, Invocations(WORKER, ports, host, self.lamport)
         self.inline = self._inlining(registry, window)
@@ -154,7 +156,7 @@ class Worker:
             pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
             draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock), tables=registry.tables,
-            configuration=registry.configuration, hooks=self._hooks,
+            configuration=registry.configuration, hooks=self._hooks, packs=Packs(registry, self.ports, endings, self._judging),
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float, batch: Batch | None = None) -> list[Delivery]:
@@ -313,11 +315,8 @@ class Worker:
         """Judge and record one run; log it if its body failed."""
         answer = self._judge_and_record(ran)
         judged, found = (answer, answer.ran) if isinstance(answer, Judged) else (None, ran)
-        tell_failure(found, judged, self.ports.telemetry)
-        if self._execution.hooks is not None:
-            self._execution.hooks.end(found, judged, self.ports.telemetry)
-        if self.listener is not None:
-            passing(self.ports.telemetry, "listen", partial(self.listener, found, judged), None)
+        if found.run.error is not None or found.members or self._execution.hooks is not None or self.listener is not None:
+            report(found, judged, self._execution.hooks, self.listener, self.ports.telemetry)
         return answer
 
     def _judge_and_record(self, ran: Ran) -> RecordedRun:
@@ -344,6 +343,8 @@ class Worker:
         for ran, answer in stream.close():
             if isinstance(answer, Judged):
                 accepted.append(answer)
+                if answer.ran.held.job.command.task == PACK:
+                    continue  # its members are reported by its record
                 try:
                     tell(answer, batch, self.lamport)
                 except Exception as error:  # noqa: BLE001 - the last resort
@@ -365,7 +366,7 @@ class Worker:
 
     def _release(self, batch: Batch) -> None:
         """Release claims of bodies that never began, so that they do not count as attempts that killed their worker."""
-        outcomes = [self._judging.released(held.record) for held in batch.unstarted if held.record is not None]
+        outcomes = self._judging.all_released(held.record for held in batch.unstarted)
         try:
             if outcomes:
                 self.ports.ledger.record(outcomes)

@@ -27,6 +27,9 @@ LOOK_S = 1.0
 """Bodies that begin within this many seconds of a look need no other one."""
 
 
+_NONE: frozenset[str] = frozenset()
+
+
 class SecondLook:
     """Checks the bodies that one worker is about to begin. One batch at a time; its bodies may begin on several threads."""
 
@@ -76,3 +79,11 @@ class SecondLook:
             if why is not None:
                 return why
         return None
+
+    def at_member(self, job: Job, now: float) -> Stillborn | Later | None:
+        """Return why the body of *job*, a member of a pack, must not begin at *now*; None if it may.
+
+        The known pauses and headers apply to it whether or not they were read since: its pack was admitted under its own name and id.
+        """
+        anew = self._revoked if self._fresh else _NONE
+        return next((why for gate in self._admission.beginning if (why := gate.begin(job, now, anew)) is not None), None)

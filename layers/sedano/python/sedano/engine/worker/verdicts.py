@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sedano.engine.batch import Judged, Ran
@@ -16,7 +16,8 @@ from sedano.model.ledger.outcome import NextAttempt, Run, Verdict, judge
 from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome, Posted, RecordAnswer, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import descend
-from sedano.model.messages.message import BlobRef
+from sedano.model.messages.message import PACK, BlobRef
+from sedano.model.packs import may_be_released
 from sedano.model.retry import MAX_EXECUTIONS, NEVER
 from sedano.ports import Ports
 
@@ -48,6 +49,10 @@ class Judging(NamedTuple):
                 ran = ran._replace(run=Run(error=ErrorRecord(type(wrong).__name__, str(wrong)), poisonous=True), result=None)
                 verdict = self._verdict(ran)
         return Judged(ran, verdict, self._outcome(ran, verdict, posted), posted)
+
+    def all_released(self, claimed: Iterable[TaskRecord | None]) -> list[Outcome]:
+        """Return the outcomes that release those of the *claimed* records that may be released; a task without a claim has none."""
+        return [self.released(record) for record in claimed if record is not None and may_be_released(record)]
 
     def released(self, claimed: TaskRecord) -> Outcome:
         """Return the outcome that releases a claim whose body did not begin or does not end: the attempt may be claimed again."""
@@ -98,7 +103,7 @@ class Judging(NamedTuple):
         if record is None and (again or job.mode == "at_least_once"):
             return None
         needed = command.member is not None or command.place is not None or job.task.keeps(command)
-        result, result_ref = self._kept(ran.result if needed else None)
+        result, result_ref = (ran.result, None) if command.task == PACK else self._kept(ran.result if needed else None)
         outbox, outbox_ref = stored(posted, self.ports.blobs, INLINE_BYTES) if posted else ((), None)
         return Outcome(
             task_id=command.task_id, state=verdict.state, nonce=record.nonce if record else self.ports.entropy.nonce(),

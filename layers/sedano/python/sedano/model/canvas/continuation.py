@@ -1,9 +1,9 @@
 """The place of a command in its canvas, and the follow-ups of that place: pure functions over pages.
 
 The id of a chain is the id of its last step; the ids of the other steps are derived from it and their number. The id of member *i* of a
-group is derived from the group's id and *i*; the id of a group is that of the command that launches it. If the user gave an id to a task
-(`id` of its item, and of the chain that it ends), the task has that id instead. So the id and the form of a canvas determine every id in
-it, and if the same place is published twice, the claims refuse the second publication.
+group is derived from the group's id and *i* (`sedano.model.packs` for a group in packs); the id of a group is that of the command that
+launches it. If the user gave an id to a task (`id` of its item, and of the chain that it ends), the task has that id instead. So the id and
+the form of a canvas determine every id in it, and if the same place is published twice, the claims refuse the second publication.
 
 The task after a join has only the number of members, not their ids. So if the user gave a member an id, its end is copied to the derived id
 (`slot_id`) before the member arrives at the join. The copy has the same state, result and error, and the history does not show it.
@@ -21,7 +21,8 @@ from sedano.errors import MessageRefused
 from sedano.model import refusals
 from sedano.model.canvas.page_reader import MOST_MEMBERS, Item
 from sedano.model.messages.lineage import derived_id
-from sedano.model.messages.message import LAUNCH, Command, Gather, JoinMember, Place
+from sedano.model.messages.message import LAUNCH, PACK, Command, Gather, JoinMember, Place
+from sedano.model.packs import group_id, member_id
 
 ADDED = "added"
 """The position, among the follow-ups of a member, of the members that it adds to its chord."""
@@ -178,7 +179,7 @@ def members(
         for offset, item in enumerate(group["group"]):
             number = first + offset
             member = JoinMember(join[0], number, join[1]) if join is not None else None
-            spot = _within(Place(str(item.get("id") or derived_id(at.canvas_id, number)), at.node, at.plan), offset)
+            spot = _within(Place(str(item.get("id") or member_id(at.canvas_id, number)), at.node, at.plan), offset)
             asks.append(begin(item, spot, args, load, watched, member))
         return asks
     except MessageRefused:
@@ -189,12 +190,12 @@ def members(
 
 def slot_id(member: JoinMember) -> str:
     """Return the id under which the join of *member* reads its end. It is the id of its task, unless the user gave the task an id."""
-    return derived_id(member.join_id, member.index)
+    return member_id(member.join_id, member.index)
 
 
 def ends_member(command: Command) -> bool:
     """Return whether the task of *command* ends a member of a join and has an id from the user."""
-    if command.member is None or command.task_id == slot_id(command.member):
+    if command.member is None or command.task == PACK or command.task_id == slot_id(command.member):
         return False
     return command.place is None or (command.task != LAUNCH and command.place.canvas_id == command.task_id)
 
@@ -272,8 +273,9 @@ def _within(at: Place, number: int) -> Place:
 
 def _id_in(canvas_id: str, number: int, size: int, item: Item, resume: Resume | None) -> str:
     if number == size - 1:
-        return canvas_id
-    return str(item["id"]) if "id" in item else step_id(canvas_id, number, resume.attempt if resume is not None else 0)
+        return group_id(canvas_id, item.get("pack", 0))
+    own = str(item["id"]) if "id" in item else step_id(canvas_id, number, resume.attempt if resume is not None else 0)
+    return group_id(own, item.get("pack", 0))
 
 
 def _resume(chain: Item) -> Resume | None:

@@ -26,6 +26,7 @@ from sedano.model.messages.lineage import MAX_HOPS
 from sedano.model.messages.message import BlobRef
 from sedano.model.messages.strict_json import load, shown
 from sedano.model.messages.timestamps import LAST_SECOND
+from sedano.model.packs import SIZES
 
 Item = Mapping[str, Any]
 Reader = Callable[[Any, str], Any]
@@ -85,6 +86,8 @@ def _item(value: Any, where: str) -> dict[str, Any]:
     """Read an item by the table of its kind."""
     if type(value) is not dict:
         raise _refuse(value, where, "an item")
+    if "packed" in value:
+        value = _unpacked(value, where)
     kinds = [kind for kind in _KINDS if kind in value]
     if len(kinds) != 1:
         raise _refuse(value, where, f"an item of one kind: {', '.join(_KINDS)}")
@@ -92,6 +95,14 @@ def _item(value: Any, where: str) -> dict[str, Any]:
     found = _fields(value, table, f"{where}.")
     check(found, where)
     return found
+
+
+def _unpacked(value: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the item of a group in packs in the form of a group. Its own form is one that a version without packs refuses."""
+    found = value["packed"]
+    if type(found) is not list or len(found) != 2 or type(found[0]) is not int or found[0] not in SIZES or "group" in value:
+        raise _refuse(found, f"{where}.packed", "how many members are in a pack, and the members")
+    return {**{name: one for name, one in value.items() if name != "packed"}, "group": found[1], "pack": found[0]}
 
 
 def _items(value: Any, where: str) -> list[dict[str, Any]]:
@@ -250,10 +261,11 @@ _CHAIN: Table = {
 }  # fmt: skip
 _GROUP: Table = {
     **_CALLBACKS, "group": _members, "pages": _pages, "queue": _queue, "tenant": _tenant, "stamps": _stamps, "outcomes": _flag, "id": _id,
-    "told": _flag,
+    "told": _flag, "pack": _whole_number(2, max(SIZES)),
 }  # fmt: skip
 _APART: Table = {
     "page": _page_name, "kind": _text({"chain", "group"}.__contains__, "chain or group"), "queue": _queue, "id": _id, "told": _flag,
+    "pack": _whole_number(2, max(SIZES)),
 }  # fmt: skip
 _KINDS: Mapping[str, tuple[Table, Callable[[Mapping[str, Any], str], None]]] = {
     "task": (_STEP, _whole), "chain": (_CHAIN, _whole_chain), "group": (_GROUP, _whole_group), "page": (_APART, _whole),

@@ -5,7 +5,8 @@ path of an item within it. An item is one of these:
 
 - a step: its signature as `entry` wrote it, and its `links`, `forks`, `errors` and `watch`, each a list of items;
 - a chain: `{"chain": [items]}`; a long one continues in another page: `{"chain": […], "at": 0, "of": 1000, "end": name, "more": page}`;
-- a group: `{"group": [items]}`; a large one is a tree of pages: `{"group": size, "pages": [[page, size], …]}`;
+- a group: `{"group": [items]}`; a large one is a tree of pages: `{"group": size, "pages": [[page, size], …]}`; one in packs of k has
+  `"packed": [k, …]` in place of `"group": …`, so that a worker of a version without packs parks its launch;
 - a long or deep item within another one has its own page: `{"page": page, "kind": "chain" or "group"}`.
 
 Pages are filled to about `PAGE_BYTES`, so reading one costs little, and a worker that caches the last few reads each about once. Error
@@ -54,8 +55,8 @@ class Entry(NamedTuple):
 
 class Written(NamedTuple):
     """A written item: its text, its number of tasks with all callbacks, its depth, the queue of its first task, its kind, and the id that
-    the user gave to its last task (*own*). `told`: a failure to begin the item must be reported to an error callback, or to a caller that
-    has its id. *groups*: the groups in its text, without those of its pages.
+    the user gave to its last task (*own*). *pack*: how many members of a group are in a pack. `told`: a failure to begin the item must be
+    reported to an error callback, or to a caller that has its id. *groups*: the groups in its text, without those of its pages.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Written(NamedTuple):
     own: str = ""
     told: bool = False
     groups: int = 0
+    pack: int = 0
 
 
 def refer(ref: BlobRef) -> str:
@@ -169,26 +171,28 @@ class PageWriter:
         told = any(i.told for i in items)
         flags = ('"outcomes":true' if group.outcomes else "", '"told":true' if told else "")
         marks += [t for t in (_named("watch", own), *flags) if t]
-        parts, groups = _parts([i.text for i in items], PAGE_MEMBERS, SENT_TOGETHER), _groups([*own, *items])
+        pack, groups = group.pack, _groups([*own, *items])
+        parts = _parts([i.text for i in items], PAGE_MEMBERS, pack or SENT_TOGETHER)
         if len(parts) <= 1:
-            head = f'"group":[{",".join(i.text for i in items)}]'
+            head = _many(f"[{','.join(i.text for i in items)}]", pack)
         else:
-            texts = [(_page(f'{{"group":[{",".join(part)}]}}', within), items[at : at + len(part)]) for at, part in parts]
+            heads = [_many(f"[{','.join(part)}]", pack) for _, part in parts]
+            texts = [(_page(f"{{{text}}}", within), items[at : at + len(part)]) for text, (at, part) in zip(heads, parts, strict=True)]
             pages = [[self._named(text, _groups(members) + 1), len(members)] for text, members in texts]
             groups = _groups(own)
-            head, depth = f'"group":{len(items)},"pages":{self._index(pages)}', 3
+            head, depth = f'{_many(str(len(items)), pack)},"pages":{self._index(pages, pack)}', 3
         return Written(
             text=f"{{{','.join([head, *marks])}}}", tasks=tasks, depth=depth, queue=queue, kind="group", shared=shared, told=told,
-            groups=groups + 1,
+            groups=groups + 1, pack=pack,
         )  # fmt: skip
 
-    def _index(self, pages: list[list[object]]) -> str:
+    def _index(self, pages: list[list[object]], pack: int) -> str:
         """Return the list of *pages*; if there are many, a list of pages that contain such lists."""
         while len(pages) > PAGE_MEMBERS // 2:
             wide = PAGE_MEMBERS // 4
             parts = [pages[i : i + wide] for i in range(0, len(pages), wide)]
             sizes = [sum(int(str(size)) for _, size in part) for part in parts]
-            texts = [f'{{"group":{size},"pages":{_listed(part)}}}' for part, size in zip(parts, sizes, strict=True)]
+            texts = [f'{{{_many(str(size), pack)},"pages":{_listed(part)}}}' for part, size in zip(parts, sizes, strict=True)]
             pages = [[self._named(_page(text, ()), 1), size] for text, size in zip(texts, sizes, strict=True)]
         return _listed(pages)
 
@@ -199,10 +203,11 @@ class PageWriter:
         page = self._named(_page(written.text, watch), written.groups, inline=False)
         told = '"told":true' if written.told else ""
         parts = [f'"page":{quote(page)},"kind":"{written.kind}","queue":{quote(written.queue)}', _id(written.own), told]
+        parts += [f'"pack":{written.pack}'] if written.pack else []
         text = f"{{{','.join(p for p in parts if p)}}}"
         return Written(
             text=text, tasks=written.tasks, depth=1, queue=written.queue, kind=written.kind, shared=written.shared, own=written.own,
-            told=written.told,
+            told=written.told, pack=written.pack,
         )  # fmt: skip
 
     def _named(self, text: str, groups: int, inline: bool = True) -> str:
@@ -231,6 +236,11 @@ def refuse_options(signature: Signature) -> None:
         raise OptionError("dedup_key, on_duplicate: the canvas determines the ids of its tasks; give the canvas a task_id instead")
     if options.budget is not None:
         raise OptionError("budget: all tasks of a canvas have the same budget; set it on a lone task")
+
+
+def _many(members: str, pack: int) -> str:
+    """Return the field of an item that holds the *members* of a group, or their number; *pack*: how many are in a pack (0: no packs)."""
+    return f'"packed":[{pack},{members}]' if pack else f'"group":{members}'
 
 
 def _page(item: str, watch: Watch) -> str:

@@ -48,13 +48,15 @@ class Chain:
 @dataclass(frozen=True, slots=True)
 class Group:
     """Members that run in parallel. *links* receive the list; *watch* is called for each task in it that fails; *outcomes*: the task that
-    receives the list also runs if members failed, and the list contains the outcome of each.
+    receives the list also runs if members failed, and the list contains the outcome of each. *pack*: how many members a message holds
+    (`sedano.model.packs`; 0: one), or `CHOOSE`, before it is published.
     """
 
     members: tuple[Tree, ...]
     links: tuple[Tree, ...] = ()
     watch: tuple[TaskNode, ...] = ()
     outcomes: bool = False
+    pack: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Fork:
 
 Tree = TaskNode | Chain | Group
 S = TypeVar("S", bound=TaskNode | Group)
+CHOOSE = -1
+"""The number of members of a pack that is chosen when the group is published."""
 COLLECTING = Signature(COLLECT)
 HANDED_DOWN = ("stamps", "tenant")
 """The options that every task passes to the tasks that follow from it."""
@@ -166,7 +170,9 @@ def _members(group: Group, room: int) -> Group:
     if len(group.members) > MOST_MEMBERS:
         raise CanvasError(f"a group of {len(group.members)} members; a group may have {MOST_MEMBERS}: use chunks, or groups of groups")
     members = tuple(m if type(m) is TaskNode and not m.links and not m.forks else normal(m, True, room - 1) for m in group.members)
-    return Group(members, (), group.watch, group.outcomes)
+    if group.pack and room < DEEPEST:
+        raise CanvasError("pack: only a group that is not inside another group can be published in packs; leave it out there")
+    return Group(members, (), group.watch, group.outcomes, group.pack)
 
 
 def _collected(group: Group, room: int) -> Chain:

@@ -69,7 +69,8 @@ class TaskRecord(NamedTuple):
     order; a large outbox is a blob, *outbox_ref*. *added* of these messages are members that it added to its chord. *forgotten*: its result
     and error were dropped on request (`Ledger.forget`). *call*: the parts of its message that another run needs, of a task that ended
     without success (`sedano.engine.reruns`). *custom*: what its body shows while it runs (`sedano.model.ledger.custom_states`).
-    *followed*: everything that follows its end was sent, which is noted for direct calls alone (`Ledger.follow`).
+    *followed*: everything that follows its end was sent, which is noted for direct calls alone (`Ledger.follow`). *marks*: of a pack, its
+    members that were asked to stop (`sedano.model.packs`).
     """
 
     task_id: str
@@ -97,6 +98,7 @@ class TaskRecord(NamedTuple):
     call: Posted | None = None
     custom: str = ""
     followed: bool = False
+    marks: frozenset[int] = frozenset()
 
 
 def copied_from(one: TaskRecord | Outcome) -> str:
@@ -122,7 +124,8 @@ class Claim(NamedTuple):
     """A request to become the only holder of *attempt* of a task until *expires* (epoch s).
 
     *owner* names the requesting worker. *must_exist* forbids the creation of a record: if a retry, or a message older than a record's
-    lifetime, finds no record, it is parked.
+    lifetime, finds no record, it is parked. *left*: the task left a pack, where its body may have run under the first fence, so the first
+    claim has the second one.
     """
 
     task_id: str
@@ -134,6 +137,7 @@ class Claim(NamedTuple):
     name: str
     must_exist: bool = False
     owner: str = ""
+    left: bool = False
 
 
 class Claimed(NamedTuple):

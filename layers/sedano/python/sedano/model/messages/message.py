@@ -23,6 +23,8 @@ COLLECT = "sedano.collect"
 """The built-in task whose result is the list of a group's results."""
 MAP, MAP_ASYNC = "sedano.map", "sedano.map.async"
 """The built-in tasks that call another task for each item of a list."""
+PACK = "sedano.pack"
+"""The built-in task that runs several members of a group one after another (`sedano.model.packs`)."""
 ELECT = "sedano.elect"
 """The built-in task that takes part in an election."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})

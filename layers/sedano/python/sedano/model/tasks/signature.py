@@ -15,6 +15,7 @@ from sedano.errors import ArgumentError, OptionError, UnknownOption
 from sedano.model.messages import headers, stamps
 from sedano.model.messages.message import NOTHING, TimeLimits
 from sedano.model.messages.strict_json import shown
+from sedano.model.packs import LONGEST_LIMIT_S, is_reserved
 
 Delivery = Literal["claimed", "record_once", "at_least_once"]
 OnDuplicate = Literal["return", "wait", "drop", "raise"]
@@ -24,8 +25,8 @@ MOST_SECONDS = 250_000_000_000.0
 """Seconds. A time further away than this cannot be written as a date."""
 MAX_DELAY_S = 366 * 86_400.0
 """The longest countdown (s): a year. A timer keeps a message if its delay is longer than a queue allows (900 s)."""
-LONGEST_LIMIT_S = 9_999_999.0
-"""The longest time limit that a message can carry."""
+RESERVED = "task_id: {} has the form of the ids of groups in packs; choose another id, such as one without the number after the dot"
+"""Why an id cannot be chosen, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
                 raise OptionError(f"{name}: expected {wanted}, got {type(value).__name__}")
+        if self.task_id is not None and is_reserved(self.task_id):
+            raise OptionError(RESERVED.format(self.task_id))
         for name in ("queue", "task_id", "tenant", "serial_key", "priority"):
             if getattr(self, name) == "":
                 raise OptionError(f"{name}: is empty; omit it or give a value")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sedano.errors import ArgumentError
 from sedano.model.messages.attributes import LONGEST_TENANT, is_tenant
-from sedano.model.messages.message import COLLECT, ELECT, LAUNCH, Command, TimeLimits
+from sedano.model.messages.message import COLLECT, ELECT, LAUNCH, PACK, Command, TimeLimits
 from sedano.model.retry import DEFAULT, Retry
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Delivery
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sedano.model.limits.task_limits import Key, TaskLimits
 
 OnBusy = Literal["wait", "drop", "raise"]
-BUILT_IN = frozenset({LAUNCH, COLLECT, ELECT})
+BUILT_IN = frozenset({LAUNCH, COLLECT, ELECT, PACK})
 """The names of the library's own tasks, which every app has."""
 
 

@@ -1,0 +1,138 @@
+"""The follow-ups of an ended pack, read off its record: the same after its end and after each redelivery (`sedano.model.packs`).
+
+The members that ended in it arrive at their join, and what they published is sent. The members that left are sent as commands of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.canvas.continuation import Conducting, Consequences
+from sedano.engine.canvas.map_tasks import built_in
+from sedano.engine.drafts import Addressed, CommandDraft, Composer
+from sedano.engine.history.run_events import tell, tell_again, tell_exit
+from sedano.engine.outbox import restored
+from sedano.engine.registry import Registry
+from sedano.engine.unexpected_errors import is_early
+from sedano.errors import MessageRefused, SedanoError, Unavailable
+from sedano.model import states
+from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord, end_of
+from sedano.model.messages.lamport import LamportClock
+from sedano.model.messages.message import Command
+from sedano.model.packs import PackedCalls, ends_of, known_calls, member_command, read_calls, spoken
+from sedano.model.queues import queue_of
+from sedano.ports import Ports
+
+
+@dataclass(frozen=True, slots=True)
+class PackFollowUps:
+    """Finds the follow-ups of packs."""
+
+    ports: Ports
+    registry: Registry
+    lamport: LamportClock
+    composer: Composer
+    conducting: Conducting
+
+    def found(self, job: Job, ran: Sequence[Judged], batch: Batch) -> Consequences:
+        """Return the follow-ups of the ended pack of *job*, and report its members; *ran*: the verdicts on those that ran here now.
+
+        Its arguments are read for members that left, and for no other: if they are lost, those end, and the others are followed.
+
+        Raises:
+            Unavailable: its record cannot be read now.
+            MessageRefused: its message is not valid.
+        """
+        record, found = self.ports.ledger.read([job.command.task_id]).get(job.command.task_id), Consequences()
+        calls, lost, ended = known_calls(job.command, record), None, ends_of(record)
+        said = [spoken(calls.member(place), record, ended) for place in range(len(calls.calls))]
+        if not said or any(left for _, left in said):
+            calls, lost = self._loaded(job, calls)
+            said = [spoken(calls.member(place), record, ended) for place in range(len(calls.calls))]
+        judged = {one.ran.held.job.command.task_id: one for one in ran}
+        failed: list[tuple[Job, TaskRecord]] = []
+        task = self.registry.tasks.get(calls.task) or built_in(self.registry, calls.task) or job.task
+        for place, (end, left) in enumerate(said):
+            own = job._replace(command=member_command(job.command, calls, place), task=task)
+            if end is None or end.state == states.RUNNING:
+                raise Unavailable(f"the end of the pack {job.command.task_id} cannot be read yet")
+            self._report(own, end, judged.get(own.command.task_id), batch)
+            if left and lost is not None:
+                self._ends(own, lost, found, batch)
+            elif left:
+                found.messages.append(self._alone(job, own.command, end))
+            else:
+                self._ended(own, end, found, batch)
+                failed += [(own, end)] if end.state in states.FAILED else []
+        self._list(failed)
+        return found
+
+    def _calls(self, job: Job) -> PackedCalls:
+        args, _ = self.conducting.gathering.arguments(job.command)
+        return read_calls(job.command._replace(args=args))
+
+    def _loaded(self, job: Job, known: PackedCalls) -> tuple[PackedCalls, MessageRefused | None]:
+        """Return the calls of the pack of *job* with their arguments; if those are lost, those that are *known*, and why."""
+        try:
+            return self._calls(job), None
+        except MessageRefused as refused:
+            if is_early(refused, job.delivery):
+                raise
+            return known, refused
+
+    def _ended(self, own: Job, end: TaskRecord, found: Consequences, batch: Batch) -> None:
+        """Add the follow-ups of a member with the *end* in its pack. If what it published is lost, its message is parked; it ended."""
+        try:
+            found.messages += restored(end, self.ports.blobs)
+        except MessageRefused as refused:
+            if is_early(refused, own.delivery):
+                raise
+            self._park(own, refused, batch)
+        if own.command.member is not None:
+            found.arrivals.append((own.command.member, end.state != states.SUCCESS))
+
+    def _ends(self, own: Job, lost: MessageRefused, found: Consequences, batch: Batch) -> None:
+        """End a member that left the pack and whose arguments are *lost*, unless it has begun: it cannot run. The message is parked."""
+        error = ErrorRecord(type(lost).__name__, str(lost))
+        end = Outcome(
+            task_id=own.command.task_id, state=states.FAILURE, nonce=self.ports.entropy.nonce(), fence=0, message_id=own.command.id,
+            attempt=own.command.attempt, clock=self.lamport.forward(), name=own.command.task, at=self.ports.clock.now(), error=error,
+        )  # fmt: skip
+        (answer,) = self.ports.ledger.keep([end])
+        if isinstance(answer, SedanoError):
+            raise answer
+        ended = answer.record.state if answer.record is not None else end.state
+        if answer.accepted:
+            tell_exit(end, batch)
+            self._park(own, lost, batch)
+        if own.command.member is not None and ended in states.TERMINAL:
+            found.arrivals.append((own.command.member, ended != states.SUCCESS))
+
+    def _park(self, own: Job, why: MessageRefused, batch: Batch) -> None:
+        detail = f"member {own.command.task_id}: {why.detail}"
+        self.ports.telemetry.log("error", "a part of a pack is lost", task_id=own.command.task_id, error=detail)
+        if not batch.is_decided(own.delivery):
+            batch.park(own.delivery, why.code, why.field, detail)
+
+    def _report(self, own: Job, end: TaskRecord, judged: Judged | None, batch: Batch) -> None:
+        """Report the *end* of a member. One that left without a run is reported when it runs."""
+        if judged is not None and judged.verdict.state == end.state:
+            tell(judged, batch, self.lamport)
+        elif end.state in states.TERMINAL or end.attempt:
+            tell_again(own, end, batch)
+
+    def _alone(self, job: Job, command: Command, end: TaskRecord) -> Addressed:
+        """Return the command of a member that left, which is tried again as *end* says."""
+        wait = max(0.0, end.not_before - self.ports.clock.now()) if end.not_before else 0.0
+        asked = command._replace(attempt=end.attempt, section=end.section)
+        return self.composer.compose(CommandDraft(queue_of(job.delivery.queue), asked, delay=-int(-wait // 1)), command.lineage)
+
+    def _list(self, failed: Sequence[tuple[Job, TaskRecord]]) -> None:
+        """Put an end into the own record of each failed member too: the index of failures holds such records. Readers use the pack's."""
+        now = self.ports.clock.now()
+        ends = [end_of(end, own.command.id, now)._replace(fence=0, call=end.call) for own, end in failed]
+        for answer in self.ports.ledger.keep(ends) if ends else ():
+            if isinstance(answer, SedanoError):
+                raise answer
