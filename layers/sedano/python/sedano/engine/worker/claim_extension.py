@@ -39,7 +39,6 @@ from sedano.engine.batch import NOT_EXTENDED, Batch, Held
 from sedano.engine.task_context import TaskContext
 from sedano.errors import OptionError, SedanoError
 from sedano.model.ledger.records import Extension, TaskRecord
-from sedano.model.messages.message import PACK
 from sedano.ports import Delivery, Ports
 
 GUARD_S = 1.0
@@ -175,11 +174,11 @@ class Extending:
         self._deciding = threading.Lock()
 
     def let_go(self) -> list[HeldMessage]:
-        """Stop extending, and return the messages whose claims were held; not those of packs, which no other worker may run whole."""
+        """Stop extending, and return the messages whose claims were held."""
         self._over.set()
         with self._lock:
             kept, self._kept = self._kept, {}
-        return [one for one in kept.values() if one.record is not None and one.record.name != PACK]
+        return [one for one in kept.values() if one.record is not None]
 
     def batch(self, deliveries: Sequence[Delivery], batch: Batch) -> AbstractContextManager[object]:
         """Extend *deliveries* while the block processes them."""

@@ -25,7 +25,6 @@ from sedano.errors import SedanoError
 from sedano.model.ledger.outcome import Run
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import PACK, TimeLimits
-from sedano.model.packs import member_of
 from sedano.ports import Ports
 
 if TYPE_CHECKING:
@@ -192,10 +191,13 @@ class Execution(NamedTuple):
         except Exception as error:  # noqa: BLE001 - the last resort
             return self.endings.surprised(held, error)
 
-    def _ran(self, held: Held, arguments: Arguments, batch: Batch, checked: bool = False) -> Ran | Later | None:
-        """Run the body of *held*, or its members if it is a pack; None: it must not begin. *checked*: it may begin (`begins`)."""
+    def _ran(
+        self, held: Held, arguments: Arguments, batch: Batch, late: Callable[[Ran], None] | None = None
+    ) -> Ran | Later | None:
+        """Run the body of *held*, or its members if it is a pack; None: it must not begin. *late*: it is a member of a pack and may begin
+        (`begins`); gets its end if it does not end at its hard limit."""
         started, limits = self.ports.clock.now(), limits_of(held.job)
-        if not checked:
+        if late is None:
             if self.draining.is_set():
                 return None
             if self.look.due(started):
@@ -209,7 +211,7 @@ class Execution(NamedTuple):
                 return self.packs.run(held, arguments, batch, self) if self.holds(held) else None
         if (context := self.begin(held, batch)) is None:
             return None
-        call = called if limits is None else partial(self._within, self.limited(held, limits, context, started))
+        call = called if limits is None else partial(self._within, self.limited(held, limits, context, started, late))
         run = contextvars.copy_context().run(call, self.body(held.job.task), arguments, context, self.ports.telemetry)
         ran = self.endings.ended(held, run, context, started)
         return self._noted(ran) if self.admission.noting else ran
@@ -232,22 +234,26 @@ class Execution(NamedTuple):
         left = batch.deadline - self.guard - now
         return left >= max(needed(held), longest) and self.look.at_member(held.job, now) is None
 
-    def ran(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | None:
-        """Run the body of *held*, a member of a pack; None: it must not begin, because another worker may have begun it."""
-        found = self._ran(held, arguments, batch, checked=True)
+    def ran(self, held: Held, arguments: Arguments, batch: Batch, late: Callable[[Ran], None]) -> Ran | None:
+        """Run the body of *held*, a member of a pack; None: it must not begin, because another worker may have begun it. *late* gets its
+        end if it does not end at its hard limit."""
+        found = self._ran(held, arguments, batch, late)
         return found if isinstance(found, Ran) else None
 
-    def limited(self, held: Held, limits: TimeLimits, context: TaskContext, started: float) -> Limited:
+    def recorded(self, ran: Ran) -> object:
+        """Record *ran*."""
+        return self.record(ran)
+
+    def limited(
+        self, held: Held, limits: TimeLimits, context: TaskContext, started: float, record: Callable[[Ran], object] | None = None
+    ) -> Limited:
         """Return the object that keeps the body of *held* within its *limits*; if the body does not end, its failure is recorded
-        meanwhile."""
+        meanwhile, by *record* if it is given."""
 
         def late(run: Run) -> None:
-            if member_of(context.id) is not None:  # its pack is not recorded, so each of the others runs alone
-                self.ports.telemetry.log("error", "a body in a pack does not end at its hard time limit", task_id=context.id)
-                return
             about = {"task": context.task, "task_id": context.id, "attempt": context.attempt, "trace_id": context.span.trace_id}
             self.ports.telemetry.log("error", "a body does not end at its hard time limit; its failure is recorded", **about)
-            self.record(self.endings.ended(held, run, None, started))
+            (record or self.record)(self.endings.ended(held, run, None, started))
 
         from sedano.engine.worker.time_limits import Limited
 

@@ -6,8 +6,9 @@ members to its chord, has effects, or raised `Reject`. It runs again alone. A pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sedano.engine.batch import Arguments, Batch, Held, Judged, Ran
@@ -20,7 +21,7 @@ from sedano.errors import MessageRefused, Reject, SedanoError
 from sedano.model import states
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import Outcome, TaskRecord
-from sedano.model.messages.message import TimeLimits
+from sedano.model.messages.message import PACK, TimeLimits
 from sedano.model.pack_ends import LEFT, MemberEnd, cut, end_of_member, ends_text, fitted, result_bytes, with_result_in
 from sedano.model.packs import PackedCalls, asked_of, may_run, member_command, read_calls, spoken
 from sedano.model.tasks.task_spec import TaskSpec, apart
@@ -41,71 +42,121 @@ class Bodies(Protocol):
     def begins(self, held: Held, batch: Batch, longest: float) -> bool:
         """Return whether the body of *held* may begin now; *longest*: the seconds of the longest body before it."""
 
-    def ran(self, held: Held, arguments: Arguments, batch: Batch) -> Ran | None:
-        """Run the body of *held*; None: this worker does not hold it any more."""
+    def ran(self, held: Held, arguments: Arguments, batch: Batch, late: Callable[[Ran], None]) -> Ran | None:
+        """Run the body of *held*; None: this worker does not hold it any more. *late* gets its end if it does not end at its limit."""
+
+    def recorded(self, ran: Ran) -> object:
+        """Record the run of a pack."""
+
+
+class PackRun:
+    """A pack whose members run. Another thread closes it when one of its bodies does not end; then the members that ended keep their ends,
+    no other one begins, and what the body returns later is not used."""
+
+    def __init__(self, held: Held, calls: PackedCalls, started: float, clock: int) -> None:
+        """Begin: no member has begun."""
+        self.held, self.calls, self.started, self.clock = held, calls, started, clock
+        self.ends, self.ran, self.lock = [LEFT] * len(calls.calls), list[Judged](), threading.RLock()
+        self.closed: Ran | None = None
+
+    def end(self, place: int, end: MemberEnd, judged: Judged | None = None) -> None:
+        """Note the *end* of the member at *place* while the pack is open; *judged*: its verdict, None if its body did not run."""
+        with self.lock:
+            if self.closed is None:
+                self.ends[place] = end
+                self.ran += [judged] if judged is not None else []
+
+    @property
+    def longest(self) -> float:
+        """The seconds of the longest body."""
+        return max((one.ran.ended - one.ran.started for one in self.ran), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Packs:
-    """Runs packs."""
+    """Runs packs. *running*: those that run, by their id."""
 
     registry: Registry
     ports: Ports
     endings: Endings
     judging: Judging
+    running: dict[str, PackRun] = field(default_factory=dict)
 
     def run(self, held: Held, arguments: Arguments, batch: Batch, bodies: Bodies) -> Ran:
         """Run the members of the pack *held* and return its run, whose result holds their ends."""
-        job, record, started = held.job, held.record, self.ports.clock.now()
+        job, record = held.job, held.record
         calls = read_calls(job.command._replace(args=arguments[0]))
-        clock, ran = self.judging.lamport.forward(), list[Judged]()
         task = self.registry.tasks.get(calls.task) or built_in(self.registry, calls.task)
         task = limited(task, batch.limits.get(calls.task, "")) if task is not None else None
-        ends = [LEFT] * len(calls.calls)
-        if record is not None and may_run(record) and task is not None and fits(task):
-            marked = MemberEnd(states.REVOKED, clock=clock)  # before any body began, as a revocation by a record of its own
-            ends = [
-                marked if asked_of(record.marks, place) else self._end(held, record, calls, place, task, batch, bodies, ran)
-                for place in range(len(ends))
-            ]
-        text = fitted(calls.task, self._spilled(calls.task, ends), MOST_BYTES)
-        ended = self.ports.clock.now()
-        return Ran(held=held, run=Run(), result=text, drafts=(), started=started, started_clock=clock, ended=ended, members=ran)
-
-    def _end(
-        self, held: Held, record: TaskRecord, calls: PackedCalls, place: int, task: TaskSpec, batch: Batch, bodies: Bodies,
-        ran: list[Judged],
-    ) -> MemberEnd:  # fmt: skip
-        """Run the member at *place*, add its verdict to *ran*, and return its end."""
-        command = member_command(held.job.command, calls, place)
-        own, _ = spoken(calls.member(place), record)
-        member = Held(held.job._replace(command=command, task=task), own)
+        pack = PackRun(held, calls, self.ports.clock.now(), self.judging.lamport.forward())
+        if record is None or not may_run(record) or task is None or not fits(task):
+            return self._closed(pack)
+        self.running[job.command.task_id] = pack
         try:
-            if not bodies.begins(member, batch, max((one.ran.ended - one.ran.started for one in ran), default=0.0)):
-                return LEFT
-            judged = self._judged(member, calls.calls[place], batch, bodies)
-            if judged is None or judged.outcome is None:
-                return LEFT
-            end = end_of_member(self._short(judged.outcome, judged))
+            for place in range(len(calls.calls)):
+                if asked_of(record.marks, place):  # before any body began, as a revocation by a record of its own
+                    pack.end(place, MemberEnd(states.REVOKED, clock=pack.clock))
+                elif pack.closed is None:
+                    self._run(pack, place, task, batch, bodies)
+            return self._closed(pack)
+        finally:
+            del self.running[job.command.task_id]
+
+    def given_up(self, claimed: TaskRecord) -> Outcome | None:
+        """Return the outcome that ends the claim of a running body that does not end: of a pack, with the ends of the members that ended;
+        its other members leave. None: the claim expires, because the members have ended, or none has begun."""
+        if claimed.name != PACK:
+            return self.judging.released(claimed)
+        pack = self.running.get(claimed.task_id)
+        return self.judging.judge(self._closed(pack)).outcome if pack is not None else None
+
+    def _closed(self, pack: PackRun) -> Ran:
+        """Close *pack* and return its run: the same one each time."""
+        with pack.lock:
+            if pack.closed is None:
+                text = fitted(pack.calls.task, self._spilled(pack.calls.task, pack.ends), MOST_BYTES)
+                pack.closed = Ran(
+                    held=pack.held, run=Run(), result=text, drafts=(), started=pack.started, started_clock=pack.clock,
+                    ended=self.ports.clock.now(), members=pack.ran,
+                )  # fmt: skip
+            return pack.closed
+
+    def _run(self, pack: PackRun, place: int, task: TaskSpec, batch: Batch, bodies: Bodies) -> None:
+        """Run the member at *place*, and note how it ended; by default it leaves the pack."""
+        command = member_command(pack.held.job.command, pack.calls, place)
+        own, _ = spoken(pack.calls.member(place), pack.held.record)
+        member = Held(pack.held.job._replace(command=command, task=task), own)
+
+        def late(ran: Ran) -> None:
+            self._end(pack, place, ran)
+            bodies.recorded(self._closed(pack))
+
+        try:
+            if bodies.begins(member, batch, pack.longest):
+                self._end(pack, place, self._body(member, pack.calls.calls[place], batch, bodies, late))
         except Exception as error:  # noqa: BLE001 - the last resort: what goes wrong with one member concerns no neighbour
             words = str(error) if isinstance(error, SedanoError) else f"{type(error).__name__}: {error}"
             self.ports.telemetry.log("warning", "a member leaves its pack", task_id=command.task_id, error=words)
-            return LEFT
-        ran.append(judged)
-        return end
 
-    def _judged(self, member: Held, call: tuple[Sequence[Any], Any], batch: Batch, bodies: Bodies) -> Judged | None:
-        """Run *member* and return its verdict; None: it leaves the pack."""
+    def _body(
+        self, member: Held, call: tuple[Sequence[Any], Any], batch: Batch, bodies: Bodies, late: Callable[[Ran], None]
+    ) -> Ran | None:
+        """Run the body of *member* and return its run; None: it must not begin."""
         arguments = member.job.task.parameters.fit(*call)
         try:
-            ran = bodies.ran(member, arguments, batch)
+            return bodies.ran(member, arguments, batch, late)
         except Exception as error:  # noqa: BLE001 - the last resort: the code around the body failed, as for a task of its own
-            ran = self.endings.surprised(member, error)
+            return self.endings.surprised(member, error)
+
+    def _end(self, pack: PackRun, place: int, ran: Ran | None) -> None:
+        """Judge the run of the member at *place* and note its end, unless it leaves the pack."""
         if ran is None or ran.added or ran.effects or ran.run.replaced:
-            return None
+            return
         if ran.run.error is not None and ran.run.error.type_name == Reject.__name__:
-            return None
-        return self.judging.judge(ran)
+            return
+        judged = self.judging.judge(ran)
+        if judged.outcome is not None:
+            pack.end(place, end_of_member(self._short(judged.outcome, judged)), judged)
 
     def _short(self, outcome: Outcome, judged: Judged) -> Outcome:
         """Return *outcome* with what is long in the blob store, because the ends of all members lie in one record."""

@@ -150,13 +150,14 @@ class Worker:
         """Return the object that runs bodies, by the settings and the gates of this worker."""
         admission, settings, clock = self._admission, self.settings, self.ports.clock
         endings = Endings(self.ports, self.lamport, registry.raises)
+        self._packs = Packs(registry, self.ports, endings, self._judging)
         preparation = Preparation(self.ports, conducting, endings, settings.guard)
         return Execution(
             ports=self.ports, lamport=self.lamport, preparation=preparation, endings=endings, run_loop=run_loop,
             pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
             draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock), tables=registry.tables,
-            configuration=registry.configuration, hooks=self._hooks, packs=Packs(registry, self.ports, endings, self._judging),
+            configuration=registry.configuration, hooks=self._hooks, packs=self._packs,
         )  # fmt: skip
 
     def work(self, deliveries: Sequence[Delivery], deadline: float, batch: Batch | None = None) -> list[Delivery]:
@@ -207,17 +208,16 @@ class Worker:
     def cut(self) -> list[Delivery]:
         """Release the claims of bodies that still run, because the process ends before they do. May be called by any thread.
 
-        Another worker may run them at once. Later results of these bodies are not recorded, because their tokens are out of date. This does
-        not count as an attempt that killed its worker. Returns the messages; a body without a claim keeps its message while it is hidden.
+        Another worker may run them at once; of a pack, its members that have not ended. Later results of these bodies are not recorded,
+        and this is no attempt that killed its worker. Returns the messages; a body without a claim keeps its message while it is hidden.
 
         Raises:
             Unavailable: the ledger did not answer; the claims expire.
         """
-        kept = [(one.delivery, one.record) for one in self._extending.let_go() if one.record is not None]
-        answers = self.ports.ledger.record([self._judging.released(record) for _, record in kept]) if kept else []
-        return [
-            delivery for (delivery, _), answer in zip(kept, answers, strict=True) if isinstance(answer, Recorded) and answer.accepted
-        ]  # fmt: skip
+        claimed = [(one.delivery, self._packs.given_up(one.record)) for one in self._extending.let_go() if one.record is not None]
+        kept = [(delivery, outcome) for delivery, outcome in claimed if outcome is not None]
+        answers = self.ports.ledger.record([outcome for _, outcome in kept]) if kept else []
+        return [message for (message, _), answer in zip(kept, answers, strict=True) if isinstance(answer, Recorded) and answer.accepted]
 
     def join(self) -> None:
         """Report to the cluster that this worker works, before it has received anything."""
