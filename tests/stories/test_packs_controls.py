@@ -147,3 +147,20 @@ def test_a_limit_that_was_removed_changes_nothing() -> None:
     crate.processes.drain()
     crate.assert_whole(result, MEMBERS)
     assert crate.stage.audit.writes["claim"] == 3
+
+
+@pytest.mark.parametrize("terminate", [False, True])
+def test_a_member_that_is_revoked_by_id_while_its_pack_runs_does_not_begin(terminate: bool) -> None:
+    crate = Crate(size=8)
+
+    def during(number: int) -> None:
+        if number == 1:
+            result.parent[5].revoke(terminate=terminate)
+        crate.stage.pass_time(1.1)
+
+    crate.during = during
+    result = crate.chord(MEMBERS)
+    crate.processes.drain()
+    assert crate.bodies == {n: 1 for n in range(MEMBERS) if n != 5}
+    assert [one.state for one in result.parent] == [states.REVOKED if n == 5 else states.SUCCESS for n in range(MEMBERS)]
+    assert result.state == states.FAILURE

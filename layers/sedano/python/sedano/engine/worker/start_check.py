@@ -14,20 +14,21 @@ If a read fails, the known state stays. A job that may not begin any more ends o
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sedano.engine.batch import Arguments, Held, Job, Later, Stillborn
 from sedano.engine.cluster.membership import Membership
 from sedano.engine.worker.admission import Admission
 from sedano.errors import SedanoError
-from sedano.model import states
+from sedano.model import refusals, states
+from sedano.model.packs import asked_of, member_of
 from sedano.ports import Ports
 
 LOOK_S = 1.0
 """Bodies that begin within this many seconds of a look need no other one."""
 
-
 _NONE: frozenset[str] = frozenset()
+_NO_MARKS: frozenset[int] = frozenset()
 
 
 class SecondLook:
@@ -41,6 +42,7 @@ class SecondLook:
         self._fresh = False
         self._ready: Sequence[tuple[Held, Arguments]] = ()
         self._revoked: set[str] = set()
+        self._marks: Mapping[str, frozenset[int]] = {}
 
     def begin(self, ready: Sequence[tuple[Held, Arguments]]) -> None:
         """Begin with the jobs that are now *ready* to run. The control record of an earlier look applies to later rounds of the batch too,
@@ -50,6 +52,7 @@ class SecondLook:
         self._fresh = self._fresh and bool(control.paused or control.revoked)
         self._looked, self._ready = self._ports.clock.now(), ready
         self._revoked.clear()
+        self._marks = {}
 
     def due(self, now: float) -> bool:
         """Return whether the stores must be read before a body begins at *now*."""
@@ -70,6 +73,7 @@ class SecondLook:
                 self._ports.telemetry.log("warning", "revocations not read; the last known state holds", error=str(error))
                 return
             self._revoked = {task_id for task_id, record in records.items() if record.asked or record.state == states.REVOKED}
+            self._marks = {task_id: record.marks for task_id, record in records.items() if record.marks}
 
     def at(self, job: Job, now: float) -> Stillborn | Later | None:
         """Return why the body of *job* must not begin at *now*, by the known state; None if it may."""
@@ -83,7 +87,11 @@ class SecondLook:
     def at_member(self, job: Job, now: float) -> Stillborn | Later | None:
         """Return why the body of *job*, a member of a pack, must not begin at *now*; None if it may.
 
-        The known pauses and headers apply to it whether or not they were read since: its pack was admitted under its own name and id.
+        The known pauses and headers apply to it whether or not they were read since: its pack was admitted under its own name and id. A
+        member that was revoked by id since its pack was claimed is marked in the record of the pack.
         """
+        member = member_of(job.command.task_id)
+        if member is not None and asked_of(self._marks.get(member.pack_id, _NO_MARKS), member.place):
+            return Stillborn(states.REVOKED, refusals.REVOKED, "taskid", "revoked before it began")
         anew = self._revoked if self._fresh else _NONE
         return next((why for gate in self._admission.beginning if (why := gate.begin(job, now, anew)) is not None), None)
