@@ -14,7 +14,7 @@ __all__ = ["BY_NAME", "PLANTED", "ROOMS", "ROOT", "TARGETS", "Target"]
 ROOMS = ("model", "engine", "memory")
 """The rooms whose modules all have a target: the rules, the steps, and the twins that the adapters are compared with."""
 
-PACKS = ("", "_crash", "_given_back", "_controls", "_lost", "_bounds", "_reports", "_taken_over", "_hung")
+PACKS = ("", "_crash", "_given_back", "_controls", "_lost", "_bounds", "_reports", "_taken_over", "_hung", "_forms")
 _PARTS = ("claims", "records", "reservations", "revocations", "joins", "failures", "custom_states", "packs")
 _LEDGER = conformance(*map("ledger_{}".format, _PARTS))
 _LEASES = conformance("leases")

@@ -54,9 +54,10 @@ class ParkingLot(NamedTuple):
             batch.chronicle.line("message-parked", self.lamport.forward(), now, reason=parking.code, message_id=message_id)
 
     def _answers(self, parkings: Sequence[Parking]) -> Sequence[SedanoError | None]:
-        return answers_of(self.ports.telemetry, lambda some: self.ports.queues.send(PARKED, [self._outgoing(p) for p in some]), parkings)
+        return answers_of(self.ports.telemetry, lambda some: self.ports.queues.send(PARKED, [self.outgoing(p) for p in some]), parkings)
 
-    def _outgoing(self, parking: Parking) -> Outgoing:
+    def outgoing(self, parking: Parking) -> Outgoing:
+        """Return the message of the parked queue for *parking*."""
         body = parking.delivery.body
         attributes = {
             "reason": parking.code, "field": _printable(parking.field)[:256] or "-", "detail": _printable(parking.detail)[:512] or "-",

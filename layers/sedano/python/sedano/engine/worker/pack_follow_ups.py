@@ -8,22 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sedano.engine.batch import Batch, Job, Judged
+from sedano.engine.batch import Batch, Job, Judged, Parking
 from sedano.engine.canvas.continuation import Conducting, Consequences
 from sedano.engine.canvas.map_tasks import built_in
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
 from sedano.engine.history.run_events import tell, tell_again, tell_exit
 from sedano.engine.outbox import restored
+from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.registry import Registry
 from sedano.engine.unexpected_errors import is_early
-from sedano.errors import MessageRefused, SedanoError, Unavailable
-from sedano.model import states
+from sedano.errors import MessageRefused, Reject, SedanoError, Unavailable
+from sedano.model import refusals, states
 from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord, end_of
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import Command
 from sedano.model.packs import PackedCalls, ends_of, known_calls, member_command, read_calls, spoken
 from sedano.model.queues import queue_of
-from sedano.ports import Ports
+from sedano.ports import PARKED, Ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class PackFollowUps:
     def found(self, job: Job, ran: Sequence[Judged], batch: Batch) -> Consequences:
         """Return the follow-ups of the ended pack of *job*, and report its members; *ran*: the verdicts on those that ran here now.
 
-        Its arguments are read for members that left, and for no other: if they are lost, those end, and the others are followed.
+        Its arguments are read for members that left or were rejected, and for no other: if they are lost, members that left end, and the
+        others are followed.
 
         Raises:
             Unavailable: its record cannot be read now.
@@ -48,7 +50,7 @@ class PackFollowUps:
         record, found = self.ports.ledger.read([job.command.task_id]).get(job.command.task_id), Consequences()
         calls, lost, ended = known_calls(job.command, record), None, ends_of(record)
         said = [spoken(calls.member(place), record, ended) for place in range(len(calls.calls))]
-        if not said or any(left for _, left in said):
+        if not said or any(left or _is_rejected(end) for end, left in said):
             calls, lost = self._loaded(job, calls)
             said = [spoken(calls.member(place), record, ended) for place in range(len(calls.calls))]
         judged = {one.ran.held.job.command.task_id: one for one in ran}
@@ -62,9 +64,9 @@ class PackFollowUps:
             if left and lost is not None:
                 self._ends(own, lost, found, batch)
             elif left:
-                found.messages.append(self._alone(job, own.command, end))
+                self._leaves(job, own, end, found, batch)
             else:
-                self._ended(own, end, found, batch)
+                self._ended(own, end, lost, found, batch)
                 failed += [(own, end)] if end.state in states.FAILED else []
         self._list(failed)
         return found
@@ -82,7 +84,7 @@ class PackFollowUps:
                 raise
             return known, refused
 
-    def _ended(self, own: Job, end: TaskRecord, found: Consequences, batch: Batch) -> None:
+    def _ended(self, own: Job, end: TaskRecord, lost: MessageRefused | None, found: Consequences, batch: Batch) -> None:
         """Add the follow-ups of a member with the *end* in its pack. If what it published is lost, its message is parked; it ended."""
         try:
             found.messages += restored(end, self.ports.blobs)
@@ -90,8 +92,41 @@ class PackFollowUps:
             if is_early(refused, own.delivery):
                 raise
             self._park(own, refused, batch)
-        if own.command.member is not None:
+        if end.added:
+            more = self.conducting.succeeded(own, _no_value, end.added)
+            found.messages += more.messages
+            found.arrivals += more.arrivals
+        elif own.command.member is not None:
             found.arrivals.append((own.command.member, end.state != states.SUCCESS))
+        if _is_rejected(end):
+            why = (end.error.message if end.error is not None else "") or "its task refused it"
+            if lost is None:
+                found.messages.append(self._rejected(own, end, why))
+            else:
+                self._park(own, lost, batch)
+
+    def _leaves(self, job: Job, own: Job, end: TaskRecord, found: Consequences, batch: Batch) -> None:
+        """Add the message of a member that left as *end*: the recorded one of its next attempt or its replacement, or its command."""
+        try:
+            instead = restored(end, self.ports.blobs)
+        except MessageRefused as refused:
+            if is_early(refused, own.delivery):
+                raise
+            self._ends(own, refused, found, batch)
+            return
+        if end.error is not None:  # the recorded next attempt, which waits for the rest of its pause
+            wait = self._wait(end)
+            instead = [one._replace(outgoing=one.outgoing._replace(delay=wait)) for one in instead]
+        found.messages += instead or [self._alone(job, own.command, end)]
+
+    def _rejected(self, own: Job, end: TaskRecord, why: str) -> Addressed:
+        """Return the message of a member that its body refused, for the parked queue: that of its pack is about its neighbours too.
+
+        It has the id of the pack's message, which ended it, so that it is run anew when it is sent again.
+        """
+        message = self._alone(own, own.command, end, own.command.id)
+        parked = Parking(own.delivery._replace(body=message.outgoing.body), refusals.REJECTED, "subject", why)
+        return message._replace(queue=PARKED, outgoing=ParkingLot(self.ports, self.lamport).outgoing(parked))
 
     def _ends(self, own: Job, lost: MessageRefused, found: Consequences, batch: Batch) -> None:
         """End a member that left the pack and whose arguments are *lost*, unless it has begun: it cannot run. The message is parked."""
@@ -123,11 +158,14 @@ class PackFollowUps:
         elif end.state in states.TERMINAL or end.attempt:
             tell_again(own, end, batch)
 
-    def _alone(self, job: Job, command: Command, end: TaskRecord) -> Addressed:
+    def _alone(self, job: Job, command: Command, end: TaskRecord, message_id: str = "") -> Addressed:
         """Return the command of a member that left, which is tried again as *end* says."""
-        wait = max(0.0, end.not_before - self.ports.clock.now()) if end.not_before else 0.0
         asked = command._replace(attempt=end.attempt, section=end.section)
-        return self.composer.compose(CommandDraft(queue_of(job.delivery.queue), asked, delay=-int(-wait // 1)), command.lineage)
+        return self.composer.compose(CommandDraft(queue_of(job.delivery.queue), asked, delay=self._wait(end)), command.lineage, message_id)
+
+    def _wait(self, end: TaskRecord) -> int:
+        """Return the whole seconds until the next attempt of a member with this *end*."""
+        return -int(-max(0.0, end.not_before - self.ports.clock.now()) // 1) if end.not_before else 0
 
     def _list(self, failed: Sequence[tuple[Job, TaskRecord]]) -> None:
         """Put an end into the own record of each failed member too: the index of failures holds such records. Readers use the pack's."""
@@ -136,3 +174,13 @@ class PackFollowUps:
         for answer in self.ports.ledger.keep(ends) if ends else ():
             if isinstance(answer, SedanoError):
                 raise answer
+
+
+def _is_rejected(end: TaskRecord | None) -> bool:
+    """Return whether a body refused its message, which is parked."""
+    error = end.error if end is not None and end.state == states.FAILURE else None
+    return error is not None and error.type_name == Reject.__name__ and not error.cause
+
+
+def _no_value() -> None:
+    """Return the value that the next step of a member gets: members of packs have no next step of their own."""

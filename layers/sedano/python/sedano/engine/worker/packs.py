@@ -1,7 +1,7 @@
 """The body of a pack: its members run one after another, and their ends become its result. The rule is pure (`sedano.model.packs`).
 
-A member whose body may not begin now leaves the pack, and so does one whose end needs a record of its own: because it was replaced, added
-members to its chord, has effects, or raised `Reject`. It runs again alone. A pack that was taken over runs nothing: all its members leave.
+A member whose body may not begin now leaves the pack, and so does one with effects, which are recorded in a transaction of their own: it
+runs again alone. A pack that was taken over runs nothing: all its members leave.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sedano.engine.outbox import stored
 from sedano.engine.registry import Registry
 from sedano.engine.worker.body_results import Endings
 from sedano.engine.worker.verdicts import Judging
-from sedano.errors import MessageRefused, Reject, SedanoError
+from sedano.errors import MessageRefused, SedanoError
 from sedano.model import states
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import Outcome, TaskRecord
@@ -150,9 +150,7 @@ class Packs:
 
     def _end(self, pack: PackRun, place: int, ran: Ran | None) -> None:
         """Judge the run of the member at *place* and note its end, unless it leaves the pack."""
-        if ran is None or ran.added or ran.effects or ran.run.replaced:
-            return
-        if ran.run.error is not None and ran.run.error.type_name == Reject.__name__:
+        if ran is None or ran.effects:
             return
         judged = self.judging.judge(ran)
         if judged.outcome is not None:
