@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from sedano.model import states
+from sedano.memory import MemoryLedger
+from sedano.model import packs, states
+from sedano.model.ledger.records import RECORD_LIFETIME_S
+from sedano.model.retry import Retry
 from sedano.ports import PARKED
 from tests.stories.packed import Crate
 
@@ -164,3 +167,28 @@ def test_a_member_that_is_revoked_by_id_while_its_pack_runs_does_not_begin(termi
     assert crate.bodies == {n: 1 for n in range(MEMBERS) if n != 5}
     assert [one.state for one in result.parent] == [states.REVOKED if n == 5 else states.SUCCESS for n in range(MEMBERS)]
     assert result.state == states.FAILURE
+
+
+def test_a_member_whose_pack_is_deleted_is_revoked_in_its_own_record() -> None:
+    crate = Crate(size=4, retry=Retry(max_retries=9, interval_start=60.0, jitter=False))
+
+    def fails(number: int) -> None:
+        if number == 1:
+            raise RuntimeError("again")
+
+    crate.during = fails
+    result = crate.group(4)
+    for _ in range(2):
+        while crate.processes.step():
+            pass
+        crate.stage.pass_time(61.0)
+    assert (crate.bodies[1], result[1].state) == (2, "RETRY")
+    crate.stage.pass_time(RECORD_LIFETIME_S - 100.0)
+    ledger = crate.stage.audit.inner
+    assert isinstance(ledger, MemoryLedger)
+    assert packs.pack_id(str(result.id), 0) in ledger.age_out()
+    result[1].revoke()
+    assert ledger.read([result[1].id])[result[1].id].state == states.REVOKED
+    assert ledger.read([packs.pack_id(str(result.id), 0)]) == {}
+    crate.processes.drain()
+    assert crate.bodies[1] == 2

@@ -4,7 +4,8 @@
 - While it runs, the record is marked. The next claim reads the mark, so the task is not retried; with *terminate* the running body reads it
   too, at its next `check()`.
 - After it ended, nothing changes.
-- A member of a pack is marked in the record of its pack (`sedano.model.packs`), and in its own record after it has left the pack.
+- A member of a pack is marked in the record of its pack (`sedano.model.packs`), and in its own record after it has left the pack; there
+  alone if the record of the pack is deleted already.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sedano.errors import SedanoError, TaskRevoked, Unavailable
 from sedano.model import states
 from sedano.model.ledger.records import NO_RETRY, TERMINATE
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.packs import marks_of, member_of, spoken
+from sedano.model.packs import PackMember, marks_of, member_of, spoken
 from sedano.ports import Ports
 
 TRIES = 5
@@ -33,7 +34,7 @@ def revoke(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool
     asked, member = TERMINATE if terminate else NO_RETRY, member_of(task_id)
     for _ in range(TRIES):
         now = ports.clock.now()
-        if member is not None:
+        if member is not None and not _outlived(ports, member):
             # The pack's record first: until it has ended, it alone says how the member ends.
             said, left = spoken(member, ports.ledger.mark(member.pack_id, marks_of([member.place], asked), now))
             if said is not None and not left:
@@ -46,6 +47,15 @@ def revoke(ports: Ports, lamport: LamportClock, task_id: str, *, terminate: bool
         if ports.ledger.ask(task_id, asked):
             return states.RUNNING
     raise Unavailable(f"task {task_id}: it changed during each of {TRIES} attempts to revoke it; try again")
+
+
+def _outlived(ports: Ports, member: PackMember) -> bool:
+    """Return whether *member* left a pack whose record is deleted by now: its own record is younger, and alone says how it ends.
+
+    A mark would make a new record for the pack, which hides that of the member.
+    """
+    records = ports.ledger.read([member.pack_id, member.task_id])
+    return member.pack_id not in records and member.task_id in records
 
 
 class Checkpoint:
