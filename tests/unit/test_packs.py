@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sedano.engine.worker import packs as worker_packs
 from sedano.errors import MessageRefused
 from sedano.model import pack_ends, packs, states
 from sedano.model.canvas.join import WIDTH, path
@@ -32,6 +33,16 @@ outcomes = st.builds(
     section=st.none() | st.builds(Section, st.integers(0, 9), st.integers(1, 9)),
 )  # fmt: skip
 ends = st.just(LEFT) | outcomes.map(packs.end_of_member)
+
+
+def test_the_figures_of_packs_are_those_that_are_described() -> None:
+    assert (packs.SIZES, packs.LEAST_MEMBERS, packs.MOST_BYTES, packs.MOST_ARGUMENTS_BYTES) == ((2, 4, 8, 16, 32, 64), 4, 48_000, 8_000)
+    assert (packs.MOST_RESULTS, packs.RESULT_BYTES, packs.MOST_S, packs.BODY_S) == (800, 16, 15.0, 0.1)
+    assert (packs.FENCE, packs.LEFT_FENCE, packs.TERMINATING, packs.LONGEST_LIMIT_S) == (1, 2, 64, 9_999_999.0)
+    assert (pack_ends.NAME_BYTES, pack_ends.SHORT_BYTES) == (200, 250)
+    assert (worker_packs.MOST_BYTES, worker_packs.INLINE_BYTES) == (300_000, 64_000)
+    of_one = (worker_packs.RESULT_BYTES, worker_packs.SPILLED_BYTES, worker_packs.OUTBOX_BYTES, worker_packs.TEXT_BYTES)
+    assert (*of_one, worker_packs.CALL_BYTES) == (3_000, 1_000, 500, 800, 1_000)
 
 
 def message(task_id: str = f"{G}.4.p1", args: Any = ("shop.add", [[[1], {}], [[2], {"b": 3}]], {}), **changes: Any) -> Command:
