@@ -92,3 +92,25 @@ def test_a_member_that_is_replaced_leaves_its_pack(members: int) -> None:
     crate.processes.drain()
     assert result.get(timeout=1) == sum(range(members)) - 1 + 25
     assert crate.bodies == {5: 1}
+
+
+@pytest.mark.parametrize("how", ["by id, before its pack begins", "by id, while its pack runs", "by its task"])
+def test_the_hook_of_revocations_is_called_once_for_each_member_that_is_revoked_without_a_run(how: str) -> None:
+    crate, told = Crate(), list[tuple[str, str]]()
+    crate.shop.app.on_revoke(lambda ended: told.append((ended.task_id, ended.state)))
+    crate.processes.restart()
+
+    def during(number: int) -> None:
+        if number == 0 and how == "by id, while its pack runs":
+            result[2].revoke()
+        crate.stage.pass_time(1.1)
+
+    crate.during = during
+    result = crate.group(4)
+    if how == "by id, before its pack begins":
+        result[2].revoke()
+    if how == "by its task":
+        crate.shop.app.control.revoke_by_header("task", "squared")
+    crate.processes.drain()
+    revoked = [0, 1, 2, 3] if how == "by its task" else [2]
+    assert told == [(result[n].id, "REVOKED") for n in revoked]

@@ -164,7 +164,7 @@ class Following:
     def _follows(self, job: Job, judged: Judged, batch: Batch) -> Consequences:
         state = judged.verdict.state
         if job.command.task == PACK:
-            return self.packs.found(job, judged.ran.members, batch)
+            return self.packs.found(job, judged.ran.members, batch, self.hooks)
         if state == states.RETRY and (judged.ran.run.replaced or judged.posted):
             return Consequences(list(judged.posted))
         if state == states.RETRY:

@@ -17,6 +17,7 @@ from sedano.engine.outbox import restored
 from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.registry import Registry
 from sedano.engine.unexpected_errors import is_early
+from sedano.engine.worker.end_hooks import EndHooks
 from sedano.errors import MessageRefused, Reject, SedanoError, Unavailable
 from sedano.model import refusals, states
 from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord, end_of
@@ -37,9 +38,10 @@ class PackFollowUps:
     composer: Composer
     conducting: Conducting
 
-    def found(self, job: Job, ran: Sequence[Judged], batch: Batch) -> Consequences:
+    def found(self, job: Job, ran: Sequence[Judged], batch: Batch, hooks: EndHooks | None = None) -> Consequences:
         """Return the follow-ups of the ended pack of *job*, and report its members; *ran*: the verdicts on those that ran here now.
 
+        *hooks*: those of the app, called for members that this worker has just recorded as revoked without a run; None: it has not.
         Its arguments are read for members that left or were rejected, and for no other: if they are lost, members that left end, and the
         others are followed.
 
@@ -60,7 +62,7 @@ class PackFollowUps:
             own = job._replace(command=member_command(job.command, calls, place), task=task)
             if end is None or end.state == states.RUNNING:
                 raise Unavailable(f"the end of the pack {job.command.task_id} cannot be read yet")
-            self._report(own, end, judged.get(own.command.task_id), batch)
+            self._report(own, end, judged.get(own.command.task_id), batch, hooks)
             if left and lost is not None:
                 self._ends(own, lost, found, batch)
             elif left:
@@ -151,12 +153,20 @@ class PackFollowUps:
         if not batch.is_decided(own.delivery):
             batch.park(own.delivery, why.code, why.field, detail)
 
-    def _report(self, own: Job, end: TaskRecord, judged: Judged | None, batch: Batch) -> None:
+    def _report(self, own: Job, end: TaskRecord, judged: Judged | None, batch: Batch, hooks: EndHooks | None) -> None:
         """Report the *end* of a member. One that left without a run is reported when it runs."""
         if judged is not None and judged.verdict.state == end.state:
             tell(judged, batch, self.lamport)
         elif end.state in states.TERMINAL or end.attempt:
             tell_again(own, end, batch)
+            if hooks is not None and end.state in states.TERMINAL:
+                self._tell(own, end, hooks)
+
+    def _tell(self, own: Job, end: TaskRecord, hooks: EndHooks) -> None:
+        """Call *hooks* for a member that was revoked without a run, or while its attempt failed."""
+        why = end.error or ErrorRecord(states.ROWS[end.state].error_type, "revoked before its attempt began")
+        ended = end_of(end, own.command.id, self.ports.clock.now())._replace(name=own.command.task, error=why)
+        hooks.revoked(ended, own.command, self.ports.telemetry)
 
     def _alone(self, job: Job, command: Command, end: TaskRecord, message_id: str = "") -> Addressed:
         """Return the command of a member that left, which is tried again as *end* says."""
