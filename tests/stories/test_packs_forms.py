@@ -197,6 +197,10 @@ def test_a_member_whose_recorded_message_is_lost_ends_alone(form: str) -> None:
     crate.processes.recover()
     assert [one.state for one in result] == ["SUCCESS", "FAILURE", "SUCCESS", "SUCCESS"]
     assert crate.bodies == {0: 1, 1: 1, 2: 1, 3: 1}
+    error = crate.stage.ports.ledger.read([result[ODD].id])[result[ODD].id].error
+    assert error is not None
+    assert error.type_name == "MessageRefused"
+    assert "blob" in error.message
 
 
 class _AfterRecord(Watch):

@@ -173,9 +173,9 @@ class Packs:
     def _spilled(self, task: str, ends: list[MemberEnd]) -> list[MemberEnd]:
         """Return *ends* with the longest results in the blob store, until their text is short; they fit the record without it too."""
         over = len(ends_text(task, ends)) - INLINE_BYTES
-        for place in sorted(range(len(ends)), key=lambda place: -result_bytes(ends[place].result or "")):
-            result = ends[place].result
-            if over <= 0 or result is None or (size := result_bytes(result)) <= SPILLED_BYTES:
+        results = [(result_bytes(end.result), place, end.result) for place, end in enumerate(ends) if end.result is not None]
+        for size, place, result in sorted(results, key=lambda one: -one[0]):
+            if over <= 0 or size <= SPILLED_BYTES:
                 break
             try:
                 ends[place] = with_result_in(ends[place], self.ports.blobs.put(result.encode()))
