@@ -114,3 +114,15 @@ def test_the_hook_of_revocations_is_called_once_for_each_member_that_is_revoked_
     crate.processes.drain()
     revoked = [0, 1, 2, 3] if how == "by its task" else [2]
     assert told == [(result[n].id, "REVOKED") for n in revoked]
+
+
+def test_a_member_that_left_without_a_run_is_reported_when_it_runs() -> None:
+    crate = Crate()
+    crate.during = lambda number: crate.stage.pass_time(14.0)
+    result = crate.group(4)
+    crate.processes.drain()
+    crate.assert_whole(result, 4)
+    assert set(crate.bodies.values()) == {1}
+    assert crate.stage.audit.writes["claim"] > 2, "some of them left"
+    assert lines(crate.stage, "task-retried") == []
+    assert len(lines(crate.stage, "task-succeeded")) == 4 + 1

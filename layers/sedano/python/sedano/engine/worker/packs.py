@@ -18,7 +18,6 @@ from sedano.engine.registry import Registry
 from sedano.engine.worker.body_results import Endings
 from sedano.engine.worker.verdicts import Judging
 from sedano.errors import MessageRefused, SedanoError
-from sedano.model import states
 from sedano.model.ledger.outcome import Run
 from sedano.model.ledger.records import Outcome, TaskRecord
 from sedano.model.messages.message import PACK, TimeLimits
@@ -59,12 +58,12 @@ class PackRun:
         self.ends, self.ran, self.lock = [LEFT] * len(calls.calls), list[Judged](), threading.RLock()
         self.closed: Ran | None = None
 
-    def end(self, place: int, end: MemberEnd, judged: Judged | None = None) -> None:
-        """Note the *end* of the member at *place* while the pack is open; *judged*: its verdict, None if its body did not run."""
+    def end(self, place: int, end: MemberEnd, judged: Judged) -> None:
+        """Note the *end* of the member at *place*, whose verdict is *judged*, while the pack is open."""
         with self.lock:
             if self.closed is None:
                 self.ends[place] = end
-                self.ran += [judged] if judged is not None else []
+                self.ran.append(judged)
 
     @property
     def longest(self) -> float:
@@ -94,9 +93,7 @@ class Packs:
         self.running[job.command.task_id] = pack
         try:
             for place in range(len(calls.calls)):
-                if asked_of(record.marks, place):  # before any body began, as a revocation by a record of its own
-                    pack.end(place, MemberEnd(states.REVOKED, clock=pack.clock))
-                elif pack.closed is None:
+                if pack.closed is None and not asked_of(record.marks, place):  # a mark says that its member is revoked
                     self._run(pack, place, task, batch, bodies)
             return self._closed(pack)
         finally:
