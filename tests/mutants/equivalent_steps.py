@@ -27,6 +27,12 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
         )
     },
     (
+        "sedano.engine.worker.pack_follow_ups",
+        "PackFollowUps._ends",
+        "tell_exit(end, batch)",
+        "`tell_exit(end, batch)` after `self._park(own, lost, batch)`",
+    ): "two notes in the batch that do not read one another",
+    (
         "sedano.engine.declaration_origins",
         "_here",
         'if not frame.f_code.co_flags & CO_OPTIMIZED and not f"{module}.".startswith(_OURS) and frame.f_locals is frame.f_globals:',

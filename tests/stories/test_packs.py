@@ -104,6 +104,7 @@ def test_a_member_that_fails_for_good_fails_its_chord_and_no_neighbour() -> None
         result.parent[1].get(timeout=1)
     day = datetime.fromtimestamp(crate.stage.clock.now(), UTC).strftime("%Y-%m-%d")
     assert [one.task_id for one in crate.stage.ports.ledger.failures(day, 9) or ()] == [result.parent[1].id]
+    assert [end.fence for end in crate.stage.audit.ends if end.task_id == result.parent[1].id] == [0], "no claim of its own ended it"
 
 
 def test_a_member_that_is_ignored_is_revoked() -> None:
@@ -351,6 +352,7 @@ def test_chunks_share_messages_too() -> None:
     result = group([crate.square.starmap([(n,), (n + 1,)]) for n in range(0, 8, 2)], pack=4).delay()
     crate.processes.drain()
     assert result.get(timeout=1) == [[n * n, (n + 1) * (n + 1)] for n in range(0, 8, 2)]
+    assert crate.stage.audit.writes["claim"] == 2, "the launch and one pack"
 
 
 @pytest.mark.parametrize("lanes", [0, 4])

@@ -152,3 +152,28 @@ def test_a_failed_member_with_long_arguments_can_be_run_again() -> None:
         again = [app.control.retry(one.id) for one in result]
         world.drain()
         assert [one.get(timeout=1) for one in again] == [*range(64)]
+
+
+def test_long_arguments_of_members_that_failed_lie_in_the_blob_store() -> None:
+    crate = Crate(size=4)
+
+    def fails(text: str) -> None:
+        raise ValueError(text[:3])
+
+    task = crate.shop.task("failing", fails, retry=False)
+    result = group([task.s("x" * 2_000) for _ in range(4)], pack=4).delay()
+    crate.processes.drain()
+    assert [one.state for one in result] == [states.FAILURE] * 4
+    assert len(_result_of(crate, str(result.id))) < 7_000
+    calls = [crate.stage.ports.ledger.read([one.id])[one.id].call for one in result]
+    assert all(call is not None and "x" * 2_000 not in call.body for call in calls)
+
+
+def test_no_more_results_lie_in_the_blob_store_than_the_record_has_no_room_for() -> None:
+    crate = Crate(size=32)
+    task = crate.shop.task("lengthy", lambda number: "x" * 2_900)
+    result = group([task.s(n) for n in range(32)], pack=32).delay()
+    crate.processes.drain()
+    records = crate.stage.ports.ledger.read([one.id for one in result])
+    assert 5 <= sum(record.result_ref is not None for record in records.values()) <= 15
+    assert 60_000 < len(_result_of(crate, str(result.id))) < 66_000

@@ -13,7 +13,7 @@ from sedano.model.messages import codec
 from sedano.model.retry import Retry
 from sedano.ports import PARKED
 from tests.stories.packed import Crate
-from tests.stories.processes import COMMANDS
+from tests.stories.processes import COMMANDS, LONG_S
 from tests.stories.taps import OUTSIDE, SIDES, Crash, Side, Watch, tapped
 
 MEMBERS, ODD = 4, 1
@@ -92,6 +92,20 @@ def test_a_retry_with_other_arguments_waits_for_its_pause() -> None:
     assert crate.bodies[7] == 0
     crate.stage.pass_time(1.1)
     crate.processes.step()
+    assert crate.bodies[7] == 1
+
+
+def test_a_retry_with_other_arguments_that_is_sent_late_waits_for_the_rest_of_its_pause() -> None:
+    crate, task = _crate("retried")
+    group([task.s(n) for n in range(MEMBERS)], pack=4).delay()
+    crate.processes.deliver()
+    crate.processes.restart(tapped(crate.stage.ports, _AfterRecord(ports=OUTSIDE)))
+    with pytest.raises(Crash):
+        crate.processes.deliver()
+    crate.stage.pass_time(LONG_S)
+    crate.processes.restart()
+    while crate.processes.step():
+        pass
     assert crate.bodies[7] == 1
 
 
@@ -197,10 +211,10 @@ def test_a_member_whose_recorded_message_is_lost_ends_alone(form: str) -> None:
     crate.processes.recover()
     assert [one.state for one in result] == ["SUCCESS", "FAILURE", "SUCCESS", "SUCCESS"]
     assert crate.bodies == {0: 1, 1: 1, 2: 1, 3: 1}
-    error = crate.stage.ports.ledger.read([result[ODD].id])[result[ODD].id].error
-    assert error is not None
-    assert error.type_name == "MessageRefused"
-    assert "blob" in error.message
+    record = crate.stage.ports.ledger.read([result[ODD].id])[result[ODD].id]
+    assert record.error is not None
+    assert (record.error.type_name, record.fence) == ("MessageRefused", 0), "no claim ended it"
+    assert "blob" in record.error.message
 
 
 class _AfterRecord(Watch):
