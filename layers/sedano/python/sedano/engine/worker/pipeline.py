@@ -208,8 +208,8 @@ class Worker:
     def cut(self) -> list[Delivery]:
         """Release the claims of bodies that still run, because the process ends before they do. May be called by any thread.
 
-        Another worker may run them at once; of a pack, its members that have not ended. Later results of these bodies are not recorded,
-        and this is no attempt that killed its worker. Returns the messages; a body without a claim keeps its message while it is hidden.
+        Another worker may run them at once; of a pack, its members that have not ended. Later results are not recorded. This does not count
+        as an attempt that killed its worker. Returns the messages; a body without a claim keeps its message while it is hidden.
 
         Raises:
             Unavailable: the ledger did not answer; the claims expire.
