@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sedano import chord, current, group
+from sedano import Sedano, chord, current, group, testing
 from sedano.engine.parked.redrive import parked, planned, redrive
 from sedano.errors import Reject
 from sedano.model import packs, states
@@ -182,6 +182,25 @@ def test_a_rejected_member_whose_arguments_are_lost_ends_and_its_pack_is_parked(
     crate.processes.recover()
     assert [one.state for one in result] == [states.FAILURE if n == ODD else states.SUCCESS for n in range(64)]
     assert len(crate.stage.peek(PARKED)) == 1
+
+
+def test_a_member_with_effects_leaves_its_pack_and_has_them_once() -> None:
+    app, bodies = Sedano("orders"), list[int]()
+    app.table("orders", key="id")
+
+    @app.task(name="ordered")
+    def ordered(number: int) -> int:
+        bodies.append(number)
+        if number == ODD:
+            current().effects.put("orders", {"id": "a"}, condition=current().effects.ABSENT)
+        return number
+
+    with testing.world(app) as world:
+        result = group([ordered.s(n) for n in range(MEMBERS)], pack=4).delay()
+        world.drain()
+        assert result.get(timeout=1) == [0, 1, 2, 3]
+        assert world.table("orders") == [{"id": "a"}]
+    assert sorted(bodies) == [0, 1, 1, 2, 3], "the body of that member runs again alone"
 
 
 @pytest.mark.parametrize("form", ["replaced", "retried"])
