@@ -10,6 +10,7 @@ from sedano.memory import MemoryLedger, VirtualClock
 from sedano.model import states
 from sedano.model.ledger.failures import MOST_KIND, MOST_PLACE, SHARDS, FailedTask, shard_of
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ErrorRecord, Outcome, RecordAnswer, copy_of
+from sedano.model.retry import MAX_EXECUTIONS
 from sedano.ports import Ledger
 from tests.conformance.tasks import CLAIM, NOW, accepted, claimed, granted, in_the_way, retry, rival, stored, success
 from tests.conformance.worlds import World, over_aws
@@ -87,6 +88,38 @@ def test_what_is_claimed_reserved_retried_or_revoked_is_not_found(world: World) 
     world.ledger.reserve("task-2", "m", NOW, NOW + 60)
     world.ledger.revoke("task-3", 1, NOW)
     world.ledger.claim([CLAIM._replace(task_id="task-4")])
+    assert ids(world) == []
+
+
+def fails_again(ledger: Ledger, attempt: int) -> None:
+    """Record a failure in the execution before *attempt*, which is retried."""
+    claim = CLAIM._replace(attempt=attempt - 1)
+    fence = claimed(ledger, claim).fence
+    again = retry(claim, fence, error=ERROR, name="shop.sum", at=NOW + 1.25, next_attempt=attempt)
+    assert accepted(ledger.record([again])[0])
+
+
+def test_a_task_that_failed_in_many_executions_is_found_while_it_is_tried_again(world: World) -> None:
+    fails_again(world.ledger, MAX_EXECUTIONS)
+    found = ENTRY._replace(state=states.RETRY, attempt=MAX_EXECUTIONS)
+    assert world.ledger.failures(TODAY, 10) == [found]
+    claimed(world.ledger, CLAIM._replace(attempt=MAX_EXECUTIONS, name="shop.total"))
+    assert world.ledger.failures(TODAY, 10) == [found._replace(state=states.RUNNING, name="shop.total")]
+
+
+def test_a_task_in_an_early_attempt_is_not_found(world: World) -> None:
+    fails_again(world.ledger, MAX_EXECUTIONS - 1)
+    assert ids(world) == []
+
+
+@pytest.mark.parametrize("is_revoked", [False, True])
+def test_a_task_that_failed_often_and_then_succeeded_or_was_revoked_is_not_found(world: World, is_revoked: bool) -> None:
+    fails_again(world.ledger, MAX_EXECUTIONS)
+    if is_revoked:
+        assert world.ledger.revoke("task-1", 9, NOW + 2) is None
+    else:
+        claim = CLAIM._replace(attempt=MAX_EXECUTIONS)
+        assert accepted(world.ledger.record([success(claim, claimed(world.ledger, claim).fence)])[0])
     assert ids(world) == []
 
 

@@ -170,7 +170,7 @@ INT32 = "an integer from 0 to 2147483647"
         ("command", "hops", -1, "-1 is not an integer from 0 to 128"),
         ("command", "budget", 2**31, f"2147483648 is not {INT32}"),
         ("command", "datasize", -1, "-1 is not an integer from 0 to 67108864"),
-        ("command", "attempt", 21, "21 is not an integer from 0 to 20"),
+        ("command", "attempt", 1_000_001, "1000001 is not an integer from 0 to 1000000"),
         ("command", "ignoreresult", 1, "1 is not true or false"),
         ("command", "joinsize", 0, "0 is not an integer from 1 to 2147483647"),
         ("command", "section", "0:1", "'0:1' is not the number of a section and its failures, such as \"1:4\""),
@@ -242,7 +242,7 @@ def test_what_nothing_would_read_is_not_written() -> None:
         (COMMAND._replace(clock=-1), "clock: '-1' is not a decimal number of at most 9223372036854775807, as a string"),
         (COMMAND._replace(time=AT, clock=2**63), f"clock: '{2**63}' is not a decimal number of at most 9223372036854775807, as a string"),
         (COMMAND._replace(id=""), f"id: '' is not {ID}"),
-        (COMMAND._replace(attempt=21), "attempt: 21 is not an integer from 0 to 20"),
+        (COMMAND._replace(attempt=1_000_001), "attempt: 1000001 is not an integer from 0 to 1000000"),
     ):
         with pytest.raises(OptionError) as caught:
             codec.encode(message)

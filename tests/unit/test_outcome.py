@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.model import states
-from sedano.model.ledger.outcome import FAILED, REPLACED, SUCCEEDED, Run, Verdict, judge
+from sedano.model.ledger.outcome import FAILED, REPLACED, SUCCEEDED, Run, Verdict, is_spent, judge
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages.message import Section
-from sedano.model.retry import MAX_EXECUTIONS, NEVER, Retry
+from sedano.model.retry import MAX_EXECUTIONS, MOST_EXECUTIONS, NEVER, Retry
 from tests.unit.test_retry import policies, units
 
 ERROR = ErrorRecord("ValueError", "no")
@@ -55,7 +55,7 @@ def test_every_task_ends_within_20_executions_even_when_its_sections_fail_in_tur
     for attempt, index in enumerate(failing):
         executions += 1
         run = Run(error=ERROR, section=index, policy=PATIENT if index else None)
-        verdict = judge(run, PATIENT, attempt, last, 0.5)
+        verdict = judge(run, PATIENT, attempt, last, 0.5, is_spent=is_spent(PATIENT, run.policy, attempt, 0))
         if verdict.state != states.RETRY:
             break
         last = verdict.section
@@ -79,5 +79,27 @@ def test_a_run_that_was_replaced_goes_on_as_its_replacement():
 
 def test_the_twentieth_execution_is_the_last_whatever_a_section_allows():
     run = Run(error=ERROR, section=1, policy=Retry(max_retries=19, jitter=False))
-    assert judge(run, NEVER, 18, None, 0.5) == Verdict(states.RETRY, 1.0, Section(1, 1))
-    assert judge(run, NEVER, 19, None, 0.5) is FAILED
+    verdicts = [judge(run, NEVER, n, None, 0.5, is_spent=is_spent(NEVER, run.policy, n, 0)) for n in (18, 19)]
+    assert verdicts == [Verdict(states.RETRY, 1.0, Section(1, 1)), FAILED]
+
+
+@pytest.mark.parametrize("policy", [Retry(max_retries=20), Retry(max_retries=None)])
+@pytest.mark.parametrize("is_of_section", [False, True])
+def test_a_policy_that_asks_for_more_has_the_executions_that_a_message_can_carry(policy, is_of_section):
+    task, section = (NEVER, policy) if is_of_section else (policy, None)
+    spent = [is_spent(task, section, n, 0) for n in (19, 20, MOST_EXECUTIONS - 2, MOST_EXECUTIONS - 1)]
+    assert spent == [False, False, False, True]
+    assert [is_spent(task, section, n, 0, MAX_EXECUTIONS) for n in (18, 19)] == [False, True]
+
+
+def test_retries_without_a_limit_end_at_the_figure_of_the_policy():
+    for policy, last in ((Retry(max_retries=20), 20), (Retry(max_retries=None), MOST_EXECUTIONS - 1)):
+        verdicts = [judge(Run(error=ERROR), policy, n, None, 0.5).state for n in (last - 1, last)]
+        assert verdicts == [states.RETRY, states.FAILURE]
+
+
+@given(st.integers(0, 2 * MAX_EXECUTIONS), st.integers(0, 2 * MAX_EXECUTIONS))
+def test_a_replacement_counts_its_own_executions_only_after_more_than_an_ordinary_policy_allows(before, own):
+    counted = own if before >= MAX_EXECUTIONS else before + own
+    assert is_spent(NEVER, None, before + own, before) == (counted >= MAX_EXECUTIONS - 1)
+    assert is_spent(NEVER, None, MOST_EXECUTIONS - 1, MOST_EXECUTIONS - 1)

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sedano.errors import OptionError
-from sedano.model.retry import DEFAULT, MAX_BACKOFF, MAX_EXECUTIONS, MAX_PAUSE_S, NEVER, Retry
+from sedano.model.retry import DEFAULT, MAX_BACKOFF, MAX_EXECUTIONS, MAX_PAUSE_S, MOST_EXECUTIONS, NEVER, Retry
 
 seconds = st.floats(0, MAX_PAUSE_S)
-policies = st.builds(Retry, st.integers(0, MAX_EXECUTIONS - 1), seconds, seconds, seconds, st.floats(1, MAX_BACKOFF), st.booleans())
+most = st.integers(0, MAX_EXECUTIONS - 1)
+policies = st.builds(Retry, most, seconds, seconds, seconds, st.floats(1, MAX_BACKOFF), st.booleans())
 units = st.floats(0, 1, exclude_max=True)
-numbers = st.integers(0, MAX_EXECUTIONS)
+numbers = st.integers(0, MAX_EXECUTIONS) | st.integers(0, MOST_EXECUTIONS)
 
 
 @given(policies, numbers, units)
@@ -46,7 +47,7 @@ def test_retries_are_on_by_default_and_can_be_switched_off():
 
 
 @pytest.mark.parametrize("field", ["max_retries", "interval_start", "interval_step", "interval_max", "backoff"])
-@pytest.mark.parametrize("value", [-1, 86_401, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [-1, 1_000_000, math.nan, math.inf, -math.inf])
 def test_a_policy_that_cannot_be_honoured_is_refused_by_field(field, value):
     with pytest.raises(OptionError, match=f"^{field}: "):
         Retry(**{field: value})
@@ -61,8 +62,19 @@ def test_a_jitter_that_is_neither_true_nor_false_is_refused(value):
 def test_the_edges_of_a_policy_are_allowed():
     assert Retry(MAX_EXECUTIONS - 1, 900, 900, 900, MAX_BACKOFF).pause(19, 0.5) == 450
     assert Retry(0, 0, 0, 0, 1).pause(0, 0.5) == 0
-    with pytest.raises(OptionError, match="max_retries: 20 is not between 0 and 19"):
-        Retry(MAX_EXECUTIONS)
+    with pytest.raises(OptionError, match="max_retries: 1000000 is not between 0 and 999999; write None for no limit"):
+        Retry(MOST_EXECUTIONS)
+
+
+def test_no_limit_of_retries_is_the_most_that_a_message_can_carry():
+    assert Retry(max_retries=None).most_retries == MOST_EXECUTIONS - 1 == Retry(MOST_EXECUTIONS - 1).most_retries
+    assert [Retry(n).most_executions for n in (0, MAX_EXECUTIONS - 1, MAX_EXECUTIONS, None)] == [20, 20, MOST_EXECUTIONS, MOST_EXECUTIONS]
+
+
+@pytest.mark.parametrize("backoff", [2, 2.0, MAX_BACKOFF])
+def test_a_pause_stays_at_its_longest_after_any_number_of_retries(backoff):
+    assert Retry(None, backoff=backoff, jitter=False).pause(MOST_EXECUTIONS - 1, 0) == 300.0
+    assert Retry(None, interval_start=0, backoff=backoff, jitter=False).pause(MOST_EXECUTIONS - 1, 0) == 0.0
 
 
 def test_the_longest_pause_and_the_steepest_back_off_are_allowed_and_no_more():
@@ -73,7 +85,6 @@ def test_the_longest_pause_and_the_steepest_back_off_are_allowed_and_no_more():
         ("interval_max", 86_400.5, "is not between 0 and 86400 seconds"),
         ("backoff", 100.5, "is not between 1 and 100"),
         ("backoff", 0.5, "is not between 1 and 100"),
-        ("max_retries", 20, "is not between 0 and 19"),
     ):
         with pytest.raises(OptionError) as caught:
             Retry(**{name: value})
@@ -83,6 +94,8 @@ def test_the_longest_pause_and_the_steepest_back_off_are_allowed_and_no_more():
 @pytest.mark.parametrize("field", ["max_retries", "interval_start", "interval_step", "interval_max", "backoff"])
 @pytest.mark.parametrize("value", ["1", None, True, 1j])
 def test_a_field_that_is_no_number_is_named(field, value):
+    if (field, value) == ("max_retries", None):
+        return  # no limit
     with pytest.raises(OptionError, match=f"^{field}: expected a {'whole ' if field == 'max_retries' else ''}number, got "):
         Retry(**{field: value})
 

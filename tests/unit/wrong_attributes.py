@@ -86,7 +86,7 @@ WRONG = {
         {"a": "b"},
     ],
     "taskid": ["", "a b", 1, "x" * 257],
-    "attempt": [-1, 21, "1", 1.0, True],
+    "attempt": [-1, 1_000_001, "1", 1.0, True],
     "expirytime": ["", "tomorrow", 1.5, "2026-13-01T00:00:00Z", "10000-01-01T00:00:00Z"],
     "ignoreresult": [0, 1, "true", []],
     "joinid": ["", 1],

@@ -54,8 +54,8 @@ def test_a_result_that_others_need_is_kept_though_the_task_ignores_it(member: An
     assert found.result == ("7" if member or place else None)
 
 
-@pytest.mark.parametrize(("attempt", "again"), [(MAX_EXECUTIONS - 2, True), (MAX_EXECUTIONS - 1, False), (MAX_EXECUTIONS, False)])
-def test_after_the_most_executions_nothing_is_tried_again_whatever_was_replaced(attempt: int, again: bool) -> None:
+@pytest.mark.parametrize(("attempt", "again"), [(MAX_EXECUTIONS - 2, True), (MAX_EXECUTIONS - 1, False), (MAX_EXECUTIONS, True)])
+def test_after_the_most_executions_only_the_replacement_of_a_task_without_that_limit_is_tried_again(attempt: int, again: bool) -> None:
     stage, one = Stage(before=attempt), placed(job("a", retry=Retry(max_retries=1)), attempt=attempt)
     assert (stage.judging.judge(ran(one, error=ERROR, record=RECORD)).verdict.state == states.RETRY) == again
 

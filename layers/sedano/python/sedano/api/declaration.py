@@ -15,7 +15,7 @@ from sedano.errors import OptionError, UnknownOption
 from sedano.model.messages.attributes import is_id, is_name
 from sedano.model.messages.message import TimeLimits
 from sedano.model.queues import DEFAULT_QUEUE, is_fifo
-from sedano.model.retry import NEVER, Retry, policy_of
+from sedano.model.retry import MAX_EXECUTIONS, NEVER, Retry, policy_of
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import DELIVERIES, Delivery
 from sedano.model.tasks.task_spec import OnBusy, TaskSpec
@@ -125,6 +125,11 @@ class Declaration:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise OptionError(f"task {name}: a generator has no single result to record; return a list")
         policy = policy_of(self.retry, default)
+        if policy.most_executions > MAX_EXECUTIONS and "serial_key" in self.limits:
+            raise OptionError(
+                f"retry: max_retries: {policy.max_retries} is above {MAX_EXECUTIONS - 1}, and a queue that keeps order delivers a message "
+                f"only 1,000 times; write retry=Retry(max_retries={MAX_EXECUTIONS - 1}) at the task, or less"
+            )
         parameters, is_async = Parameters(function, int(self.bind), name), inspect.iscoroutinefunction(function)
         self._refuse_annotations(name, parameters)
         key = key_of(self.singleton, self.on_busy, self.delivery, parameters)

@@ -1,8 +1,9 @@
 """The index of failures of the ledger table: its keys, its entries as attributes, and its query.
 
-The index has the partition key `tri` (a string) and the sort key `tat` (a number), and holds the attributes `ENTRY`. Only records of failed
-tasks have the keys (X1 of `sedano.aws.expressions.tasks`), so its size depends only on the number of failures. It is up to date within a
-second.
+The index has the partition key `tri` (a string) and the sort key `tat` (a number), and holds the attributes `ENTRY`. Only records of
+failed tasks, and of tasks that are tried again after many failures, have the keys (X1 of `sedano.aws.expressions.tasks`), so its size
+depends only on the number of failures. A task that succeeds in the end keeps its keys, and is left out by its state. The index is up to
+date within a second.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from sedano.aws.client.table import Table
 from sedano.aws.expressions import Write, tasks
 from sedano.aws.ledger_items import Item, Values, whole_ms
-from sedano.model.ledger.failures import SHARDS, FailedTask, day_of, failed_task, shard_of
+from sedano.model.ledger.failures import LISTED, SHARDS, FailedTask, day_of, failed_task, shard_of
 from sedano.model.ledger.records import Outcome
 from sedano.model.states import read_state
 
@@ -44,7 +45,7 @@ def shards(day: str) -> list[Mapping[str, str]]:
 def read(table: Table, key: Mapping[str, str], most: int) -> list[FailedTask] | None:
     """Return at most *most* failed tasks of the partition *key*, the latest first; None: the table has no such index."""
     found = table.newest(FAILURES, {**tasks.FAILURES, "ExpressionAttributeValues": {":tri": key}}, most)
-    return None if found is None else list(map(_failed_task, found))
+    return None if found is None else [one for one in map(_failed_task, found) if one.state in LISTED]
 
 
 def _partition(day: str, shard: int) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from sedano.model.canvas.tree import normal
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import JoinMember
 from sedano.model.order import unordered
-from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.retry import NEVER
 from sedano.result import AsyncResult
 
 
@@ -42,8 +42,9 @@ def replace(form: object, app: Publishes) -> NoReturn:
     if own_task is not None and own_task.serial_key is not None:
         raise unordered("a replacement runs", own_task.queue)
     attempt = context.command.attempt + 1
-    if attempt >= MAX_EXECUTIONS:
-        raise HopLimit(f"replace: task {context.id} was attempted and replaced {MAX_EXECUTIONS} times, which is the limit")
+    most = (NEVER if own_task is None else own_task.retry).most_executions
+    if attempt >= most:
+        raise HopLimit(f"replace: task {context.id} was attempted and replaced {attempt} times; the limit is {most}")
     own = context.command.lineage
     extra = resuming(attempt, context.command.place, own.hops, own.budget)
     instead = packed(outlet, normal(tree_of(form), joined=True), None)

@@ -111,7 +111,7 @@ class Runner:
         """Send the signal of a failure that is not retried."""
         run = current()
         policy = self._policy(run.task)
-        if run.attempt < policy.max_retries:
+        if run.attempt < policy.most_retries:
             return
         path = f"{type(wrong).__module__}.{type(wrong).__qualname__}"
         result.errors.append(TaskError(exception_class_path=path, traceback="".join(traceback.format_exception(wrong))))

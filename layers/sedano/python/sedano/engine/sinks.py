@@ -26,7 +26,7 @@ def delivering(registry: Registry, sink: str) -> Callable[[dict[str, Any]], Awai
         try:
             await asyncio.to_thread(ports.sinks.write, sink, document)
         except SedanoError as error:
-            if error.is_final or context.attempt >= registry.tasks[context.task].retry.max_retries:
+            if error.is_final or context.attempt >= registry.tasks[context.task].retry.most_retries:
                 raise Reject(f"sink {sink}: {error}") from error
             raise
 

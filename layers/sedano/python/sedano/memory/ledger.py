@@ -12,7 +12,7 @@ from sedano.errors import EffectRefused, SedanoError
 from sedano.model import packs, states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
-from sedano.model.ledger.failures import FailedTask, day_of, failed_task, latest
+from sedano.model.ledger.failures import LISTED, FailedTask, day_of, failed_task, latest
 from sedano.model.ledger.records import (
     RECORD_LIFETIME_S,
     Claim,
@@ -168,7 +168,8 @@ class MemoryLedger:
     def failures(self, day: str, most: int) -> list[FailedTask]:
         """Return at most *most* of the tasks that failed on *day*, the latest first."""
         with self._lock:
-            return latest([one for one in self._failed.values() if day_of(one.at) == day], most)
+            found = [self._now_failed(one) for one in self._failed.values() if day_of(one.at) == day]
+            return latest([one for one in found if one.state in LISTED], most)
 
     def forget(self, task_ids: Sequence[str]) -> None:
         """Drop result, error and outbox of terminal records."""
@@ -286,6 +287,10 @@ class MemoryLedger:
         failed = failed_task(outcome)
         if failed is not None:
             self._failed[outcome.task_id] = failed
+
+    def _now_failed(self, one: FailedTask) -> FailedTask:
+        record = self._records[one.task_id]
+        return one._replace(state=record.state, name=record.name, attempt=record.attempt)
 
     def _keep(self, outcome: Outcome) -> RecordAnswer:
         refused = tail.too_large(outcome, tail.write(outcome))

@@ -179,7 +179,7 @@ RETRY = (
         "`with retry(…): raise` where the body calls `self.retry`, and `retry=False` at the task: else every error is retried "
         "([retries](retries.md)).",
     ),
-    answer(CHANGE, "max_retries", "`with retry(max_retries=…): raise`, up to 19."),
+    answer(CHANGE, "max_retries", "`with retry(max_retries=…): raise`; `max_retries=None` for no limit."),
     answer(
         CHANGE,
         "countdown",

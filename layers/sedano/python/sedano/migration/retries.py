@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from sedano.migration.answers import CHANGE, LOST, REMOVE, Judgement
 from sedano.migration.syntax import code, constant_of, entries_of
-from sedano.model.retry import MAX_EXECUTIONS, MAX_PAUSE_S, Retry
+from sedano.model.retry import MAX_PAUSE_S, MOST_EXECUTIONS, Retry
 
-MOST_RETRIES = MAX_EXECUTIONS - 1
+MOST_RETRIES = MOST_EXECUTIONS - 1
 RETRY_OPTIONS = frozenset({
     "autoretry_for", "dont_autoretry_for", "max_retries", "default_retry_delay", "retry_backoff", "retry_backoff_max", "retry_jitter",
     "retry_kwargs",
@@ -149,7 +149,7 @@ def _most(value: ast.expr | None, *, is_given: bool) -> tuple[list[str], str]:
     constant = ... if value is None else constant_of(value)
     if value is None or (constant is None and not is_given):
         return [], ""
-    if (isinstance(constant, bool | int) and 0 <= constant <= MOST_RETRIES) or constant is ...:
+    if constant is None or (isinstance(constant, bool | int) and 0 <= constant <= MOST_RETRIES) or constant is ...:
         return [f"max_retries={code(value)}"], ""
     most = f"max_retries={MOST_RETRIES}"
     return [most], f"a task is retried {MOST_RETRIES} times at most: write {most} in its policy"

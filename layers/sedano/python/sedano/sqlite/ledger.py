@@ -23,7 +23,7 @@ from sedano.errors import SedanoError, Unavailable
 from sedano.model import packs, states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
-from sedano.model.ledger.failures import FailedTask, day_of, failed_task, latest
+from sedano.model.ledger.failures import LISTED, FailedTask, day_of, failed_task, latest
 from sedano.model.ledger.records import (
     RECORD_LIFETIME_S,
     Claim,
@@ -85,9 +85,10 @@ FORGET_IN = "UPDATE task SET result = ? WHERE id = ? AND state = 'SUCCESS' AND r
 SHOW = "UPDATE task SET custom = ? WHERE id = ? AND state = 'RUNNING' AND fence = ?"
 _ENDED = ", ".join(f"'{state}'" for state in sorted(states.TERMINAL))
 FOLLOW = f"UPDATE task SET followed = 1 WHERE id = ? AND message = ? AND state IN ({_ENDED})"  # noqa: S608 - our own words
-FAILURES = """
-SELECT id, state, name, attempt, failed, error, place FROM task WHERE failed_day = ? AND failed_day <> ''
-ORDER BY failed DESC, id DESC LIMIT ?"""
+_LISTED = ", ".join(f"'{state}'" for state in sorted(LISTED))
+FAILURES = f"""
+SELECT id, state, name, attempt, failed, error, place FROM task WHERE failed_day = ? AND failed_day <> '' AND state IN ({_LISTED})
+ORDER BY failed DESC, id DESC LIMIT ?"""  # noqa: S608 - our own words
 FORGET = f"UPDATE task SET result = '', tail = '', error = '', place = '', custom = '', forgotten = 1 WHERE id = ? AND state IN ({_ENDED})"  # noqa: S608 - our own words
 OPEN_JOIN = "INSERT INTO chord VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 ARRIVE = """

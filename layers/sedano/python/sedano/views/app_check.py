@@ -48,7 +48,8 @@ def _tasks(app: Sedano, timeout: int) -> Iterator[Finding]:
 def _options(spec: TaskSpec) -> str:
     """Return the options of a task in words."""
     limits = spec.limits or NO_LIMITS
-    words = [f"queue {spec.queue}", f"{spec.delivery}", f"{spec.retry.max_retries} retries"]
+    retries = "retries without a limit" if spec.retry.max_retries is None else f"{spec.retry.max_retries} retries"
+    words = [f"queue {spec.queue}", f"{spec.delivery}", retries]
     words.append("no result" if spec.ignore_result else "keeps its result")
     if spec.time_limits is not None:
         words.append(f"time limit {spec.time_limits.longest:g} s")

@@ -20,6 +20,7 @@ from sedano.model.ledger.failures import FailedTask
 from sedano.model.ledger.records import RECORD_LIFETIME_S
 from sedano.model.messages.timestamps import read as moment_of
 from sedano.model.messages.timestamps import shown
+from sedano.model.retry import MAX_EXECUTIONS
 from sedano.ports import Ports
 from sedano.views.cluster import first_day, timelines
 from sedano.views.reader import About, Reader
@@ -40,7 +41,8 @@ class FailureGroup(NamedTuple):
     *example*, the latest.
 
     *where*: the innermost frame of the application; empty if the error has no traceback or is from the event history.
-    *state*: FAILURE or POISON. *new*: it was not seen before the last deployment.
+    *state*: FAILURE, POISON, or RETRY for tasks that failed in many executions and are tried again, with their last failed attempts.
+    *new*: it was not seen before the last deployment, which is unknown for RETRY.
     """
 
     task: str
@@ -60,7 +62,7 @@ class FailureGroup(NamedTuple):
 
 
 class FailuresView(NamedTuple):
-    """The *groups*, the most frequent first, of *failed* tasks in all since the day *since*.
+    """The *groups*, the most frequent first, of *failed* tasks in all since the day *since*; *failed* counts those that have ended.
 
     *notes*: sentences about the last deployment, the failures that the index does not have, and their source. *unreadable* counts
     lines of the event history. *deployment*: the last one, if one is known.
@@ -100,9 +102,10 @@ def failures(app: Sedano, days: int, *, only_new: bool = False) -> FailuresView:
     groups = grouped(found, deployment)
     if only_new:
         _require_known(deployment, found.horizon)
+    notes = (*_news(groups, deployment, found.horizon), *_tried_again(found.tasks), *found.notes)
     return FailuresView(
-        groups=tuple(one for one in groups if one.new or not only_new), failed=len(found.tasks), since=since, unreadable=found.unreadable,
-        notes=(*_news(groups, deployment, found.horizon), *found.notes), about=reader.about(), deployment=deployment,
+        groups=tuple(one for one in groups if one.new or not only_new), failed=sum(one.state in states.FAILED for one in found.tasks),
+        since=since, unreadable=found.unreadable, notes=notes, about=reader.about(), deployment=deployment,
     )  # fmt: skip
 
 
@@ -127,11 +130,12 @@ def grouped(failed: Failures, deployment: DeploymentMark | None) -> list[Failure
     """Return the *failed* tasks by task, kind of error and place, the most frequent group first; new ones since *deployment* are marked."""
     groups: dict[tuple[str, str, str, str], list[FailedTask]] = {}
     for one in failed.tasks:
-        groups.setdefault((one.name, one.error or "?", one.where, str(one.state)), []).append(one)
+        ended = one.state if one.state in states.FAILED else states.RETRY
+        groups.setdefault((one.name, one.error or "?", one.where, str(ended)), []).append(one)
     found = []
     for (task, error, where, state), some in groups.items():
         first = min(one.at for one in some)
-        new = deployment is not None and is_new(first, deployment, failed.horizon)
+        new = deployment is not None and state != states.RETRY and is_new(first, deployment, failed.horizon)
         group = FailureGroup(
             task=task, error=error, number=len(some), first=first, last=some[0].at, example=some[0].task_id, where=where, state=state,
             new=new,
@@ -164,6 +168,13 @@ def _news(groups: Sequence[FailureGroup], deployment: DeploymentMark | None, hor
     return (f"{what}; {sum(one.new for one in groups)} of {len(groups)} causes are new since then.",)
 
 
+def _tried_again(failed: Sequence[FailedTask]) -> tuple[str, ...]:
+    """Return the sentence about tasks that failed in many executions and are tried again, if there are some."""
+    again = sum(one.state not in states.FAILED for one in failed)
+    some = "1 task is" if again == 1 else f"{again} tasks are"
+    return (f"{some} tried again after {MAX_EXECUTIONS} executions or more, in the state RETRY.",) * bool(again)
+
+
 def _indexed(ports: Ports, days: int) -> list[FailedTask] | None:
     """Return the failed tasks that the index has, the latest first; None: there is no index."""
     found: list[FailedTask] = []
@@ -194,9 +205,11 @@ def _notes(known: Sequence[FailedTask] | None, days: int, unrecorded: Sequence[s
 
 
 def _failed_task(task: Timeline) -> FailedTask | None:
-    """Return a task of the history as the index would have it, without a place; None if it did not fail."""
-    if task.state not in states.FAILED:
+    """Return a task of the history as the index would have it, without a place; None if it did not fail, or is in an early attempt."""
+    retries = task.fields["retries"]
+    attempt = retries if isinstance(retries, int) else 0
+    if task.state not in states.FAILED and not (task.state == states.RETRY and attempt >= MAX_EXECUTIONS):
         return None
-    seen, retries = row(task), task.fields["retries"]
-    attempt, kind = retries if isinstance(retries, int) else 0, seen.error.partition("(")[0]
+    seen = row(task)
+    kind = seen.error.partition("(")[0]
     return FailedTask(task_id=seen.id, state=states.TaskState(seen.state), name=seen.name, attempt=attempt, at=seen.at, error=kind)

@@ -21,6 +21,7 @@ from sedano.model.cluster.members import LOST, Member
 from sedano.model.messages.timestamps import shown
 from sedano.model.pauses import PauseCause
 from sedano.model.queues import messages_wait
+from sedano.model.retry import MAX_EXECUTIONS
 from sedano.ports import PARKED
 from sedano.ports.absent import has
 from sedano.views import failures as of_failures
@@ -105,12 +106,22 @@ def _messages(number: int) -> str:
 
 
 def _failed(group: FailureGroup) -> Need:
+    if group.state == states.RETRY:
+        return _tried_again(group)
     kind = "poison" if group.state == states.POISON else "failures"
     times = "once" if group.number == 1 else f"{group.number} times"
     place = f" ({group.where})" if group.where else ""
     last = f"last at {shown(group.last)}: task {group.example}"
     new = ", new since the last deployment" if group.new else ""
     return Need(kind, group.task, f"{group.task} failed {times} with {group.error}{place}{new}, {last}", group.query)
+
+
+def _tried_again(group: FailureGroup) -> Need:
+    """Return the need of tasks that failed in many executions and are tried again."""
+    place = f" ({group.where})" if group.where else ""
+    some = "a task is" if group.number == 1 else f"{group.number} tasks are"
+    sentence = f"{group.task}: {some} tried again after {MAX_EXECUTIONS} executions or more with {group.error}{place}, last at "
+    return Need("failures", group.task, f"{sentence}{shown(group.last)}: task {group.example}", group.query)
 
 
 def _circuit(one: CircuitView) -> Need:

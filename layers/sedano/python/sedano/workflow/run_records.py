@@ -61,7 +61,7 @@ def progress_of(outlet: FlowRunOutlet, run: FlowRun, *, whole: bool = False) -> 
     progress = FlowProgress(definition, run, inputs, records, outlet.gathering.value)
     maps = [s for s in definition.steps if s.each is not None]
     if not whole and run.state not in WINDING_UP:
-        maps = [s for s in maps if run.rounds.get(s.name, 0) > run.whole.get(s.name, 0) or s.retry.max_retries]
+        maps = [s for s in maps if run.rounds.get(s.name, 0) > run.whole.get(s.name, 0) or s.retry.most_retries]
     calls = [task_id for step in maps for task_id in (*progress.may_have_called(step), *progress.may_have_undone(step))]
     if not calls:
         return progress
@@ -71,6 +71,6 @@ def progress_of(outlet: FlowRunOutlet, run: FlowRun, *, whole: bool = False) -> 
 def _ids(definition: Definition, run: FlowRun) -> Iterable[str]:
     for step in definition.steps:
         first = run.rounds.get(step.name, 0)
-        yield from (run.step_id(step.name, first + n) for n in range(step.retry.max_retries + 1))
+        yield from (run.step_id(step.name, first + n) for n in range(step.retry.most_retries + 1))
         if step.compensation is not None:
             yield run.compensation_id(step.name)

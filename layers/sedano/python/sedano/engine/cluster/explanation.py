@@ -27,6 +27,7 @@ from sedano.model.messages.message import Command
 from sedano.model.messages.strict_json import MAX_BYTES, MAX_DEPTH, load
 from sedano.model.messages.timestamps import LAST_SECOND, shown
 from sedano.model.pauses import ID, QUEUE, cause_name, cause_of, in_force
+from sedano.model.retry import MAX_EXECUTIONS, MOST_EXECUTIONS
 from sedano.model.timers import Timer
 from sedano.model.workflow.flow_run import FlowRun
 from sedano.ports import Ports, command_queue
@@ -122,7 +123,7 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
     elif record.state == states.RETRY:
         why = f" after {record.error.type_name}: {record.error.message}" if record.error is not None else ""
         other = ", with other arguments" if why and (record.outbox or record.outbox_ref is not None) else ""
-        sentence = f"it is tried again, attempt {record.attempt}, from {shown(record.not_before)}{other}{why}"
+        sentence = f"it is tried again, attempt {record.attempt}{_many(record.attempt)}, from {shown(record.not_before)}{other}{why}"
     elif record.error is not None:
         sentence = f"it ended as {record.state} at {ended}: {record.error.type_name}: {record.error.message}"
     elif record.state == states.REVOKED:
@@ -130,6 +131,11 @@ def _recorded(record: TaskRecord, now: float) -> Explanation:
     else:
         sentence = f"it ended as {record.state} at {ended}"
     return Explanation(record.task_id, record.state, sentence, evidence)
+
+
+def _many(attempt: int) -> str:
+    """Return the limit of attempts, for an *attempt* that only a policy for more of them allows."""
+    return f" of at most {MOST_EXECUTIONS - 1:,}" if attempt >= MAX_EXECUTIONS else ""
 
 
 def _headers(body: str) -> dict[str, Any]:

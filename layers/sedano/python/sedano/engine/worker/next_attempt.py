@@ -66,7 +66,7 @@ def unusable(run: Run, wrong: Exception) -> Run:
 
 def without_retry(run: Run, policy: Retry) -> Run:
     """Return *run*, whose body asked for an attempt that it does not get, with words about it if *policy* or its section allows none."""
-    if run.error is None or run.poisonous or (run.policy or policy).max_retries:
+    if run.error is None or run.poisonous or (run.policy or policy).most_retries:
         return run
     if run.error.type_name == RetryRequested.__name__:
         return run._replace(error=run.error._replace(message=NO_RETRY))

@@ -12,13 +12,13 @@ from sedano.engine.outbox import stored
 from sedano.engine.worker.next_attempt import attempt_message, unusable, with_wishes, without_retry
 from sedano.errors import EffectRefused, Unavailable
 from sedano.model import states
-from sedano.model.ledger.outcome import NextAttempt, Run, Verdict, judge
+from sedano.model.ledger.outcome import NextAttempt, Run, Verdict, is_spent, judge
 from sedano.model.ledger.records import INLINE_BYTES, ErrorRecord, Outcome, Posted, RecordAnswer, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.lineage import descend
 from sedano.model.messages.message import PACK, BlobRef
 from sedano.model.packs import may_be_released
-from sedano.model.retry import MAX_EXECUTIONS, NEVER
+from sedano.model.retry import MAX_EXECUTIONS, MOST_EXECUTIONS, NEVER
 from sedano.ports import Ports
 
 
@@ -67,10 +67,11 @@ class Judging(NamedTuple):
             return Verdict(ran.held.stillborn.state)
         if ran.run.error is None:
             return judge(ran.run, NEVER, 0, None, 0.0)
-        command = ran.held.job.command
-        spent = command.attempt >= MAX_EXECUTIONS - 1
-        tried = command.attempt if spent else command.attempt - self.conducting.attempts_before(command)
-        return judge(ran.run, ran.held.job.task.retry, tried, command.section, self.ports.entropy.unit())
+        job = ran.held.job
+        command, policy, before = job.command, job.task.retry, self.conducting.attempts_before(job.command)
+        most = MOST_EXECUTIONS if job.delivery.serial_key is None else MAX_EXECUTIONS  # a FIFO queue delivers a message 1 000 times
+        spent = is_spent(policy, ran.run.policy, command.attempt, before, most)
+        return judge(ran.run, policy, command.attempt - before, command.section, self.ports.entropy.unit(), is_spent=spent)
 
     def _asked(self, ran: Ran, verdict: Verdict, wishes: NextAttempt) -> tuple[Ran, Verdict, Sequence[Addressed]]:
         """Return *ran*, whose body asked for another attempt, its verdict, and the message of the attempt if that has other arguments."""

@@ -1,8 +1,12 @@
-"""The entries of the ledger's index of failures: which ends it contains, and their fields. Pure.
+"""The entries of the ledger's index of failures: which failures it contains, and their fields. Pure.
 
 The index contains each failure once, under the task whose code failed. Three ends are therefore left out: a revoked or expired task,
 because its code did not fail; the copy of an end under the id that a join reads; and a task that ended with the error of another task
 (`ErrorRecord.cause`), such as the body of a chord whose member failed.
+
+A task that failed in `MAX_EXECUTIONS` executions and is tried again is in the index too, because a policy without a limit of retries would
+hide its failures for ever. Its entry has its last failed attempt. It leaves the index when it succeeds or is revoked: a store may keep the
+entry, and leaves it out by the state of the task (`LISTED`).
 
 A day is divided into shards by the id of the task, so that a burst of failures is spread over several partitions of the index. DynamoDB
 throttles the writes to a table if its index cannot keep up.
@@ -17,14 +21,18 @@ from typing import NamedTuple
 from sedano.model import states
 from sedano.model.ledger import tracebacks
 from sedano.model.ledger.records import Outcome, copied_from
+from sedano.model.retry import MAX_EXECUTIONS
 
 SHARDS = 4
+LISTED = states.FAILED | {states.RETRY, states.RUNNING}
+"""The states of tasks that the index lists: ended without success, or tried again and again."""
 MOST_KIND, MOST_PLACE = 100, 200
 """The most characters that the index keeps of an error's type and of a code location."""
 
 
 class FailedTask(NamedTuple):
-    """A task that ended as FAILURE or POISON *at* (epoch s), in its attempt *attempt*, with an *error* of this type.
+    """A task that ended as FAILURE or POISON *at* (epoch s), in its attempt *attempt*, with an *error* of this type; or one that failed
+    then, after many executions, and is in RETRY, or RUNNING, in its attempt *attempt*.
 
     *where*: the innermost frame of the application (`tracebacks.origin`). *error* and *where* are empty if the task left no error, or was
     forgotten.
@@ -42,12 +50,14 @@ class FailedTask(NamedTuple):
 def failed_task(outcome: Outcome) -> FailedTask | None:
     """Return the entry of *outcome* in the index of failures; None if it has none."""
     error = outcome.error
-    if outcome.state not in states.FAILED or copied_from(outcome) != outcome.task_id:
+    again = outcome.state == states.RETRY and outcome.next_attempt >= MAX_EXECUTIONS and error is not None
+    if not (again or outcome.state in states.FAILED) or copied_from(outcome) != outcome.task_id:
         return None
     if error is not None and error.cause not in ("", outcome.task_id):
         return None
     at = round(outcome.at * 1000) / 1000
-    entry = FailedTask(task_id=outcome.task_id, state=outcome.state, name=outcome.name, attempt=outcome.attempt, at=at)
+    attempt = outcome.next_attempt if again else outcome.attempt
+    entry = FailedTask(task_id=outcome.task_id, state=outcome.state, name=outcome.name, attempt=attempt, at=at)
     if error is None:
         return entry
     return entry._replace(error=_text(error.type_name, MOST_KIND), where=_text(tracebacks.origin(error.traceback), MOST_PLACE))

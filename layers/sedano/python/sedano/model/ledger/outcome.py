@@ -13,7 +13,7 @@ from sedano.errors import OptionError
 from sedano.model import states
 from sedano.model.ledger.records import ErrorRecord
 from sedano.model.messages.message import Section
-from sedano.model.retry import MAX_EXECUTIONS, MAX_PAUSE_S, Retry
+from sedano.model.retry import MAX_EXECUTIONS, MAX_PAUSE_S, MOST_EXECUTIONS, Retry
 from sedano.model.states import TaskState
 from sedano.model.tasks.signature import given
 
@@ -81,12 +81,12 @@ SUCCEEDED = Verdict(states.SUCCESS)
 FAILED = Verdict(states.FAILURE)
 
 
-def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: float) -> Verdict:
+def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: float, *, is_spent: bool = False) -> Verdict:
     """Return the verdict on a task after *run*.
 
     *policy* is the policy of the task. The policy of a section overrides it and counts only that section's consecutive failures (*last* is
-    the section in the message). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause. If sections
-    fail alternately, each failure counts from one again, so `MAX_EXECUTIONS` ends such a task.
+    the section in the message). *attempt* is the retry number of this run; *unit* in [0, 1) is the randomness of the pause. *is_spent*: the
+    task had all its executions (`is_spent` below), so it is not retried.
     """
     if run.revoked or (run.ignored and run.again is None):
         return Verdict(states.REVOKED)
@@ -94,7 +94,7 @@ def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: flo
         return REPLACED
     if run.error is None:
         return SUCCEEDED
-    if run.poisonous or attempt >= MAX_EXECUTIONS - 1:
+    if run.poisonous or is_spent:
         found = FAILED
     elif run.policy is None:
         found = _again(policy, attempt, None, unit)
@@ -106,7 +106,19 @@ def judge(run: Run, policy: Retry, attempt: int, last: Section | None, unit: flo
     return found if run.again is None or run.again.countdown is None else found._replace(pause=run.again.countdown)
 
 
+def is_spent(policy: Retry, section: Retry | None, attempt: int, before: int, most: int = MOST_EXECUTIONS) -> bool:
+    """Return whether a task that fails in *attempt* had all its executions, at most *most*.
+
+    If sections fail alternately, each failure counts from one again, and so does each replacement of a task; the limit of executions ends
+    such a task. It is that of the task's *policy*, or of the *section* that failed if that allows more. *before*: the attempts before the
+    task was replaced; if they were more than an ordinary policy allows, the replacement counts its own from one.
+    """
+    allowed = max(policy.most_executions, section.most_executions if section is not None else 0)
+    own = attempt - before if before >= MAX_EXECUTIONS else attempt
+    return own >= min(allowed, most) - 1 or attempt >= MOST_EXECUTIONS - 1
+
+
 def _again(policy: Retry, retries: int, section: Section | None, unit: float) -> Verdict:
-    if retries >= policy.max_retries:
+    if retries >= policy.most_retries:
         return FAILED
     return Verdict(states.RETRY, policy.pause(retries, unit), section)

@@ -18,7 +18,7 @@ from sedano.model.messages import headers, stamps, timestamps
 from sedano.model.messages.lineage import MAX_HOPS
 from sedano.model.messages.message import Section, TimeLimits
 from sedano.model.messages.strict_json import MAX_DEPTH, shown
-from sedano.model.retry import MAX_EXECUTIONS
+from sedano.model.retry import MOST_EXECUTIONS
 
 Reader = Callable[[Any], Any]
 Table = Mapping[str, Reader]
@@ -29,7 +29,7 @@ MAX_VALUE_DEPTH = MAX_DEPTH - 4
 LONGEST_ID = 256
 LONGEST_TENANT = 128
 """The message groups that SQS accepts."""
-MAX_ATTEMPT = MAX_EXECUTIONS
+MAX_ATTEMPT = MOST_EXECUTIONS
 MAX_CLOCK = 2**63 - 1
 MAX_INT32 = 2**31 - 1
 MAX_DATA_BYTES = 64 * 1_048_576

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from sedano.errors import ArgumentError
 from sedano.model.messages.attributes import LONGEST_TENANT, is_tenant
 from sedano.model.messages.message import COLLECT, ELECT, LAUNCH, PACK, Command, TimeLimits
-from sedano.model.retry import DEFAULT, Retry
+from sedano.model.retry import DEFAULT, MAX_EXECUTIONS, Retry
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.signature import Delivery
 
@@ -89,6 +89,8 @@ def hindrance(task: TaskSpec) -> str:
     """Return why *task* cannot run in order, even on a queue that keeps order; empty if it can."""
     if task.delivery != "claimed":
         return f"{task.name} is delivered {task.delivery}; only the earlier attempts of claimed tasks are known"
+    if task.retry.most_executions > MAX_EXECUTIONS:
+        return f"{task.name} is retried more than {MAX_EXECUTIONS - 1} times, and a queue that keeps order delivers a message 1,000 times"
     limits = task.limits
     if limits is not None and (limits.paces or limits.debounce or limits.batch or limits.runs):
         return f"{task.name} has a rate, a debounce or a batch, which would change the order of its calls"

@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from sedano.errors import OptionError
-from sedano.model.retry import NEVER, Retry
+from sedano.model.retry import MAX_EXECUTIONS, NEVER, Retry
 from sedano.model.workflow import value_types as kinds
 from sedano.model.workflow.conditions import condition
 from sedano.model.workflow.definition import (
@@ -222,10 +222,15 @@ def _retry(given: Any, reading: Reading, path: Path, step: str) -> Retry:
         reading.wrong(path, step, "retry: expected numbers")
         return NEVER
     try:
-        return Retry(**numbers)
+        policy = Retry(**numbers)
     except OptionError as wrong:
         reading.wrong(path, step, f"retry: {wrong}")
         return NEVER
+    if policy.most_executions > MAX_EXECUTIONS:
+        least = f"a step is started again at most {MAX_EXECUTIONS - 1} times; give the policy to its task"
+        reading.wrong(path, step, f"retry: max_retries: {policy.max_retries} is too many: {least}")
+        return NEVER
+    return policy
 
 
 def _limit(given: Any, reading: Reading, path: Path, step: str) -> float | None:

@@ -118,7 +118,7 @@ def _begun_again(progress: FlowProgress) -> FlowRun:
             break
         again = more
     steps = [s for s in progress.definition.steps if s.name in again]
-    rounds = {s.name: run.rounds.get(s.name, 0) + s.retry.max_retries + 1 for s in steps}
+    rounds = {s.name: run.rounds.get(s.name, 0) + s.retry.most_retries + 1 for s in steps}
     fresh = {s.name: rounds[s.name] for s in steps if _compensated(progress, s) or again & set(needs[s.name])}
     rounds, whole = {**run.rounds, **rounds}, {**run.whole, **fresh}
     return run._replace(

@@ -192,7 +192,7 @@ class FlowProgress:
 
     def _status(self, step: StepSpec) -> Status:
         first = self.run.rounds.get(step.name, 0)
-        last = first + step.retry.max_retries
+        last = first + step.retry.most_retries
         for attempt in range(first, last + 1):
             task_id = self.run.step_id(step.name, attempt)
             if task_id in self.run.given_up:
