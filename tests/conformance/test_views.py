@@ -136,6 +136,7 @@ VIEWS: dict[str, tuple[Callable[[Sedano], Any], dict[str, int], float]] = {
         "cloudwatch.GetMetricData": 1, "dynamodb.GetItem": 2, "lambda.GetEventSourceMapping": 1, "sqs.GetQueueAttributes": 1,
     }, 2),
     "workers": (workers.workers, {"dynamodb.GetItem": 2, "dynamodb.Query": 1}, 2.5),
+    "active": (workers.active, {"dynamodb.BatchGetItem": 1, "dynamodb.Query": 1}, 2.5),
     "circuits": (circuits.circuits, {"dynamodb.GetItem": 1}, 1),
     "locks": (lambda app: locks.locks(app, ["nightly", "other"]), {"dynamodb.BatchGetItem": 1}, 4),
     "held": (lambda app: locks.held(app, ["nightly"]), {"dynamodb.BatchGetItem": 1, "dynamodb.GetItem": 4}, 6),

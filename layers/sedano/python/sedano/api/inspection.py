@@ -1,6 +1,6 @@
 """`app.control.inspect()`: a view of the cluster with Celery's names. Nothing is broadcast: everything is read from the stores.
 
-    app.control.inspect().active()       # {"worker name": [the tasks that it holds]}
+    app.control.inspect().active()       # {"worker name": [the tasks that it runs]}
     app.control.inspect().circuits()     # open circuits, with the time and the reason
 """
 
@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sedano.api.timers import Scheduled, ScheduledTask
-from sedano.engine.cluster.control import members
+from sedano.engine.cluster.control import active_tasks, members
 from sedano.engine.publisher.publisher import Outlet
 from sedano.engine.registry import Registry
 from sedano.errors import ConfigurationError
 from sedano.errors.hints import Hinting
 from sedano.model import circuits as breaker
 from sedano.model.budgets import Load
+from sedano.model.cluster.members import ActiveTask
 from sedano.model.memos import CIRCUIT, memo_name
 from sedano.ports import command_queue
 
@@ -59,9 +60,14 @@ class Inspect(Hinting):
         """Inspect the deployment of *app*."""
         self._app = app
 
-    def active(self) -> Mapping[str, list[str]]:
-        """Return the ids of the tasks that each worker runs (claimed and not ended), by worker."""
-        return {member.name: [*member.holds] for member in members(self._app.outlet.ports) if member.alive}
+    def active(self) -> Mapping[str, list[ActiveTask]]:
+        """Return the tasks that each live worker runs (claimed and not ended), by worker, the longest running first.
+
+        They are read from the last heartbeats, which name the tasks that their workers had then, and from the ledger, which says which of
+        these run still. So a task that began since the heartbeat (`ActiveTask.seen`, at most a minute ago while its worker is invoked) is
+        missing, and so are tasks without a claim (`delivery`).
+        """
+        return active_tasks(self._app.outlet.ports)
 
     def scheduled(self) -> list[ScheduledTask]:
         """Return the tasks that are due in more than 900 s, the next to run first."""

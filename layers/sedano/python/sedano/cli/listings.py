@@ -86,6 +86,15 @@ def workers(app: Sedano, as_json: bool) -> None:
         say(f"queue {one.queue}: {served_by(one.served_by)}{'' if one.wished is None else f', scaled to {one.wished}'}", err=True)
 
 
+def active(app: Sedano, as_json: bool) -> None:
+    """Print the tasks that run now, and on stderr the age of the oldest heartbeat that names one."""
+    view = of_workers.active(app)
+    _print("workers.active", view.rows, view.about, as_json)
+    if view.rows and not as_json:
+        age = max(0.0, view.about.at - min(one.seen for one in view.rows))
+        say(f"according to heartbeats of the last {age:.0f} s; tasks that began since the heartbeat of their worker are missing", err=True)
+
+
 def _worker(one: of_workers.WorkerRow) -> dict[str, Any]:
     report = one.report._asdict() | {"steps": [step._asdict() for step in one.report.steps]}
     return {"worker": one.name, "state": one.state, "seen": Instant(one.seen), "holds": one.holds, **report}

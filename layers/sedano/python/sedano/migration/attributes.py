@@ -42,7 +42,7 @@ _SHOWN: Mapping[Kind, str] = {
     "signature": "signature",
 }  # fmt: skip
 _OTHERWISE: Mapping[tuple[Kind, str], str] = {
-    ("inspect", "active"): "it returns the ids of the tasks of each worker; app.control.explain(id) has the rest",
+    ("inspect", "active"): "it returns the tasks of each worker with their ids, names and ages; app.control.explain(id) has the rest",
     ("inspect", "registered"): "it returns the list of the names of the app's tasks, not one for each worker",
     ("inspect", "reserved"): "it returns the number of messages of each queue, not the tasks of each worker",
     ("inspect", "scheduled"): "it returns one list of the tasks that are due in more than 900 s",

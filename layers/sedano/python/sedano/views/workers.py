@@ -53,6 +53,34 @@ class WorkersView(NamedTuple):
     about: About
 
 
+class ActiveRow(NamedTuple):
+    """A task that a *worker* runs: its id, its *name*, its *attempt*, when it was *claimed*, until when its claim holds (*expires*), and
+    the time of the heartbeat that names it (*seen*); times in epoch s.
+    """
+
+    worker: str
+    task: str
+    name: str
+    attempt: int
+    claimed: float
+    expires: float
+    seen: float
+
+
+class ActiveView(NamedTuple):
+    """The tasks that run, by worker and the longest running first. Tasks that began since the heartbeat of their worker are missing."""
+
+    rows: tuple[ActiveRow, ...]
+    about: About
+
+
+def active(app: Sedano) -> ActiveView:
+    """Return the tasks that run: one query of the index of workers, and one read of the records that their heartbeats name."""
+    reader = Reader(app)
+    found = reader.control.inspect().active()
+    return ActiveView(tuple(ActiveRow(worker, *one) for worker, some in sorted(found.items()) for one in some), reader.about())
+
+
 def workers(app: Sedano) -> WorkersView:
     """Return the workers of *app*: one query of their index, the records of tasks that silent workers hold, and the control record."""
     reader = Reader(app)

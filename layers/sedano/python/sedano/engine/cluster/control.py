@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from sedano.errors import Unavailable
 from sedano.model.circuits import closed, from_text, to_text
 from sedano.model.cluster.control_record import ControlRecord
-from sedano.model.cluster.members import STALE_S, Member, view
+from sedano.model.cluster.members import STALE_S, ActiveTask, Member, active, view
 from sedano.model.configuration.fields import ConfigField
 from sedano.model.configuration.stage_values import STAGE_VALUES, with_value
 from sedano.model.memos import CIRCUIT, Memo, memo_name
@@ -107,3 +107,12 @@ def members(ports: Ports, stale: float = STALE_S) -> list[Member]:
     silent = [task_id for member in found if now - member.seen > stale for task_id in member.tasks]
     records = ports.ledger.read(list(dict.fromkeys(silent))) if silent else {}
     return [view(member, records, now, stale) for member in found]
+
+
+def active_tasks(ports: Ports, stale: float = STALE_S) -> dict[str, list[ActiveTask]]:
+    """Return the tasks that each live worker runs, by its name: one query of the members, and one read of the records that they name."""
+    found = ports.members.read()
+    now = ports.clock.now()
+    named = dict.fromkeys(task_id for member in found for task_id in member.tasks)
+    records = ports.ledger.read(list(named)) if named else {}
+    return {member.name: active(member, records) for member in found if view(member, records, now, stale).alive}

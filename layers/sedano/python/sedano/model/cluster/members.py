@@ -68,6 +68,30 @@ class Member(NamedTuple):
         return self.state in (ACTIVE, IDLE)
 
 
+class ActiveTask(NamedTuple):
+    """A task that a worker runs: its *id* and *name*, the number of its *attempt*, and the times (epoch s) at which it was *claimed*, until
+    which the claim holds (*expires*), and of the heartbeat that names it (*seen*).
+
+    A heartbeat names the tasks that its worker had then, and the ledger says which of them run still. So a task that began after *seen* is
+    missing, and *claimed* is the logical clock of the claim, which may be ahead of the wall clock by the skew between two machines.
+    """
+
+    id: str
+    name: str
+    attempt: int
+    claimed: float
+    expires: float
+    seen: float
+
+
+def active(member: MemberRecord, records: Mapping[str, TaskRecord]) -> list[ActiveTask]:
+    """Return the tasks that *member* runs according to its heartbeat and to their *records*, the longest running first."""
+    found = [
+        ActiveTask(one.task_id, one.name, one.attempt, one.clock / 1_000_000, one.expires, member.seen) for one in held(member, records)
+    ]
+    return sorted(found, key=lambda one: (one.claimed, one.id))
+
+
 def held(member: MemberRecord, records: Mapping[str, TaskRecord]) -> list[TaskRecord]:
     """Return the *records* that *member* claimed and has not ended."""
     found = (records.get(task_id) for task_id in member.tasks)
