@@ -20,7 +20,7 @@ def test_the_page_runs_from_top_to_bottom() -> None:
             PAGE.run(block, names)
         world.drain()
         assert names["noted"] == []
-        assert [message.attributes["reason"] for message in world.parked()] == ["rejected"]
+        assert [message.attributes["reason"] for message in world.parked()] == ["rejected", "expired"]
 
 
 @pytest.mark.parametrize(
