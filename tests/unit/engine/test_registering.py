@@ -19,6 +19,7 @@ from sedano.model.budgets import Budget
 from sedano.model.limits.task_limits import TaskLimits
 from sedano.model.messages.message import COLLECT, ELECT, LAUNCH, Command, JoinMember
 from sedano.model.queues import QueueBounds
+from sedano.model.retry import Retry
 from sedano.model.tasks.parameters import Parameters
 from sedano.model.tasks.task_spec import TaskSpec, apart, hindrance
 from sedano.ports import Ports
@@ -197,6 +198,8 @@ def test_a_tenant_that_cannot_be_read_from_the_arguments_is_the_callers_mistake(
 
 def test_neither_batches_nor_tasks_of_the_library_keep_order() -> None:
     assert hindrance(spec(limits=TaskLimits())) == ""
+    assert hindrance(spec(retry=Retry(max_retries=19))) == ""
+    assert hindrance(spec(retry=Retry(max_retries=20))).startswith("send is retried more than 19 times, and a queue that keeps order")
     assert hindrance(spec(limits=TaskLimits(runs=True))).startswith("send has a rate, a debounce or a batch")
     for name in (LAUNCH, COLLECT, ELECT):
         assert hindrance(BUILT_IN_TASKS[name]) == f"{name} is a task of the library, which does not keep order"

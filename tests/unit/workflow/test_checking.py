@@ -10,6 +10,8 @@ from sedano.model.workflow.definition import Definition, Ref, digest, plain
 from sedano.model.workflow.definition_reader import MOST_STEPS, Problem, read
 from sedano.model.workflow.validation import Known, check
 
+TOO_MANY = "retry: max_retries: {} is too many: a step is started again at most 19 times; give the policy to its task"
+
 
 class Price(TypedDict):
     """What an order costs."""
@@ -85,7 +87,9 @@ WRONG: list[tuple[str, list[dict[str, Any]]]] = [
     ("a: when: '$b >' is not a condition", [step("a", when="$b >")]),
     ("a: when: 'yes' is not a value", [step("b"), step("a", when="$b == yes")]),
     ("a: '$1' is not a reference; write $name", [step("a", args=("$1",))]),
-    ("a: retry: max_retries: 20 is not between 0 and 19", [step("a", retry=20)]),
+    (f"a: {TOO_MANY.format(20)}", [step("a", retry=20)]),
+    (f"a: {TOO_MANY.format(None)}", [step("a", retry={"max_retries": None})]),
+    ("a: retry: max_retries: -1 is not between 0 and 999999; write None for no limit", [step("a", retry=-1)]),
     ("a: retry: expected numbers", [step("a", retry={"max_retries": "many"})]),
     ("a: time_limit: 0 is not between 1 and 2592000 seconds", [step("a", time_limit=0)]),
     ("a: unknown key 'tries'; known are name, task", [step("a", tries=3)]),

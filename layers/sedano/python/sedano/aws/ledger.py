@@ -22,7 +22,6 @@ from sedano.model import packs, states
 from sedano.model.canvas.join import Arrival, Arrived, Join, Node
 from sedano.model.ledger import outcome_text as tail
 from sedano.model.ledger.records import Claim, ClaimAnswer, Claimed, Extension, Outcome, RecordAnswer, Recorded, TaskRecord
-from sedano.model.retry import MAX_EXECUTIONS
 
 if TYPE_CHECKING:
     from sedano.model.ledger.failures import FailedTask
@@ -208,7 +207,7 @@ class DynamoLedger:
         refused = tail.too_large(outcome, text)
         if refused is not None:
             return refused
-        if outcome.state in states.FAILED or outcome.next_attempt >= MAX_EXECUTIONS:
+        if outcome.state != states.SUCCESS:
             from sedano.aws import failures
 
             made, entry = failures.indexed(write, outcome)

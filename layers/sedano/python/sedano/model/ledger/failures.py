@@ -49,8 +49,10 @@ class FailedTask(NamedTuple):
 
 def failed_task(outcome: Outcome) -> FailedTask | None:
     """Return the entry of *outcome* in the index of failures; None if it has none."""
+    if outcome.state == states.SUCCESS:
+        return None
     error = outcome.error
-    again = outcome.state == states.RETRY and outcome.next_attempt >= MAX_EXECUTIONS and error is not None
+    again = error is not None and outcome.next_attempt >= MAX_EXECUTIONS and outcome.state == states.RETRY
     if not (again or outcome.state in states.FAILED) or copied_from(outcome) != outcome.task_id:
         return None
     if error is not None and error.cause not in ("", outcome.task_id):

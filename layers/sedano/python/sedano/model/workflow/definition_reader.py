@@ -218,7 +218,8 @@ def _retry(given: Any, reading: Reading, path: Path, step: str) -> Retry:
         return NEVER
     reading.known(table, _RETRY, path, step)
     numbers: dict[str, Any] = {"max_retries": 0, **{name: table[name] for name in _RETRY if name in table}}
-    if any(not isinstance(v, int | float) for v in numbers.values()) or isinstance(given, bool):
+    others = [value for name, value in numbers.items() if (name, value) != ("max_retries", None)]
+    if any(not isinstance(value, int | float) for value in others) or isinstance(given, bool):
         reading.wrong(path, step, "retry: expected numbers")
         return NEVER
     try:
