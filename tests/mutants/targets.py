@@ -161,7 +161,7 @@ TARGETS: Sequence[Target] = (
         (
             *unit("control_record", "inbox", "cluster", "cluster_edges", "health", "rounds", "live"),
             *conformance("control", "members", "memos"),
-            *stories("health_checks"),
+            *stories("health_checks", "active_tasks"),
         ),
     ),
     Target(
