@@ -142,7 +142,7 @@ class PackFollowUps:
             raise answer
         ended = answer.record.state if answer.record is not None else end.state
         if answer.accepted:
-            tell_exit(end, batch)
+            tell_exit(end, own.command.tenant, batch)
             self._park(own, lost, batch)
         if own.command.member is not None and ended in states.TERMINAL:
             found.arrivals.append((own.command.member, ended != states.SUCCESS))
