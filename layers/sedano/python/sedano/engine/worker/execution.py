@@ -54,6 +54,11 @@ def hooks_of(registry: Registry) -> RunHooks | None:
     return RunHooks(registry.hooks)
 
 
+def of_revocations(hooks: RunHooks | None) -> RunHooks | None:
+    """Return *hooks* if one of them is called for revocations: without any, a revocation need not read its record."""
+    return hooks if hooks is not None and hooks.are_of_revocations else None
+
+
 class Execution(NamedTuple):
     """Runs bodies.
 

@@ -53,7 +53,7 @@ from sedano.engine.worker.body_results import Endings, refused
 from sedano.engine.worker.claim_extension import Extending, Ticker, threaded
 from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.end_reports import Listener, report
-from sedano.engine.worker.execution import DRAINED, Execution, RunLoop, hooks_of
+from sedano.engine.worker.execution import DRAINED, Execution, RunLoop, hooks_of, of_revocations
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.gate_order import GATES, voting
 from sedano.engine.worker.inline_links import InlineLinks
@@ -110,8 +110,7 @@ class Worker:
         self._intake = Intake(registry=registry, ports=ports, lamport=self.lamport, window=window, admission=self._admission)
         self._following = Following(
             ports=ports, composer=composer, publisher=self.publisher, conducting=conducting, joining=Joining(ports, conducting),
-            window=window, packs=PackFollowUps(ports, registry, self.lamport, composer, conducting),
-            hooks=self._hooks if self._hooks is not None and self._hooks.are_of_revocations else None,
+            window=window, packs=PackFollowUps(ports, registry, self.lamport, composer, conducting), hooks=of_revocations(self._hooks),
         )  # fmt: skip
         self._extending = Extending(ports, settings.visibility, ticker)
         self._claiming = Claiming(

@@ -87,8 +87,11 @@ class ActiveTask(NamedTuple):
 def active(member: MemberRecord, records: Mapping[str, TaskRecord]) -> list[ActiveTask]:
     """Return the tasks that *member* runs according to its heartbeat and to their *records*, the longest running first."""
     found = [
-        ActiveTask(one.task_id, one.name, one.attempt, one.clock / 1_000_000, one.expires, member.seen) for one in held(member, records)
-    ]
+        ActiveTask(
+            id=one.task_id, name=one.name, attempt=one.attempt, claimed=one.clock / 1_000_000, expires=one.expires, seen=member.seen
+        )
+        for one in held(member, records)
+    ]  # fmt: skip
     return sorted(found, key=lambda one: (one.claimed, one.id))
 
 
