@@ -185,7 +185,7 @@ def _conduct(worker: Worker, conducting: Conducting) -> None:
     worker._claiming = _changed(worker._claiming, following=worker._following)
     preparation = _changed(worker._execution.preparation, conducting=conducting)
     worker._execution = _changed(worker._execution, preparation=preparation)
-    worker._judging = _changed(worker._judging, conducting=conducting)
+    worker.recording.judging = _changed(worker.recording.judging, conducting=conducting)
 
 
 def _changed(step: Any, **changes: Any) -> Any:

@@ -347,11 +347,11 @@ TARGETS: Sequence[Target] = (
                 "engine.worker",
                 "blocked_loop_warning body_concurrency body_threads body_coroutines event_loop execution record_threads standing_loop",
             ),
-            *each("engine", "task_context body_sections task_log task_log_records worker.trio_bodies"),
+            *each("engine", "task_context body_sections task_log task_log_records worker.trio_bodies worker.recording"),
         ),
         (
             *unit("engine/sections", "engine/lanes_of_the_worker", "engine/standing_loop", "engine/execution_faults", "engine/trio_bodies"),
-            *unit("engine/body_steps", "engine/body_pools", "engine/body_loops", "engine/body_runs", "engine/task_log_records"),
+            *unit(*map("engine/body_{}".format, ("steps", "pools", "loops", "runs")), "engine/task_log_records", "engine/recording"),
             *stories("async", "coroutines", "threads", "drain", "failures_logged", "retries", "looked_at_again", "worker_process", "trio"),
         ),
     ),

@@ -11,7 +11,8 @@ from sedano.engine.batch import Batch, Job, Ran
 from sedano.engine.drafts import Addressed
 from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.follow_ups import Due, Following
-from sedano.engine.worker.pipeline import RecordedRun, Worker
+from sedano.engine.worker.pipeline import Worker
+from sedano.engine.worker.recording import RecordedRun
 from sedano.errors import SedanoError
 from sedano.model.canvas.join import Arrival, Arrived
 from sedano.model.ledger.claims import Action, ClaimDecision
@@ -140,14 +141,14 @@ def following(kind: type[Following]) -> Any:
 
 def follows_before_it_records(worker: Worker) -> None:
     """Let a worker publish what follows from a run before it records the run."""
-    record = worker._judge_and_record
+    record = worker.recording.judge_and_record
 
     def follow_first(ran: Ran) -> RecordedRun:
-        judged = worker._judging.judge(ran)
+        judged = worker.recording.judging.judge(ran)
         worker.publisher.publish_all(judged.posted)
         return record(ran)
 
-    worker._judge_and_record = follow_first  # type: ignore[method-assign]
+    worker.recording.judge_and_record = follow_first  # type: ignore[method-assign]
 
 
 def on_ledger(ports: Ports, kind: type[Delegating]) -> Ports:

@@ -31,7 +31,7 @@ def test_a_listener_gets_the_members_and_no_pack_that_ran_nothing() -> None:
         crate.processes.deliver()
     crate.stage.pass_time(LONG_S)
     crate.processes.restart()
-    crate.processes.worker.listener = listen
+    crate.processes.worker.recording.listener = listen
     crate.processes.drain()
     crate.assert_whole(result, 4)
     assert told == ["squared"] * 4

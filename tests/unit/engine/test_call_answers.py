@@ -68,9 +68,9 @@ def test_a_task_that_fails_or_is_tried_again_is_answered_with_its_error_and_stat
 def test_the_listener_of_the_worker_hears_of_a_direct_call_and_is_as_before_it() -> None:
     heard: list[str] = []
     line = Line(listener=lambda ran, judged: heard.append(ran.held.job.command.id))
-    before = line.stage.worker.listener
+    before = line.stage.worker.recording.listener
     line.answer("a")
-    assert (heard, line.stage.worker.listener) == (["a"], before)
+    assert (heard, line.stage.worker.recording.listener) == (["a"], before)
     line.stage.work(message("b"))
     assert heard == ["a", "b"]
 

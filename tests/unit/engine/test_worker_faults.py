@@ -112,7 +112,7 @@ def test_the_message_of_a_body_that_a_gate_stopped_is_set_aside_before_its_end_i
     found = batch(stage.ports)
     ran = run_of(stillborn=Stillborn(states.EXPIRED, refusals.EXPIRED, "expires", "late"))
     found.park(ran.held.job.delivery, refusals.EXPIRED, "expires", "late")
-    stream = stage.worker._lanes.stream(stage.worker._conclude)
+    stream = stage.worker._stream()
     stage.worker._unrun(stream, found, ran)
     assert found.parkings == []
     assert len(stream.close()) == 1

@@ -216,7 +216,7 @@ def test_an_end_whose_message_could_not_be_set_aside_is_not_recorded_and_only_a_
     found = batch(stage.ports)
     ran = Ran(Held(job("a"), TaskRecord("a", states.RUNNING), why), Run(), None, (), 0.0, 0, 0.0)
     found.give_back(ran.held.job.delivery)
-    stream = stage.worker._lanes.stream(stage.worker._conclude)
+    stream = stage.worker._stream()
     stage.worker._unrun(stream, found, ran)
     assert stream.close() == []
     assert [one.job.command.id for one in found.unstarted] == released
@@ -318,7 +318,7 @@ def test_a_body_that_a_gate_stopped_at_its_begin_is_recorded_only_where_its_mess
     why = Stillborn(states.EXPIRED, refusals.EXPIRED, "expires", "late")
     ran = Ran(Held(job("a"), TaskRecord("a", states.RUNNING), why), Run(), None, (), 0.0, 0, 0.0)
     found.give_back(ran.held.job.delivery)
-    stream = stage.worker._lanes.stream(stage.worker._conclude)
+    stream = stage.worker._stream()
     stage.worker._ended(stream, found, ran)
     assert stream.close() == []
     assert found.unstarted == [ran.held]

@@ -350,7 +350,8 @@ class Ports:
 
     With the required six alone, a deployment publishes tasks, runs them and returns their results. *most_budget*: the largest budget that
     it takes from a message without a mark. *store_time*: the store's clock as known without a call; None: unknown, so this machine's clock
-    is used. *looks*: how soon a waiting program looks for its result again, by the price of a look.
+    is used. *looks*: how soon a waiting program looks for its result again, by the price of a look. *group_commit*: outcomes that wait at
+    the same time are recorded by one call of the ledger, which makes one request of them.
     """
 
     ledger: Ledger
@@ -380,3 +381,4 @@ class Ports:
     most_budget: int = DEFAULT_BUDGET
     store_time: Callable[[], Interval | None] = clock_unknown
     looks: LookPauses = AWS_LOOKS
+    group_commit: bool = False

@@ -91,12 +91,12 @@ class CallAnswers:
 
     def _run(self, call: DirectCall, command: Command, deadline: float) -> DirectAnswer:
         delivery = Delivery(command_queue(call.queue), command.id, "", call.body, sent=self._ports.clock.now())
-        batch = CallBatch(deadline, Chronicle(self._worker.host), listener=self._worker.listener)
-        self._worker.listener = batch.note
+        batch = CallBatch(deadline, Chronicle(self._worker.host), listener=self._worker.recording.listener)
+        self._worker.recording.listener = batch.note
         try:
             left = self._worker.work([delivery], deadline, batch)
         finally:
-            self._worker.listener = batch.listener
+            self._worker.recording.listener = batch.listener
         if left:
             return self._queued(delivery, command)
         if batch.published:

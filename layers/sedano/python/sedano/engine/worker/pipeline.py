@@ -10,7 +10,7 @@
   A message that cannot run is parked before its end is recorded, so no crash can lose it.
 - run: the bodies; async ones share a loop                                  (`engine.worker.execution`; how they end: `.body_results`)
 - judge: decide the outcome, pure                                           (`engine.worker.verdicts`, rule in `model.ledger.outcome`)
-- record: each outcome as soon as its body ended, under its claim's fence   (here)
+- record: each outcome as soon as its body ended, under its claim's fence   (`engine.worker.recording`)
 - follow: publish the follow-ups of the outcome                             (`engine.worker.follow_ups`)
 - acknowledge: answer which messages to deliver again; the queue deletes the rest
 
@@ -28,7 +28,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 from sedano.engine.batch import Batch, Job, Judged, Ran
 from sedano.engine.canvas.chord_results import Gathering
@@ -38,7 +37,7 @@ from sedano.engine.canvas.page_cache import Plans
 from sedano.engine.cluster.membership import InboxDoor, Membership
 from sedano.engine.drafts import Composer
 from sedano.engine.history.invocation_costs import WORKER, Invocations
-from sedano.engine.history.run_events import count_at_once, tell
+from sedano.engine.history.run_events import tell
 from sedano.engine.parked.parking import ParkingLot
 from sedano.engine.publisher.sender import Publisher
 from sedano.engine.redelivery import put_back, rounds
@@ -49,10 +48,10 @@ from sedano.engine.unexpected_errors import apart, contain, passing, settle, stu
 from sedano.engine.worker.admission import Admission, GateEntry, Workplace
 from sedano.engine.worker.body_concurrency import pool, turns
 from sedano.engine.worker.body_preparation import Preparation
-from sedano.engine.worker.body_results import Endings, refused
+from sedano.engine.worker.body_results import Endings
 from sedano.engine.worker.claim_extension import Extending, Ticker, threaded
 from sedano.engine.worker.claims import Claiming
-from sedano.engine.worker.end_reports import Listener, report
+from sedano.engine.worker.end_reports import Listener
 from sedano.engine.worker.execution import DRAINED, Execution, RunLoop, hooks_of, of_revocations
 from sedano.engine.worker.follow_ups import Following
 from sedano.engine.worker.gate_order import GATES, voting
@@ -61,11 +60,12 @@ from sedano.engine.worker.intake import Intake
 from sedano.engine.worker.pack_follow_ups import PackFollowUps
 from sedano.engine.worker.packs import Packs
 from sedano.engine.worker.record_threads import Lanes, Stream
+from sedano.engine.worker.recording import RecordedRun, Recording, Refused, goes_together
 from sedano.engine.worker.redelivery_credit import Spared
 from sedano.engine.worker.settings import WorkerSettings as WorkerSettings
 from sedano.engine.worker.start_check import SecondLook
-from sedano.engine.worker.verdicts import Judging, write
-from sedano.errors import EffectRefused, MessageRefused, SedanoError
+from sedano.engine.worker.verdicts import Judging
+from sedano.errors import MessageRefused, SedanoError
 from sedano.model import states
 from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.ledger.recent_ids import Window
@@ -73,16 +73,6 @@ from sedano.model.ledger.records import Recorded, TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import PACK
 from sedano.ports import Delivery, Ports
-
-
-class Refused(NamedTuple):
-    """An outcome that the ledger refused, and the existing record."""
-
-    judged: Judged
-    record: TaskRecord | None
-
-
-RecordedRun = Judged | Refused | SedanoError
 
 
 class Worker:
@@ -97,14 +87,14 @@ class Worker:
         *run_loop* runs async bodies (None: none), *ticker* the beats of claims; *gates* check received messages.
         """
         install()
-        self.listener, self._draining, self._configuration = listener, threading.Event(), registry.configuration
+        self._draining, self._configuration = threading.Event(), registry.configuration
         registry.begin(ports)
         self.ports, self.host, self.settings, now = ports, host, settings, ports.clock.now
         self.lamport = LamportClock(lambda: int(now() * 1_000_000))
         window, composer, self._hooks = Window(settings.window), Composer(host.hostname, self.lamport, ports), hooks_of(registry)
         self.publisher = Publisher(ports.queues, ports.timers, ports.clock, ports.entropy, ports.telemetry)
         self.membership = Membership(ports, self.lamport, host.hostname, settings.heartbeat)
-        self._spared, self._parking = Spared(), ParkingLot(ports, self.lamport)
+        self._spared, self._parking, self._lanes = Spared(), ParkingLot(ports, self.lamport), Lanes(settings.lanes)
         conducting = self._conducting(composer, registry)
         self._admission = Admission(gates, self._workplace(registry, conducting))
         self._intake = Intake(registry=registry, ports=ports, lamport=self.lamport, window=window, admission=self._admission)
@@ -117,7 +107,7 @@ class Worker:
             ports=ports, lamport=self.lamport, following=self._following, membership=self.membership,
             most_claims=settings.poison_after, length=self._extending.length,
         )  # fmt: skip
-        self._judging, self._lanes = Judging(ports, self.lamport, composer, conducting), Lanes(settings.lanes)
+        self.recording = Recording(ports, Judging(ports, self.lamport, composer, conducting), self._hooks, listener)
         self._execution = self._executing(registry, conducting, run_loop)
         self.commands = InboxDoor(ports, self.membership, registry, settings, self.running)
         self.commands.overdue, self._invocations = self._extending.overdue, Invocations(WORKER, ports, host, self.lamport)
@@ -149,11 +139,11 @@ class Worker:
         """Return the object that runs bodies, by the settings and the gates of this worker."""
         admission, settings, clock = self._admission, self.settings, self.ports.clock
         endings = Endings(self.ports, self.lamport, registry.raises)
-        self._packs = Packs(registry, self.ports, endings, self._judging)
+        self._packs = Packs(registry, self.ports, endings, self.recording.judging)
         preparation = Preparation(self.ports, conducting, endings, settings.guard)
         return Execution(
             ports=self.ports, lamport=self.lamport, preparation=preparation, endings=endings, run_loop=run_loop,
-            pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self._judge_and_record,
+            pool=pool(registry.threads, settings.concurrency, clock), guard=settings.guard, record=self.recording.judge_and_record,
             look=SecondLook(self.ports, self.membership, admission), admission=admission, began=[], holds=self._extending.holds,
             draining=self._draining, vote=voting(admission), turns=turns(registry.coroutines, clock), tables=registry.tables,
             configuration=registry.configuration, hooks=self._hooks, packs=self._packs,
@@ -275,7 +265,7 @@ class Worker:
         self._extending.hold(held)
         ready, unfit = self._execution.preparation.prepare(held, batch)
         self._parking.settle(batch)
-        stream = self._lanes.stream(self._conclude)
+        stream = self._stream()
         for ran in unfit:
             self._unrun(stream, batch, ran)
         self._execution.run(ready, batch, partial(self._ended, stream, batch))
@@ -284,6 +274,13 @@ class Worker:
         self._admission.learn(accepted, ready, batch)
         self._following.follow(accepted, batch)
         self._admission.release(batch)
+
+    def _stream(self) -> Stream[Ran, RecordedRun]:
+        """Return the stream that records the runs of a batch: each alone, or with group commit those that wait together."""
+        record = self.recording
+        if not self.ports.group_commit:
+            return self._lanes.stream(record.conclude)
+        return self._lanes.grouped(record.conclude, record.conclude_together, goes_together)
 
     def _put_off(self, jobs: Sequence[Job], batch: Batch) -> None:
         """Give *jobs* back unclaimed: there is no time left for them in this invocation."""
@@ -309,33 +306,6 @@ class Worker:
             stream.put_here(ran)
         else:
             stream.put(ran)
-
-    def _conclude(self, ran: Ran) -> RecordedRun:
-        """Judge and record one run; log it if its body failed."""
-        answer = self._judge_and_record(ran)
-        judged, found = (answer, answer.ran) if isinstance(answer, Judged) else (None, ran)
-        if found.run.error is not None or found.members or self._execution.hooks is not None or self.listener is not None:
-            report(found, judged, self._execution.hooks, self.listener, self.ports.telemetry)
-        return answer
-
-    def _judge_and_record(self, ran: Ran) -> RecordedRun:
-        """Judge one run and record its outcome."""
-        try:
-            judged = self._judging.judge(ran)
-            if judged.outcome is None:
-                return judged
-            answer = write(self.ports, ran, judged.outcome)
-            if isinstance(answer, EffectRefused):
-                return self._judge_and_record(refused(ran, answer))
-        except SedanoError as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - the last resort
-            return unexpected(self.ports.telemetry, error)
-        if isinstance(answer, SedanoError) or answer.accepted:
-            return answer if isinstance(answer, SedanoError) else judged
-        if ran.held.record is not None:
-            count_at_once(self.ports.telemetry, "WritesFencedOff", ran.held.job.task.name)
-        return Refused(judged, answer.record)
 
     def _accepted(self, stream: Stream[Ran, RecordedRun], batch: Batch) -> list[Judged]:
         accepted = []
@@ -365,7 +335,7 @@ class Worker:
 
     def _release(self, batch: Batch) -> None:
         """Release claims of bodies that never began, so that they do not count as attempts that killed their worker."""
-        outcomes = self._judging.all_released(held.record for held in batch.unstarted)
+        outcomes = self.recording.judging.all_released(held.record for held in batch.unstarted)
         try:
             if outcomes:
                 self.ports.ledger.record(outcomes)

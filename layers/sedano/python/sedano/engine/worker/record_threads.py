@@ -3,13 +3,17 @@
 A free lane takes the next waiting item; after the last item, the caller's own thread helps until none waits. So fast items cost one
 wake-up, and items that wait for a network use all lanes. With no lanes everything runs on the caller's thread, in order: for tests, and for
 endpoints that are not safe across threads.
+
+With group commit (`GroupedStream`) a free lane takes all items that wait, for one call. An item never waits for others: only while all
+lanes are in a call do several of them wait at once, or while a body computes without a pause.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
@@ -35,6 +39,12 @@ class Lanes:
     def stream(self, call: Callable[[T], R]) -> Stream[T, R]:
         """Return a stream that makes one *call* per item."""
         return Stream(call, self)
+
+    def grouped(
+        self, call: Callable[[T], R], together: Callable[[Sequence[T]], Sequence[R]], fits: Callable[[T], bool]
+    ) -> GroupedStream[T, R]:  # fmt: skip
+        """Return a stream that makes a call *together* for the waiting items that *fits* accepts, and one *call* for each other item."""
+        return GroupedStream(call, together, fits, self)
 
     def put(self, step: Step) -> None:
         """Let the next free lane take *step*."""
@@ -100,6 +110,44 @@ class Stream(Generic[T, R]):
         error: BaseException | None = None
         try:
             self._answers[number] = (item, self._call(item))
+        except BaseException as raised:  # noqa: BLE001 - it is raised again on the caller's thread
+            error = raised
+        self._ended.put(error)
+
+
+class GroupedStream(Stream[T, R]):
+    """A stream whose items are answered together where they wait together."""
+
+    __slots__ = ("_fits", "_lock", "_together", "_waiting")
+
+    def __init__(
+        self, call: Callable[[T], R], together: Callable[[Sequence[T]], Sequence[R]], fits: Callable[[T], bool], lanes: Lanes
+    ) -> None:  # fmt: skip
+        """Answer by *together* the items that *fits* accepts, on *lanes* if there are any, and each other item by *call*."""
+        super().__init__(call, lanes)
+        self._together, self._fits = together, fits
+        self._waiting: deque[tuple[int, T]] = deque()
+        self._lock = threading.Lock()
+
+    def put(self, item: T) -> None:
+        """Put one item for the next free lane, with those that wait."""
+        if self._lanes.count == 0 or not self._fits(item):
+            super().put(item)
+            return
+        self._waiting.append((len(self._answers), item))
+        self._answers.append(None)
+        self._lent += 1
+        self._lanes.put(self._answer_waiting)
+
+    def _answer_waiting(self) -> None:
+        """Answer the items that wait; none do if an earlier step has taken the item that this step was for."""
+        error: BaseException | None = None
+        try:
+            with self._lock:
+                taken = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            if taken:
+                for (number, item), answer in zip(taken, self._together([item for _, item in taken]), strict=True):
+                    self._answers[number] = item, answer
         except BaseException as raised:  # noqa: BLE001 - it is raised again on the caller's thread
             error = raised
         self._ended.put(error)
