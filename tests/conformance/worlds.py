@@ -30,6 +30,7 @@ from sedano.aws.effects import DynamoEffects
 from sedano.aws.elections import DynamoElections
 from sedano.aws.events import S3Events
 from sedano.aws.flow_runs import DynamoFlowRuns
+from sedano.aws.group_commit import GroupCommitLedger
 from sedano.aws.leases import DynamoLeases
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.limits import DynamoLimits
@@ -120,6 +121,8 @@ def named(name: str, request: pytest.FixtureRequest) -> World:
             return replace(in_memory(), leases=FolderLeases(request.getfixturevalue("tmp_path") / "not made yet", clock))
         case "sqlite":
             return on_one_file(request.getfixturevalue("tmp_path"))
+        case "grouped_ministack":
+            return over_aws(request.getfixturevalue("timeless_resources"), grouped=True)
         case "slim_ministack":
             return over_slim(request.getfixturevalue("timeless_resources"))
     return over_aws(request.getfixturevalue("resources" if name == "moto" else "timeless_resources"))
@@ -174,8 +177,8 @@ def _slim_session(endpoint_url: str, access_key: str, secret_key: str, region: s
     return session, relay
 
 
-def over_aws(resources: Resources, session: Session | None = None) -> World:
-    """Everything over the AWS adapters; on moto with one lane, because it is not atomic across threads."""
+def over_aws(resources: Resources, session: Session | None = None, *, grouped: bool = False) -> World:
+    """Everything over the AWS adapters; on moto with one lane, because it is not atomic across threads. *grouped*: with group commit."""
     settings, real = resources.settings, resources.endpoint_url is not None
     session = session or session_of(resources)
     dynamodb, sqs, s3 = (session.client(service) for service in ("dynamodb", "sqs", "s3"))
@@ -189,7 +192,7 @@ def over_aws(resources: Resources, session: Session | None = None) -> World:
 
     return World(
         name="ministack" if real else "moto",
-        ledger=DynamoLedger(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=5 if real else 1),
+        ledger=(GroupCommitLedger if grouped else DynamoLedger)(dynamodb, settings["SEDANO_LEDGER_TABLE"], lanes=5 if real else 1),
         queues=SqsQueues(sqs, urls),
         blobs=S3Blobs(s3, bucket),
         events=S3Events(s3, settings["SEDANO_HISTORY_BUCKET"]),

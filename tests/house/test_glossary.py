@@ -133,6 +133,7 @@ MACHINERY: dict[str, dict[str, str]] = {
         "fencing": "guarded writes to DynamoDB and S3",
         "function_url": "the request of a function URL",
         "glue": "runs of Glue",
+        "group_commit": "the ledger whose claims and records of a batch go together",
         "key_store": "adapter for the keys of seals",
         "ledger_items": "the items of the ledger in DynamoDB",
         "log_lines": "the JSON lines of a function",

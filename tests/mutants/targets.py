@@ -20,7 +20,7 @@ _LEDGER = conformance(*map("ledger_{}".format, _PARTS))
 _LEASES = conformance("leases")
 
 TARGETS: Sequence[Target] = (
-    Target("tasks", ("aws.expressions.tasks",), (*_LEDGER, *conformance("elections", "lifetimes"))),
+    Target("tasks", each("aws.expressions", "tasks statements"), (*_LEDGER, *conformance("elections", "lifetimes"), *unit("group_commit"))),
     Target("leases", ("aws.expressions.leases",), (*_LEASES, *conformance("lifetimes"))),
     Target("limits", ("aws.expressions.limits",),
            (*conformance("limits", "permit_boards", "lifetimes"), *unit("permits_of_older_versions")), holds=True),
