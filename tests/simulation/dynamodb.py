@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 from botocore.exceptions import ClientError
 
-from tests.simulation import expressions
+from sedano.aws.expressions.statements import MOST
+from tests.simulation import expressions, statements
 from tests.simulation.values import Invalid, Item, Value
 
 Tables = dict[str, dict[str, Item]]
 REFUSED = "ConditionalCheckFailedException"
 CANCELLED = "TransactionCanceledException"
 _NONE: Mapping[str, Any] = {}
+_ALL_OLD = "ReturnValuesOnConditionCheckFailure"
 
 
 class Change(NamedTuple):
@@ -167,6 +169,23 @@ class Database:
             self._set(author, table, key, new)
         return {}
 
+    def batch_execute_statement(self, author: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out statements, each on its own; a call with two writes of one item is refused as a whole."""
+        given = [written_as(statement) for statement in asked["Statements"]]
+        if len(given) > MOST or len({one["Key"]["pk"]["S"] for one in given}) < len(given):
+            raise error("ValidationException", "BatchExecuteStatement", "too many statements, or two of one item")
+        return {"Responses": [self.execute(author, one) for one in given]}
+
+    def execute(self, author: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out one statement, given `written_as` an update; return DynamoDB's reply to it."""
+        try:
+            self.update_item(author, asked)
+        except ClientError as refused:
+            code = "DuplicateItem" if asked["Inserts"] else "ConditionalCheckFailed"
+            item = {"Item": refused.response["Item"]} if "Item" in refused.response else {}  # type: ignore[typeddict-item] # as it is
+            return {"Error": {"Code": code, "Message": code, **item}}
+        return {"TableName": asked["TableName"]}
+
     def _require(self, asked: Mapping[str, Any], old: Item | None, operation: str) -> None:
         if not self._holds(asked, old):
             back = {"Item": dict(old)} if old is not None and asked.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD" else {}
@@ -181,6 +200,21 @@ class Database:
             return check(old or _NONE, asked.get("ExpressionAttributeValues") or _NONE)
         except Invalid as wrong:
             raise error("ValidationException", "UpdateItem", str(wrong)) from None
+
+
+def written_as(statement: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a statement as the update that it is, and whether it inserts."""
+    names = tuple(f":p{number}" for number in range(len(statement.get("Parameters", ()))))
+    try:
+        found = statements.meaning(statement["Statement"], names)
+    except Invalid as wrong:
+        raise error("ValidationException", "BatchExecuteStatement", str(wrong)) from None
+    values = dict(zip(names, statement.get("Parameters", ()), strict=True))
+    back = {} if found.inserts else {name: statement[name] for name in (_ALL_OLD,) if name in statement}
+    return {
+        **found.write.parameters, "TableName": found.table, "Key": {"pk": values[found.key]}, "ExpressionAttributeValues": values,
+        _ALL_OLD: "NONE", **back, "Inserts": found.inserts,
+    }  # fmt: skip
 
 
 def as_seen(database: Database, broken: Callable[[str], None]) -> Callable[..., dict[str, Any]]:
@@ -231,4 +265,5 @@ _OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "Query": Database.query,
     "Scan": Database.scan,
     "TransactWriteItems": Database.transact_write_items,
+    "BatchExecuteStatement": Database.batch_execute_statement,
 }

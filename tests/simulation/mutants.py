@@ -25,6 +25,7 @@ from tests.simulation import (
     effect_mutants,
     extension_mutants,
     flow_mutants,
+    group_mutants,
     limit_mutants,
     member_mutants,
     partition_mutants,
@@ -277,6 +278,7 @@ def every() -> dict[str, Stage]:
     both |= {f"election: {name}": election(planted) for name, planted in _election_writes().items()}
     both |= {f"election: CLOSE for a call that another {n}": election(Planted(r), PausedElectionWorld) for n, r in _CLOSES.items()}
     worlds = (revocation_mutants, partition_mutants, singleton_mutants, topic_mutants, member_mutants, schedule_mutants, limit_mutants)
+    worlds = (*worlds, group_mutants)
     for world in (*worlds, flow_mutants, controller_mutants, circuit_mutants, collect_mutants, extension_mutants, effect_mutants):
         both |= world.stages()
     both |= {f"lease: {name}": lease(planted) for name, planted in {**_lease_writes(), **_lease_code()}.items()}
@@ -294,6 +296,8 @@ EQUIVALENT: Mapping[str, str] = {
     "task: KEEP without try = :try": "what is recorded without a claim leaves no RETRY, so KEEP never meets one",
     "extensions: EXTEND without nc = :nc": "each claim has a fence of its own",
     "extensions: EXTEND without att = :att": "each claim has a nonce of its own",
+    "groups: END without nc": _FENCE,
+    "groups: END without att": _FENCE,
     "effects: RECORD without nc = :nc": _FENCE,
     "effects: RECORD without att = :att": _FENCE,
     "effects: KEEP without try = :try": "what is recorded without a claim leaves no RETRY, so KEEP never meets one",

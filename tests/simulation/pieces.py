@@ -24,6 +24,7 @@ from tests.simulation.elections import ElectionWorld, PausedElectionWorld
 from tests.simulation.exhaustive.sizes import LARGE
 from tests.simulation.extensions import ExtensionWorld
 from tests.simulation.flows import FlowWorld
+from tests.simulation.groups import GroupWorld
 from tests.simulation.leases import LeaseWorld
 from tests.simulation.limits import BoardWorld, LimitWorld, PermitWorld
 from tests.simulation.members import MemberWorld
@@ -43,7 +44,7 @@ WORLDS: Mapping[str, Callable[..., Schedule]] = {
     "singletons": SingletonWorld, "topics": TopicWorld, "members": MemberWorld, "flows": FlowWorld,
     "canvases": CanvasWorld, "limits": LimitWorld, "permits": PermitWorld, "boards": BoardWorld, "schedules": ScheduleWorld,
     "controllers": ControllerWorld, "circuits": CircuitWorld, "collected": CollectWorld,
-    "paused-elections": PausedElectionWorld, "extensions": ExtensionWorld, "effects": EffectWorld,
+    "paused-elections": PausedElectionWorld, "extensions": ExtensionWorld, "effects": EffectWorld, "groups": GroupWorld,
 }  # fmt: skip
 CHUNK = 1_000
 FIRST = 10_000_000

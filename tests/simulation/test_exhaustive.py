@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from sedano.aws.expressions import Write, elections, leases, tasks
+from sedano.aws.expressions.statements import END, INSERT
 from sedano.model.ledger.claims import Action
 from sedano.model.ledger.records import Claim, TaskRecord
 from tests.simulation.exhaustive.claims import ClaimModel
 from tests.simulation.exhaustive.elections import ElectionModel
 from tests.simulation.exhaustive.extensions import ExtensionModel
 from tests.simulation.exhaustive.follow import FollowModel, shipped
+from tests.simulation.exhaustive.groups import GroupModel
+from tests.simulation.exhaustive.groups import shipped as statement
 from tests.simulation.exhaustive.joins import JoinModel
 from tests.simulation.exhaustive.leases import LeaseModel
 from tests.simulation.exhaustive.network import Model, State
@@ -73,6 +76,7 @@ def test_more_than_a_million_states_are_searched() -> None:
 WHOLE: dict[str, tuple[Callable[[], Model], int]] = {
     "claim, whose requests arrive twice": (lambda: ClaimModel(2, 1), 2),
     "claim of two deliveries": (lambda: ClaimModel(2, 2), 1),
+    "group commit, whose requests arrive twice": (lambda: GroupModel(2, 1), 2),
     "lease, whose requests arrive twice": (lambda: LeaseModel(2, 1), 2),
     "lease of three processes": (lambda: LeaseModel(3, 1), 1),
     "election, whose requests arrive twice": (lambda: ElectionModel(2, 1), 2),
@@ -114,6 +118,9 @@ FAULTY: dict[str, Callable[[], Any]] = {
     "a fence that stands still": lambda: ClaimModel(
         2, 1, steal=replace(tasks.STEAL, update=tasks.STEAL.update.replace("att = att + :one", "att = att"))
     ),
+    "an INSERT over what is there": lambda: GroupModel(2, 1, insert=replace(statement(INSERT), condition="")),
+    "an END of what has ended": lambda: GroupModel(2, 1, end=weak(statement(END), "st = :running")),
+    "an END of anybody's claim": lambda: GroupModel(2, 1, end=weak(statement(END), "nc = :nc", "att = :att")),
     "nobody follows again": lambda: FollowModel(1, 2, nobody_answers),
     "a steal across retries": lambda: FollowModel(2, 3, steals_across_retries),
     "an acknowledgement while it runs": lambda: FollowModel(1, 2, acknowledges_running),

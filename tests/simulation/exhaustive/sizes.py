@@ -8,6 +8,7 @@ from tests.simulation.exhaustive.claims import ClaimModel
 from tests.simulation.exhaustive.elections import ElectionModel
 from tests.simulation.exhaustive.extensions import ExtensionModel
 from tests.simulation.exhaustive.follow import FollowModel
+from tests.simulation.exhaustive.groups import GroupModel
 from tests.simulation.exhaustive.inline import LARGE as CHAINS
 from tests.simulation.exhaustive.inline import InlineModel
 from tests.simulation.exhaustive.joins import JoinModel
@@ -20,6 +21,8 @@ SMALL: dict[str, Callable[[], Searched]] = {
     "claim, 2 processes, 3 deliveries each": lambda: ClaimModel(2, 3).run(),
     "claim, 3 processes, 2 deliveries each": lambda: ClaimModel(3, 2).run(),
     "claim, 4 processes, 1 delivery each": lambda: ClaimModel(4, 1).run(),
+    "group commit, 2 processes, 3 deliveries each": lambda: GroupModel(2, 3).run(),
+    "group commit, 4 processes, 1 delivery each": lambda: GroupModel(4, 1).run(),
     "follow-ups, retries and a copy, 3 deaths": lambda: FollowModel(3, 3).run(),
     "extension, a death, one clock ahead by the guard": lambda: ExtensionModel(length=2, ahead=(0, 1), copies=0, deaths=1).run(),
     "lease, 2 processes, 3 terms each": lambda: LeaseModel(2, 3).run(),
@@ -35,6 +38,7 @@ LARGE: dict[str, Callable[[], Searched]] = {
     **SMALL,
     "claim, 2 processes, 4 deliveries each": lambda: ClaimModel(2, 4).run(),
     "claim, 3 processes, 3 deliveries each": lambda: ClaimModel(3, 3).run(),
+    "group commit, 3 processes, 2 deliveries each": lambda: GroupModel(3, 2).run(),
     "follow-ups, retries and a copy, 4 deaths": lambda: FollowModel(4, 3).run(),
     "extension, a copy, a death": lambda: ExtensionModel(deaths=1).run(),
     "extension, a copy, one clock ahead by the guard": lambda: ExtensionModel(ahead=(0, 1)).run(),
