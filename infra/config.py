@@ -104,6 +104,7 @@ class StageConfig:
             metrics are those of the stage, and log lines name the task.
         aws_client: how functions and Fargate's workers call DynamoDB and SQS: `slim`, which makes the calls of each task itself at a
             fraction of the CPU, or `botocore`.
+        group_commit: the worker claims the tasks of a batch by one call of DynamoDB, and records those that end together by one call.
         schedules: run the scheduler although the application declares no periodic task, because some are added at run time.
         release: how production deploys new code: `canary` gives it a tenth of the work for five minutes, and rolls back if it fails more
             often than the code before it; `all-at-once` is for a fix that must not wait.
@@ -155,6 +156,7 @@ class StageConfig:
     budget: float | None = None
     task_metrics: bool = False
     aws_client: str = "slim"
+    group_commit: bool = False
     schedules: bool = False
     worker_url: bool = False
     release: str = "canary"
@@ -196,6 +198,7 @@ class StageConfig:
         require(isinstance(self.local, bool), "local", self.local, "True or False")
         require(isinstance(self.task_metrics, bool), "task_metrics", self.task_metrics, "True or False")
         require(self.aws_client in AWS_CLIENTS, "aws_client", self.aws_client, f"one of {', '.join(AWS_CLIENTS)}")
+        require(isinstance(self.group_commit, bool), "group_commit", self.group_commit, "True or False")
         require(isinstance(self.schedules, bool), "schedules", self.schedules, "True or False")
         require(isinstance(self.worker_url, bool), "worker_url", self.worker_url, "True or False")
         for name in ("queue_concurrency", "served_by", "tags", "streams", "stream_keys", "tables", "functions", "sinks"):

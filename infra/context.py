@@ -125,7 +125,7 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     **dict.fromkeys(("pipeline_lag", "webhook_concurrency"), _number),
     **dict.fromkeys(("account", "region", "permissions_boundary", "code_signing", "alarm_topic", "pipeline_schedule"), _optional),
     **dict.fromkeys(("local", "production", "own_key", "schedules", "worker_url"), _flag),
-    **dict.fromkeys(("pipeline_by_task", "task_metrics", "empty_buckets"), _flag),
+    **dict.fromkeys(("pipeline_by_task", "task_metrics", "group_commit", "empty_buckets"), _flag),
     "budget": _dollars,
     "queue_concurrency": _numbers,
     "fleet": _fleet,

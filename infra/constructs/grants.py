@@ -19,6 +19,12 @@ _LOCALLY = {
     "lambda:GetEventSourceMapping": "lambda:ListEventSourceMappings",
 }
 
+#: The actions that effects in the transaction of a record need on a table of the user; a body may read the items of its conditions.
+EFFECTS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
+#: What a worker does with the ledger and the control table; and, with group commit, with the ledger: claims and records are statements.
+TABLES = [f"dynamodb:{action}" for action in ("GetItem", "PutItem", "UpdateItem", "BatchGetItem", "ConditionCheckItem")]
+STATEMENTS = ["dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
+
 
 class Grants:
     """Adds statements to a role or a policy. *holder* is that construct, *add* its method that takes one."""

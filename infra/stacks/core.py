@@ -28,7 +28,7 @@ from ..application import Application, Declared
 from ..config import DEFAULT_BUDGET, StageConfig
 from ..constructs.configuration_layers import allow_layers
 from ..constructs.function import FED_BY_QUEUES, Content, Function
-from ..constructs.grants import Grants
+from ..constructs.grants import EFFECTS, STATEMENTS, TABLES, Grants
 from ..constructs.layers import application_layers, library_layers, require_that_they_fit
 from ..constructs.metrics import Watched
 from ..constructs.minute import Minute
@@ -48,8 +48,6 @@ from .state import BLOBS, CONTROL, HISTORY, KEY, LEDGER, PARKED, PARKED_ARN, PAR
 RECORDS_TOGETHER, RECORDS_WAIT = 100, 60
 #: Why a function that is invoked every minute loses nothing when it fails.
 NEXT_ROUND = "The next round does the work that a round missed: nothing is lost."
-#: The actions that effects in the transaction of a record need on a table of the user; a body may read the items of its conditions.
-EFFECTS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
 #: The recorder writes roll-ups into the control table and nothing else. `ForAllValues` suffices, because each PutItem has a key.
 ROLLUPS_ALONE = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["ROLLUP#*"]}}
 #: The id of the construct for processes that serve queues in place of the worker function.
@@ -127,8 +125,9 @@ class CoreStack(StageStack):
         return {"SEDANO_MOST_BUDGET": str(most)} if most != DEFAULT_BUDGET else {}
 
     def _chosen(self) -> dict[str, str]:
-        client = {"SEDANO_AWS_CLIENT": self._config.aws_client}
-        return client | ({"SEDANO_TASK_METRICS": "on"} if self._config.task_metrics else {})
+        config, client = self._config, {"SEDANO_AWS_CLIENT": self._config.aws_client}
+        switches = {"SEDANO_TASK_METRICS": config.task_metrics, "SEDANO_GROUP_COMMIT": config.group_commit}
+        return client | {variable: "on" for variable, is_on in switches.items() if is_on}
 
     def _scheduler_state(self) -> str:
         """Whether periodic tasks may be added at run time: a client that adds one without a scheduler must get an error."""
@@ -201,9 +200,9 @@ class CoreStack(StageStack):
             allow_sinks(worker, self, self._config)
         targets = [self._events.queue_arn, self._records.queue_arn, self._parked.queue_arn]
         worker.allow(["sqs:SendMessage"], *self._command_arns(), *targets)
-        read_and_write = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
-        tables = [*read_and_write, "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"]
-        worker.allow(tables, self._ledger.table_arn, self._control.table_arn)
+        worker.allow(TABLES, self._ledger.table_arn, self._control.table_arn)
+        if self._config.group_commit:
+            worker.allow(STATEMENTS, self._ledger.table_arn)
         self._allow_blobs(worker, "s3:GetObject", "s3:PutObject")
         self._allow_keys(worker)
         allow_layers(worker, self, self._layers_read, local=self._config.local)

@@ -7,11 +7,14 @@ import tomllib
 import pytest
 
 from infra.config import StageConfig
+from infra.constructs.grants import STATEMENTS
 from sedano.aws.client.session import Session
 from sedano.aws.client.slim.client import OPERATIONS
+from sedano.aws.settings import from_environment
 from sedano.model.settings import DEPLOYMENT
 from tests.docs.pages import page
 from tests.unit.slim.scripted import source
+from tests.unit.test_settings import KNOWN
 
 PAGE = page("aws_client.md")
 
@@ -22,6 +25,14 @@ def test_the_setting_of_the_page_is_one_of_a_stage() -> None:
     assert set(given) <= set(DEPLOYMENT)
     assert StageConfig(stage="prod", **given).aws_client == "botocore"
     assert StageConfig().aws_client == "slim"
+
+
+def test_group_commit_is_the_setting_that_the_page_names_and_its_permissions_are_granted() -> None:
+    section = PAGE.text.partition("## Group commit")[2]
+    assert set(re.findall(r"`(group_commit) = true`", section)) <= set(DEPLOYMENT)
+    assert StageConfig(group_commit=True).group_commit is not StageConfig().group_commit
+    assert from_environment({**KNOWN, "SEDANO_GROUP_COMMIT": "on"}).group_commit
+    assert set(re.findall(r"`(dynamodb:PartiQL\w+)`", section)) == set(STATEMENTS)
 
 
 def test_the_logger_of_the_page_names_the_reason(caplog: pytest.LogCaptureFixture) -> None:

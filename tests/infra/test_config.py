@@ -151,7 +151,8 @@ def test_every_field_is_a_setting_of_the_command_line() -> None:
     texts = {
         "account": "123456789012", "region": "eu-central-1", "stage": "staging", "queue_concurrency": "mail=2, bulk=50",
         "tags": "team=shop,cost centre=42", "local": "yes", "production": "yes", "schedules": "no", "worker_url": "yes",
-        "task_metrics": "no", "aws_client": "botocore", "empty_buckets": "no", "budget": "12.50", "alarm_topic": TOPIC,
+        "task_metrics": "no", "aws_client": "botocore", "group_commit": "yes", "empty_buckets": "no", "budget": "12.50",
+        "alarm_topic": TOPIC,
         "permissions_boundary": "arn:aws:iam::123456789012:policy/b", "pipeline": "glue",
         "pipeline_by_task": "no", "pipeline_schedule": "cron(15 * * * ? *)",
         "code_signing": "arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg", "retention": "90",

@@ -161,6 +161,17 @@ def test_every_function_uses_the_client_that_the_stage_chose_else_the_slim_one(f
             assert stage.functions()[name]["Environment"]["Variables"]["SEDANO_AWS_CLIENT"] == chosen, name
 
 
+def test_the_worker_alone_may_write_statements_and_into_the_ledger_alone(foreign: Templates) -> None:
+    policies = foreign.of_type("IAM::Policy").items()
+    found = [(name, one) for name, policy in policies for one in policy["PolicyDocument"]["Statement"] if "PartiQL" in str(one["Action"])]
+    ((name, statement),) = found
+    assert name.startswith("Worker")
+    assert statement["Action"] == ["dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
+    assert "Ledger" in str(statement["Resource"])
+    assert "Control" not in str(statement["Resource"])
+    assert foreign.functions()["worker"]["Environment"]["Variables"]["SEDANO_GROUP_COMMIT"] == "on"
+
+
 def test_every_function_is_told_what_brings_the_ports_of_the_app(foreign: Templates) -> None:
     functions = foreign.functions()
     for name in ("worker", "router", "recorder", "stream"):

@@ -68,6 +68,16 @@ def test_names_cannot_be_completed_by_what_is_no_address() -> None:
         command_addresses({**KNOWN, "SEDANO_EVENTS_QUEUE": "events"})
 
 
+@pytest.mark.parametrize(("text", "on"), [("", False), ("off", False), ("on", True)])
+def test_group_commit_is_on_or_off(text: str, on: bool) -> None:
+    assert from_environment({**KNOWN, "SEDANO_GROUP_COMMIT": text}).group_commit is on
+
+
+def test_a_switch_with_another_value_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="SEDANO_GROUP_COMMIT: 'yes' is neither on nor off"):
+        from_environment({**KNOWN, "SEDANO_GROUP_COMMIT": "yes"})
+
+
 def test_sixty_queues_take_less_than_half_of_what_lambda_takes() -> None:
     names = [f"department-{number}-high" for number in range(60)]
     text = json.dumps({"sedano-prod-1a2b3c4d-": names}, separators=(",", ":"))

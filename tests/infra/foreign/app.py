@@ -40,6 +40,7 @@ stacks = SedanoStacks(
         most_writes=100,
         most_budget=50_000,
         aws_client="botocore",
+        group_commit=True,
         tags={"team": "shop"},
         permissions_boundary="arn:aws:iam::123456789012:policy/developers",
         code_signing="arn:aws:lambda:eu-central-1:123456789012:code-signing-config:csc-0123456789abcdefg",

@@ -94,10 +94,10 @@ def ports_of(
     """
     own, client = SystemClock(), _clients(session := session or Session(), service)
     (sqs, dynamodb, s3), telemetry = map(client, ("sqs", "dynamodb", "s3")), (reporting or _reporting(service, settings))(session.calls)
-    dynamodb, clock = _dated(dynamodb, own, telemetry, service)
+    (dynamodb, clock), grouped = _dated(dynamodb, own, telemetry, service), settings.group_commit and service == "worker"
     noted, entropy, receiver = NotedClient(dynamodb, own), SystemEntropy(), _receiver(session, visibility)
     return Ports(
-        ledger=DynamoLedger(dynamodb, settings.ledger_table),
+        ledger=_ledger(dynamodb, settings, grouped),
         queues=_queues(session, SqsQueues(sqs, settings.queues, visibility=visibility, receiver=receiver), settings, service, telemetry),
         blobs=_when_used(lambda: _blobs(s3, settings)),
         events=_when_used(lambda: _events(s3, settings)),
@@ -117,8 +117,16 @@ def ports_of(
         sinks=_when_used(lambda: _sinks(client, settings, clock)),
         parameters=_when_used(lambda: _parameters(client("ssm"), client("appconfigdata"))),
         seals=_when_used(lambda: _seals(client("ssm"), settings, clock, entropy, telemetry)),
-        clock=clock, entropy=entropy, telemetry=telemetry, most_budget=settings.most_budget, store_time=noted.time,
+        clock=clock, entropy=entropy, telemetry=telemetry, most_budget=settings.most_budget, store_time=noted.time, group_commit=grouped,
     )  # fmt: skip
+
+
+def _ledger(dynamodb: Any, settings: DeploymentSettings, grouped: bool) -> DynamoLedger:
+    if not grouped:
+        return DynamoLedger(dynamodb, settings.ledger_table)
+    from sedano.aws.group_commit import GroupCommitLedger
+
+    return GroupCommitLedger(dynamodb, settings.ledger_table)
 
 
 def _queues(session: Session, own: SqsQueues, settings: DeploymentSettings, component: str, telemetry: Telemetry) -> Queues:

@@ -29,6 +29,7 @@ class DeploymentSettings(NamedTuple):
     the places of its sinks, by name. *worker*: the name, the ARN or the URL of the worker function, for direct calls. *most_budget*:
     the largest budget that is accepted from a message without a mark. *logs*, *metrics*, *traces*: the names of the adapters of its
     telemetry (`sedano.model.telemetry.adapter_names`). *brokers*: the names of the brokers (`sedano.model.brokers`); "": those of the app.
+    *group_commit*: workers claim and record the tasks of a batch together (`sedano.aws.group_commit`).
     """
 
     queues: Mapping[str, str]
@@ -53,6 +54,7 @@ class DeploymentSettings(NamedTuple):
     metrics: str = ""
     traces: str = ""
     brokers: str = ""
+    group_commit: bool = False
 
 
 def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
@@ -83,6 +85,7 @@ def from_environment(environment: Mapping[str, str]) -> DeploymentSettings:
         metrics=environment.get("SEDANO_METRICS", ""),
         traces=environment.get("SEDANO_TRACES", ""),
         brokers=environment.get("SEDANO_BROKERS", ""),
+        group_commit=_switch(environment, "SEDANO_GROUP_COMMIT"),
         most_budget=_count(environment, "SEDANO_MOST_BUDGET", DEFAULT_BUDGET),
     )
 
@@ -138,6 +141,13 @@ def _count(environment: Mapping[str, str], variable: str, default: int) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 10:
         raise ConfigurationError(f"{variable}: {text[:40]!r} is not a whole number; `sedano outputs --stage NAME` prints the right one")
     return int(text)
+
+
+def _switch(environment: Mapping[str, str], variable: str) -> bool:
+    text = environment.get(variable, "")
+    if text not in ("", "on", "off"):
+        raise ConfigurationError(f"{variable}: {text[:40]!r} is neither on nor off")
+    return text == "on"
 
 
 def _queues(environment: Mapping[str, str]) -> dict[str, str]:

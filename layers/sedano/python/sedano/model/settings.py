@@ -55,7 +55,7 @@ DEPLOYMENT = (
     "account", "memory", "timeout", "batch", "concurrency", "queue_concurrency", "served_by", "fleet", "retention", "blob_days",
     "history_days", "most_reads", "most_writes", "most_budget", "most_failures", "worker_url",
     "production", "own_key", "empty_buckets", "tags", "permissions_boundary", "code_signing", "alarm_topic",
-    "budget", "task_metrics", "aws_client", "schedules", "release", "webhook_concurrency",
+    "budget", "task_metrics", "aws_client", "group_commit", "schedules", "release", "webhook_concurrency",
     "streams", "stream_keys", "tables", "functions", "sinks", "pipeline", "pipeline_schedule", "pipeline_by_task", "pipeline_lag",
 )  # fmt: skip
 """The settings of a deployed stage, which the deployment checks: the fields of `sedano.cdk.StageConfig`."""
