@@ -133,6 +133,10 @@ def _updated(_: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"Attributes": RECORD} if request.get("ReturnValues") == "ALL_NEW" else {}
 
 
+def _executed(_: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"Responses": [{"TableName": "bench"}] * len(request["Statements"])}
+
+
 def _nothing(found: Mapping[str, Any], _: Endpoint, __: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
@@ -150,6 +154,7 @@ _OPERATIONS: Mapping[str, Callable[[Endpoint, Mapping[str, Any]], Mapping[str, A
     "DeleteMessageBatch": _deleted_batch,
     "ChangeMessageVisibility": lambda endpoint, request: endpoint.hold(request),
     "UpdateItem": _updated,
+    "BatchExecuteStatement": _executed,
     **dict.fromkeys(("GetQueueUrl", "GetQueueAttributes", "ListQueues", "CreateQueue"), _described),
     **{name: partial(_nothing, found) for name, found in NO_ITEMS.items()},
 }

@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks.answers import AnsweringClient, answering
 from sedano import memory
 from sedano.aws.client.session import Session
+from sedano.aws.group_commit import GroupCommitLedger
 from sedano.aws.ledger import DynamoLedger
 from sedano.aws.machine import SystemClock, SystemEntropy
 from sedano.aws.queues import SqsQueues
@@ -92,11 +93,14 @@ def client_ports() -> Ports:
     return replace(instant_ports(), ledger=DynamoLedger(answering("dynamodb"), "bench", now=time.time), queues=queues)
 
 
-def loopback_ports(*, slim: bool) -> Ports:
-    """Return ports whose ledger and queues call the endpoint of the environment, with botocore's client or with the slim one."""
+def loopback_ports(*, slim: bool, grouped: bool = False) -> Ports:
+    """Return ports whose ledger and queues call the endpoint of the environment, with botocore's client or with the slim one; *grouped*:
+    with group commit.
+    """
     session = Session(slim=slim)
     queues = SqsQueues(session.client("sqs"), dict.fromkeys(_QUEUES, f"{os.environ['AWS_ENDPOINT_URL']}/000000000000/bench"))
-    return replace(instant_ports(), ledger=DynamoLedger(session.client("dynamodb"), "bench", now=time.time), queues=queues)
+    ledger = (GroupCommitLedger if grouped else DynamoLedger)(session.client("dynamodb"), "bench", now=time.time)
+    return replace(instant_ports(), ledger=ledger, queues=queues, group_commit=grouped)
 
 
 def instant_ports() -> Ports:

@@ -82,6 +82,8 @@ if __name__ == "__main__":
         "record-once-client": partial(worker, once.name, WorkerSettings(), client_ports),
         "claimed-loopback": partial(worker, add.name, WorkerSettings(), partial(loopback_ports, slim=False)),
         "claimed-loopback-slim": partial(worker, add.name, WorkerSettings(), partial(loopback_ports, slim=True)),
+        "claimed-loopback-grouped": partial(worker, add.name, WorkerSettings(), partial(loopback_ports, slim=False, grouped=True)),
+        "claimed-loopback-slim-grouped": partial(worker, add.name, WorkerSettings(), partial(loopback_ports, slim=True, grouped=True)),
         "decode": decoding,
         "encode": encoding,
     })  # fmt: skip
