@@ -29,8 +29,8 @@ STEPS: Mapping[tuple[str, str, str, str], str] = {
     (
         "sedano.engine.worker.pack_follow_ups",
         "PackFollowUps._ends",
-        "tell_exit(end, batch)",
-        "`tell_exit(end, batch)` after `self._park(own, lost, batch)`",
+        "tell_exit(end, own.command.tenant, batch)",
+        "`tell_exit(end, own.command.tenant, batch)` after `self._park(own, lost, batch)`",
     ): "two notes in the batch that do not read one another",
     (
         "sedano.engine.declaration_origins",
