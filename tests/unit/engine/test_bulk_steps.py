@@ -112,6 +112,14 @@ def test_the_first_page_is_made_however_short_the_claim_is() -> None:
     assert found.done == PAGE
 
 
+def test_each_attempt_makes_a_page_so_claims_that_are_always_short_end_too() -> None:
+    ports = ported()
+    for done in ("100 of 250", "200 of 250"):
+        with pytest.raises(Unavailable, match=done):
+            change(ports, ports.clock.now() + 5.0)
+    assert change(ports, ports.clock.now() + 5.0).done == 250
+
+
 def test_its_end_is_reported_once_however_often_it_is_delivered() -> None:
     ports = ported()
     assert change(ports) == change(ports) == progress(ports, "c")

@@ -4,8 +4,8 @@ Nothing happens twice. A task that runs again does so under an id that is derive
 absorbs a second publication; a revocation is a state. So a page that was made and whose progress was not kept, because the worker died,
 is made again without harm; its tasks count as left then.
 
-Between two pages it asks whether it was revoked with *terminate*. Where its claim would end soon it fails as `Unavailable`, and its retry
-continues with the next page.
+Between two pages it asks whether it was revoked with *terminate*. Where its claim would end soon it fails as `Unavailable` after a page, and
+its retry continues with the next one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sedano.ports import Ports
 from sedano.ports.absent import has
 
 MARGIN_S = 10.0
-"""It begins no page so short before the end of its claim."""
+"""It begins no further page so short before the end of its claim. Each attempt makes one page: a claim may be shorter than this."""
 TRIES = 4
 
 
@@ -63,10 +63,10 @@ class BulkChange:
             TaskRevoked: the task was revoked; the tasks that were changed stay changed.
             Unavailable: a store did not answer, or the claim ends soon; the next attempt continues.
         """
-        found = progress(self._ports, self._id) or BulkProgress(self._id, len(asked.ids))
+        found = before = progress(self._ports, self._id) or BulkProgress(self._id, len(asked.ids))
         while found.done < found.total:
             self._check()
-            if self._ports.clock.now() > self._deadline - MARGIN_S and found.done:
+            if self._ports.clock.now() > self._deadline - MARGIN_S and found.done > before.done:
                 raise Unavailable(f"{found.sentence} The next attempt continues")
             ids = asked.ids[found.done : found.done + PAGE]
             page = self._rerun(ids) if asked.verb == RETRY else self._revoked(ids, asked.terminate)
