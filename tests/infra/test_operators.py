@@ -17,7 +17,7 @@ from sedano.cli.operations import purge
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
 from sedano.model.history.run_rows import Host
-from sedano.ports import RECORDS, Outgoing, Ports, command_queue
+from sedano.ports import RECORDS, Outgoing, Ports, command_queue, deadlines
 from sedano.views.screens import SCREENS, ScreenQuery, screen
 from sedano.web.changes import Change, Changes
 from tests.infra.template import Templates, listed, target
@@ -54,7 +54,8 @@ class People:
         if note is not None:
             source.register("provide-client-params.*.*", note)
         settings = {**self.settings, "SEDANO_TIMERS_GROUP": "timers", "SEDANO_TIMERS_ROLE": "arn:aws:iam::123456789012:role/timers"}
-        return ports_of(from_environment(settings), "client", Session(lambda: source))
+        with deadlines.chosen(deadlines.MOST_S):  # the first call makes the client and loads moto's service: seconds on a busy machine
+            return ports_of(from_environment(settings), "client", Session(lambda: source))
 
     def _note(self, params: Mapping[str, Any], model: Any, **_: Any) -> None:
         if model.name == "TransactWriteItems":  # IAM asks for the action of each of its parts
