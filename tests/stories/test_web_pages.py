@@ -162,6 +162,14 @@ def test_news_and_the_moment_of_reading() -> None:
         assert (after.status, b"more" in after.body) == (200, True)
 
 
+def test_the_pages_of_a_world_stay_open_while_another_world_of_the_app_is_used(shop: Shop) -> None:
+    with opened() as other:
+        charge.apply_async((4,), task_id="in-the-inner-world")
+        other.world.drain()
+    assert shop.get("/tasks?q=key:acme").status == 200
+    assert "in-the-inner-world" not in Elements(shop.html("/tasks")).text
+
+
 WRONG = {
     "/tasks?q=key:a*": 400, "/queues?q=other": 400,
     "/tasks?days=99": 400, "/tasks?x=1": 400, "/task": 400, "/nothing": 404, "/%2e%2e/etc/passwd": 404,

@@ -333,7 +333,8 @@ def world(
     """Bind *app* to a world in memory for the length of the block; `get()` on a result runs the world until the result arrives.
 
     Its boot steps start before the block and stop after it; its services run meanwhile, in real time. `world.boot.states()` returns the
-    state of each step. Steps and services keep running when *watch* kills a process.
+    state of each step. Steps and services keep running when *watch* kills a process. Inside the block of another world of *app*, the inner
+    world is used until its block ends, and the outer one after it.
 
     Args:
         app: the app under test.
@@ -350,6 +351,8 @@ def world(
     """
     own = settings or (app.worker or WorkerSettings())._replace(lanes=0, concurrency=1)
     built = World(app=app, seed=seed, settings=own, most_budget=most_budget, watch=watch, parameters=parameters, spans=spans)
+    bound = app.registry.bound
+    outer = bound if bound is not None and isinstance(bound.clock, WaitingClock) else None
     app.attach(built.ports if watch is None else watch.tapped(built.ports, WORKER, in_bodies=True))
     try:
         built.boot.begin()
@@ -358,7 +361,7 @@ def world(
     finally:
         built.boot.end()
         app.polls.update(built.replaced)
-        app.attach(None)
+        app.attach(outer)
 
 
 def _name(message: object) -> str:
