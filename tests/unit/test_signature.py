@@ -140,3 +140,9 @@ def test_a_publication_expires_by_its_own_word_else_by_the_tasks_else_never():
 def test_arguments_are_written_as_in_a_call():
     assert call_text((7, "é"), {"order": [None], "n": 1.5}) == '7, "é", order=[null], n=1.5'
     assert (call_text((), {}), call_text((), {"n": "é"})) == ("", 'n="é"')
+
+
+def test_a_deduplication_key_that_is_not_text_is_refused():
+    with pytest.raises(OptionError, match=r"^dedup_key: 'order-\\udcff' has half a surrogate pair, which is not text; give text"):
+        Options(dedup_key="order-\udcff")
+    assert Options(dedup_key="\U0001f955").dedup_key == "\U0001f955"

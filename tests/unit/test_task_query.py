@@ -57,6 +57,11 @@ def test_a_key_stands_for_one_id_of_each_task_whose_name_is_meant() -> None:
     assert parse("name:shop.* state:FAILURE").ids(names) == {}
 
 
+def test_a_name_that_is_not_text_has_no_key() -> None:
+    assert not parse("key:7").is_met(task(name="shop.\udcff"))
+    assert parse("key:7").ids(["shop.\udcff", "shop.add"]) == {dedup_id("shop.add", "7"): "shop.add"}
+
+
 def test_stamps_that_cannot_be_read_match_nothing() -> None:
     assert not parse("tag:who").is_met(task(stamps="%ff%ff=,,"))
     assert not parse("tag:who").is_met(task(stamps=7))
@@ -65,6 +70,7 @@ def test_stamps_that_cannot_be_read_match_nothing() -> None:
 @pytest.mark.parametrize(("text", "why"), [
     ("key:7*", "found as a whole"), ("key:", "is not a condition"), ("nmae:x", "write one of id:"), ("state:", "state:FAILURE"),
     (":x", "write one of"), ("any:x", "is not a condition"), ("a " * (MOST_PARTS + 1), "fewer parts"), ("x" * 1_001, "fewer parts"),
+    ("key:7\udcff", "half a surrogate pair"),
 ])  # fmt: skip
 def test_what_cannot_be_searched_is_refused_with_what_to_write(text: str, why: str) -> None:
     with pytest.raises(OptionError, match=why):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sedano.errors import OptionError
 from sedano.model.history.registers import Timeline
 from sedano.model.messages import stamps
-from sedano.model.messages.lineage import dedup_id
+from sedano.model.messages.lineage import dedup_id, is_text
 
 MOST_PARTS = 20
 MOST_CHARACTERS = 1_000
@@ -45,7 +45,7 @@ class TaskQuery(NamedTuple):
         Only names that match the conditions on the name.
         """
         keys, wanted = ([part.pattern for part in self.parts if part.field == field] for field in (KEY, "name"))
-        named = [name for name in names if all(_is_called(name, pattern) for pattern in wanted)]
+        named = [name for name in names if is_text(name) and all(_is_called(name, pattern) for pattern in wanted)]
         return {dedup_id(name, key): name for name in named for key in keys}
 
 
@@ -53,7 +53,7 @@ def parse(text: str) -> TaskQuery:
     """Return the search that *text* describes; an empty text matches every task.
 
     Raises:
-        OptionError: a field is unknown, a key is a pattern, or the text is too long.
+        OptionError: a field is unknown, a key is a pattern or not text, or the search is too long.
     """
     words = text.split()
     if len(text) > MOST_CHARACTERS or len(words) > MOST_PARTS:
@@ -75,6 +75,8 @@ def _part(word: str) -> Criterion:
         raise OptionError(f"query: {word[:60]!r} is not a condition; write one of {known} followed by a value, such as state:FAILURE")
     if field == KEY and not is_literal(pattern):
         raise OptionError(f"query: {word[:60]!r}: a key is found as a whole, not by a pattern, because only its digest is kept")
+    if field == KEY and not is_text(pattern):
+        raise OptionError(f"query: {word[:60]!a}: this key has half a surrogate pair, which is not text; write the key as it was published")
     return Criterion(field, pattern)
 
 
@@ -123,7 +125,8 @@ def _tenant(task: Timeline, pattern: str) -> bool:
 
 
 def _key(task: Timeline, key: str) -> bool:
-    return task.uuid == dedup_id(str(task.fields["name"] or ""), key)
+    name = str(task.fields["name"] or "")
+    return is_text(name) and task.uuid == dedup_id(name, key)
 
 
 def _any(task: Timeline, pattern: str) -> bool:

@@ -47,6 +47,11 @@ def dedup_id(task: str, key: str) -> str:
     return str(uuid5(NAMESPACE, f"dedup/{len(task)}:{task}/{key}"))
 
 
+def is_text(text: str) -> bool:
+    """Return whether *text* can be a part of a derived id: half a surrogate pair, as from a file name of other bytes, cannot."""
+    return not any("\ud800" <= one <= "\udfff" for one in text)
+
+
 def result_document_id(task_id: str) -> str:
     """Return the id of the document that is the result of the task *task_id*: the same for every run of it."""
     return derived_id(task_id, "document")

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from sedano.errors import ArgumentError, OptionError, UnknownOption
 from sedano.model.messages import headers, stamps
+from sedano.model.messages.lineage import is_text
 from sedano.model.messages.message import NOTHING, TimeLimits
 from sedano.model.messages.strict_json import shown
 from sedano.model.packs import LONGEST_LIMIT_S, is_reserved
@@ -68,8 +69,8 @@ class Options:
         self._check_times()
         if self.on_duplicate is not None and self.on_duplicate not in ON_DUPLICATE:
             raise OptionError(f"on_duplicate: {self.on_duplicate!r} is not one of {', '.join(ON_DUPLICATE)}")
-        if self.dedup_key is not None and self.task_id is not None:
-            raise OptionError("dedup_key, task_id: give only one of them; the key determines the id")
+        if self.dedup_key is not None:
+            self._check_key(self.dedup_key)
         if self.budget is not None and self.budget < 0:
             raise OptionError(f"budget: {self.budget} is negative")
         if self.stamps:
@@ -88,6 +89,12 @@ class Options:
         for name in ("queue", "task_id", "tenant", "serial_key", "priority"):
             if getattr(self, name) == "":
                 raise OptionError(f"{name}: is empty; omit it or give a value")
+
+    def _check_key(self, key: str) -> None:
+        if self.task_id is not None:
+            raise OptionError("dedup_key, task_id: give only one of them; the key determines the id")
+        if not is_text(key):
+            raise OptionError(f"dedup_key: {key[:60]!a} has half a surrogate pair, which is not text; give text that UTF-8 can encode")
 
     def _check_times(self) -> None:
         if self.countdown is not None and self.eta is not None:
