@@ -12,6 +12,7 @@ import pytest
 
 from infra.places import library
 from sedano.engine.history.run_events import ENDS, UNRUN
+from sedano.model.queues import OLD_MESSAGE_S
 from tests.infra.template import Templates, read
 
 #: What AWS emits, by namespace: the metrics used here and the dimensions that each stands under, from the services' own pages
@@ -112,6 +113,11 @@ def test_every_function_table_and_consumed_queue_has_its_alarms(production: Temp
     for table in production.of_type("DynamoDB::Table"):
         assert {"ReadThrottleEvents", "WriteThrottleEvents"} <= watched[table], table
     assert {"InvocationDroppedCount", "TargetErrorCount"} <= watched["TimersGroup"]
+
+
+def test_the_age_that_raises_the_alarm_is_the_age_at_which_the_pages_report_a_queue(production: Templates) -> None:
+    ages = {one["Threshold"] for name, one in _of_alarms(production) if "AlarmsOld" in name}
+    assert ages == {OLD_MESSAGE_S}
 
 
 def missed(templates: Templates) -> Iterator[str]:
