@@ -229,8 +229,15 @@ def test_without_a_name_the_declared_singletons_and_permits_are_shown(capsys: py
         now_ms = int(world.clock.now() * 1_000)
         assert world.ports.limits.take("counters.weigh/", Permit(1, 9, "n", "host.1", now_ms + 5_000), "m", now_ms).done
         assert listings.locks(shop, (), True) == Exit.DONE
-        (found,) = items(capsys.readouterr().out)
-        assert [found[name] for name in ("lock", "held", "owner", "token")] == ["counters.weigh permit 2 of 2", True, "host.1", 9]
+        found = [[one[name] for name in ("lock", "held", "owner", "token")] for one in items(capsys.readouterr().out)]
+        assert found == [["singleton/counters.count/", False, "", 0], ["counters.weigh permit 2 of 2", True, "host.1", 9]]
         world.clock.advance(6)
         assert listings.locks(shop, (), False) == Exit.DONE
+    assert capsys.readouterr() == ("singleton/counters.count/\tno\t\t0\t\t0\t\n", "")
+
+
+def test_an_app_that_declares_none_has_no_locks_to_list(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = Sedano("plain")
+    with testing.world(plain):
+        assert listings.locks(plain, (), False) == Exit.DONE
     assert capsys.readouterr() == ("", "sedano locks: there is nothing to list\n")

@@ -105,6 +105,7 @@ def locks(app: Sedano, names: Sequence[str]) -> LocksView:
 def held(app: Sedano, names: Sequence[str] = ()) -> LocksView:
     """Return the locks and elections called *names*, the circuits, and singletons, permits and rates of tasks with one key.
 
+    A declared singleton that never ran, or whose record has expired, is free: its token and its end are 0.
     One read for each task with permits, for each task with a rate that all workers share, and for each election.
 
     If a limit of a task was above ten, also at run time and before it was lowered, a read of all its boards is added.
@@ -117,8 +118,9 @@ def held(app: Sedano, names: Sequence[str] = ()) -> LocksView:
     permits = tuple(row for spec in reader.registry.tasks.values() for row in _permits(reader, spec, changes.get(spec.name, "")))
     rates = tuple(row for spec in reader.registry.tasks.values() for row in _rates(reader, spec, changes.get(spec.name, "")))
     circuits = tuple(reader.control.inspect().circuits()) if has(reader.ports.memos) else ()
+    never = tuple(LockRow(name, held=False, owner="", token=0, expires=0.0) for name in missing if name in declared)
     missing = tuple(name for name in missing if name not in declared)
-    return LocksView(found, missing, permits, circuits, about=reader.about(), rates=rates, elections=elections)
+    return LocksView((*found, *never), missing, permits, circuits, about=reader.about(), rates=rates, elections=elections)
 
 
 def _named(reader: Reader, names: Sequence[str]) -> tuple[tuple[LockRow, ...], tuple[str, ...]]:
