@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from sedano.views.screens import LISTED
 from tests.examples.demo_stage import EDITED, FAILED, KEY, LATER, LOCK, MANY, NUMBER
-from tests.pipeline.browser import ANYWHERE, chromium, tool
+from tests.pipeline.browser import ANYWHERE, HIDDEN, chromium, tool
 
 LOOKS = {"light": ("light", 1_280), "dark": ("dark", 1_280), "light-390": ("light", 390), "dark-390": ("dark", 390)}
 LONG_MS = 120_000
@@ -108,6 +108,7 @@ def look(walk: Walk, folder: Path) -> int:
             walk.page.emulate_media(color_scheme=scheme)
             walk.page.set_viewport_size({"width": width, "height": 900})
             assert walk.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, kind)
+            assert walk.page.evaluate(HIDDEN) == [], (name, kind)
             walk.page.screenshot(path=folder / f"{name}-{kind}.png", full_page=True)
     walk.page.set_viewport_size({"width": 1_280, "height": 900})
     return len(found)

@@ -18,6 +18,11 @@ from requirements.chromium import FOLDER, PROGRAM
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ANYWHERE = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 """Options with which it starts in a container too."""
+HIDDEN = (
+    "innerWidth > 640 ? [] : [...document.querySelectorAll('.scroll')]"
+    ".filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"
+)
+"""Yields the parts of a page of which a narrow window hides something at the right until it is scrolled."""
 _CHANNELS = {2: 3, 6: 4}
 
 Colour = tuple[int, int, int]

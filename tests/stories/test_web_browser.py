@@ -14,7 +14,7 @@ from sedano.web.changes import Change
 from sedano.web.loopback import listener
 from sedano.web.server import PageServer, answering
 from sedano.web.visitors import Visitors
-from tests.pipeline.browser import ANYWHERE, chromium, tool
+from tests.pipeline.browser import ANYWHERE, HIDDEN, chromium, tool
 from tests.stories import shopfront
 
 CHROMIUM = chromium()
@@ -111,6 +111,7 @@ def _clean(opened: Opened, where: str) -> None:
     found = opened.page.evaluate("async () => (await axe.run()).violations.map(one => [one.id, one.nodes.map(node => node.html)])")
     assert found == [], where
     assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), where
+    assert opened.page.evaluate(HIDDEN) == [], where
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from sedano.model import states
 from sedano.views.panels import Cell, Panel, ScreenQuery
 from sedano.web.addresses import address
@@ -11,6 +13,8 @@ WRAPPED = 32
 """The last column of a table wraps if one of its texts has more characters than this."""
 LONG, SHORT = 13, 8
 """The characters from which on an id is shortened, and the number of its first characters that are shown; its link has all."""
+OBVIOUS = frozenset({"name", "task", "type", "at"})
+"""The columns whose cells need no label where a narrow window shows a row as lines."""
 _STYLES = {str(state): row.style for state, row in states.ROWS.items()} | {states.STARTED: "running"}
 
 
@@ -55,7 +59,8 @@ def panel(table: Panel, asked: ScreenQuery) -> Markup:
         return section(table.title, el("p", table.empty, class_="none")) if table.empty else NOTHING
     numeric = [all(row[place].kind == "number" for row in table.rows) for place in range(len(table.columns))]
     head = join(el("th", name, scope="col", class_="n" if right else None) for name, right in zip(table.columns, numeric, strict=True))
-    rows = join(el("tr", *(_cell(cell, asked) for cell in row)) for row in table.rows)
+    labels = [None if name in OBVIOUS or (at == 0 and not numeric[0]) else name for at, name in enumerate(table.columns)]
+    rows = join(el("tr", *map(_cell, row, labels, repeat(asked))) for row in table.rows)
     wraps = any(len(row[-1].text) > WRAPPED for row in table.rows)
     drawn = el("table", el("thead", el("tr", head)), el("tbody", rows), class_="wraps" if wraps else None)
     return section(table.title, scrolling(f"{table.title}, table", drawn))
@@ -71,7 +76,13 @@ def section(title: str, *children: object) -> Markup:
     return el("section", el("h2", title), *children)
 
 
-def _cell(cell: Cell, asked: ScreenQuery) -> Markup:
+def _cell(cell: Cell, label: str | None, asked: ScreenQuery) -> Markup:
+    """Return a cell; *label*: the name of its column, for windows that are too narrow for columns."""
     if cell.kind == "state":
         return el("td", cell.text, class_=_look(cell.text))
-    return el("td", content(cell, asked), class_={"number": "n", "bad": "bad"}.get(cell.kind))
+    if not cell.text:
+        return _EMPTY
+    return el("td", content(cell, asked), class_={"number": "n", "bad": "bad"}.get(cell.kind), data_l=label)
+
+
+_EMPTY = el("td")

@@ -38,8 +38,8 @@ def _line(one: TaskSpan, cells: Sequence[Cell], place: Callable[[float], float],
     moved = el("svg", width=STEP * min(one.depth, DEEPEST), height=1, aria_hidden="true")
     label = el("b", one.label) if one.kind == "task" else one.label
     return el(
-        "tr", el("td", moved, label), el("td", _bar(one, place)), el("td", badge(state.text) if state.text else ""),
-        el("td", begin.text, class_="n"), el("td", took.text, class_="n"), el("td", worker.text),
+        "tr", el("td", moved, label), el("td", _bar(one, place)), el("td", badge(state.text) if state.text else NOTHING),
+        el("td", begin.text, class_="n", data_l="begin"), el("td", took.text, class_="n", data_l="took"), el("td", worker.text),
         el("td", content(last, asked), class_="bad" if last.kind == "bad" else None),
     )  # fmt: skip
 
