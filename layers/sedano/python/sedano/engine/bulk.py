@@ -4,8 +4,8 @@ Nothing happens twice. A task that runs again does so under an id that is derive
 absorbs a second publication; a revocation is a state. So a page that was made and whose progress was not kept, because the worker died,
 is made again without harm; its tasks count as left then.
 
-Between two pages it asks whether it was revoked with *terminate*. Where its claim would end soon it fails as `Unavailable` after a page, and
-its retry continues with the next one.
+Between two pages it asks whether it was revoked with *terminate*. Where its claim would end soon after a page it fails as `Unavailable`,
+and its retry continues with the next one.
 """
 
 from __future__ import annotations
