@@ -21,7 +21,7 @@ ON_ENDPOINT = "endpoint"
 TOGETHER = {"tests/pipeline": "pipeline", "tests/trust": "trust", "tests/deploy": ON_ENDPOINT}
 ENDPOINT = (
     "tests/infra/test_refusals.py",
-    *(f"tests/examples/test_{name}.py" for name in ("demo", "orders_demo")),
+    *(f"tests/examples/test_{name}.py" for name in ("demo", "demo_pages", "orders_demo")),
     "tests/stories/test_worker_on_sqs.py",
 )
 """Files that need the endpoint, and whose names do not say so."""
