@@ -9,7 +9,7 @@ import pytest
 from sedano import Sedano, memory
 from sedano.cli.cost_tables import of_tasks
 from sedano.cli.exits import Exit
-from sedano.cli.read_progress import told
+from sedano.cli.read_progress import reported
 from sedano.memory import START, VirtualClock
 from sedano.memory.events import MemoryEvents
 
@@ -31,7 +31,7 @@ def ticking(step: float) -> Callable[[], float]:
 def test_a_line_is_printed_for_each_five_seconds(step: float, words: list[str]) -> None:
     said = list[str]()
     objects = [bytes([n]) for n in range(12)]
-    assert list(told(iter(objects), "cost", ticking(step), said.append)) == objects
+    assert list(reported(iter(objects), "cost", ticking(step), said.append)) == objects
     assert said == [f"sedano cost: {one}; it goes on" for one in words]
 
 

@@ -8,7 +8,7 @@ from sedano.app import Sedano
 from sedano.cli import history_job
 from sedano.cli.exits import Exit
 from sedano.cli.printer import say, say_text
-from sedano.cli.read_progress import told
+from sedano.cli.read_progress import reported
 from sedano.cli.stage_stacks import StageOptions
 from sedano.cli.tables import Seconds, document, listing
 from sedano.deploy.cdk_environment import constructs, toolset
@@ -40,7 +40,7 @@ def of_history(place: str, *, as_json: bool) -> int:
 
 def of_tasks(app: Sedano, days: int, *, as_json: bool) -> int:
     """Print the cost of each task in the event history of the last *days*, the most expensive first."""
-    view = costs(app, days, lambda objects: told(objects, "cost", app.outlet.ports.clock.monotonic, _note))
+    view = costs(app, days, lambda objects: reported(objects, "cost", app.outlet.ports.clock.monotonic, _note))
     if as_json:
         facts = {"canvases": plain(view.canvases), "workers": plain(view.workers), "since": view.since, "limits": plain(view.limits)}
         document("cost", [_item(one) for one in view.tasks], **facts)

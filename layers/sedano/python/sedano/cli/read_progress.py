@@ -8,7 +8,7 @@ EVERY_S = 5.0
 """A line is printed when so many seconds have passed since the last one."""
 
 
-def told(objects: Iterable[bytes], verb: str, monotonic: Callable[[], float], say: Callable[[str], None]) -> Iterator[bytes]:
+def reported(objects: Iterable[bytes], verb: str, monotonic: Callable[[], float], say: Callable[[str], None]) -> Iterator[bytes]:
     """Yield *objects*, and *say* now and then how many the command *verb* has read; *monotonic* returns the time in seconds."""
     began = last = monotonic()
     for number, one in enumerate(objects, 1):

@@ -32,15 +32,15 @@ class CostsView(NamedTuple):
     limits: tuple[SpendingRow, ...] = ()
 
 
-def costs(app: Sedano, days: int, told: Callable[[Iterator[bytes]], Iterator[bytes]] = iter) -> CostsView:
-    """Return the costs according to the history of the last *days*, today included; *told* passes its objects on as they are read.
+def costs(app: Sedano, days: int, reported: Callable[[Iterator[bytes]], Iterator[bytes]] = iter) -> CostsView:
+    """Return the costs according to the history of the last *days*, today included; *reported* passes its objects on as they are read.
 
     Raises:
         OptionError: *days* is less than 1.
     """
     reader = Reader(app)
     since = first_day(reader.ports, days)
-    events, unreadable = event_lines(told(reader.ports.events.read(since)))
+    events, unreadable = event_lines(reported(reader.ports.events.read(since)))
     found: Costs = task_costs(events)
     limits = spending(reader)
     tasks = tuple(one._replace(queue=one.queue.removeprefix("commands:")) for one in found.tasks[:MOST])
