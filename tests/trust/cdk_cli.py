@@ -34,8 +34,9 @@ class Cdk:
     def __init__(self, endpoint: Endpoint, home: Path, library: Path = LIBRARY) -> None:
         self._endpoint = endpoint
         cache = Path.home() / ".cache" / "aws" / "jsii" / "package-cache"
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("SEDANO_")}  # a shell of a user has no other stage
         self.environment = {
-            **os.environ,
+            **ours,
             **toolchain.environment(os.environ),
             **endpoint.environment,
             "HOME": str(home),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sedano import group
 from sedano.local import LocalStage
 from sedano.local.stage import stage_context
 from sedano.local.synthesis import synthesise
@@ -167,15 +168,15 @@ def test_a_queue_that_is_away_for_half_a_minute_delays_what_follows_and_loses_no
 ) -> None:
     with _door("sqs", releases, deployed) as door:
         door.weather, back = (503, AWAY), time.monotonic() + AWAY_S
-        chained = (shop.pay.s(1) | shop.pay.si(2)).delay()
+        begun = (shop.pay.s(1) | group(shop.pay.si(2), shop.pay.si(3))).delay()
         while time.monotonic() < back:
             driven.hurry()
             driven.move(1)
         assert door.refused
-        assert chained.state == "PENDING", "its second part could not be sent"
+        assert {one.state for one in begun.results} == {"PENDING"}, "what follows could not be sent"
         assert driven.counted("RecordsDelayed") > 0
         assert on_call.rings("FollowUpsDelayed")
         door.weather = None
-        driven.settle(chained)
-    assert chained.get(timeout=0) == ["one", 2]
-    assert driven.counted("TasksSucceeded") == 2
+        driven.settle(begun)
+    assert begun.get(timeout=0) == [["one", 2], ["one", 3]]
+    assert driven.counted("TasksSucceeded") == 3

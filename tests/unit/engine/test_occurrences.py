@@ -288,7 +288,7 @@ def test_those_that_have_ended_are_forgotten_when_the_next_moment_is_decided() -
     kept(ports, **{one.name: Periodic(one, CALL, running) for one in some})
     ended(ports, some[0], -120, 0)
     ended(ports, some[1], -60)
-    assert scheduler(ports)._work(ports.schedules.read()[NUMBER], lambda seen: seen, levels=True).published == 2  # type: ignore[arg-type]
+    assert scheduler(ports)._work(ports.schedules.read()[NUMBER], lambda seen: seen, only=None).published == 2  # type: ignore[arg-type]
     assert (state(ports).running, state(ports, "other").running) == ((NOW - 60, NOW + 60), (NOW - 120, NOW, NOW + 60))
 
 
@@ -325,7 +325,7 @@ def test_a_timetable_is_evaluated_once_where_its_agenda_is_written_for_another_s
 
     later = Periodic(Schedule("later", Every(86_400, NOW + 86_400)), CALL, State(NOW))
     kept(ports, daily=DAILY, later=later)
-    assert scheduler(ports)._work(Agenda(NUMBER, {"daily": DAILY, "later": later}, "n"), lambda seen: seen, levels=True).published == 3
+    assert scheduler(ports)._work(Agenda(NUMBER, {"daily": DAILY, "later": later}, "n"), lambda seen: seen, only=None).published == 3
     assert (evaluated, state(ports, "later")) == ([NOW], State(NOW + 90))
 
 

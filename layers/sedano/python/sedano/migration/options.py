@@ -10,7 +10,7 @@ OPTIONS = (
         "name bind ignore_result time_limit soft_time_limit expires countdown eta task_id queue link link_error",
         "The same.",
     ),
-    answer(SAME, "headers", "The same; a task with `batch=` takes none ([headers](results.md#headers))."),
+    answer(CHANGE, "headers", "The same, except in a task with `batch=`, which takes none ([headers](results.md#headers))."),
     answer(
         CHANGE,
         "max_retries default_retry_delay",
