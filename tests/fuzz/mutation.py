@@ -8,6 +8,7 @@ come from the target. Everything is drawn from one `Random`, so a seed repeats a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
@@ -36,6 +37,7 @@ HOSTILE: tuple[Any, ...] = (
     "sedano.event.v1",
     *(f"{_RAW}{raw}" for raw in RAW),
 )  # fmt: skip
+_MARKED = re.compile(r'"\\u0000raw:((?:[^"\\]|\\.)*)"')
 _BYTES = (b"\x00", b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xef\xbb\xbf", b"{", b"}", b"[", b"]", b'"', b"\\", b",",
     b":", b"\n", b"1e999")
 Pool = Sequence[bytes]
@@ -75,14 +77,7 @@ class Mutator:
     def _dumped(self, value: Any) -> str:
         """Return *value* as JSON, with what no JSON writer writes where it was asked for."""
         text = json.dumps(value, ensure_ascii=self._random.random() < 0.9, separators=(",", ":"))
-        mark = '"\\u0000raw:'
-        while mark in text:
-            before, _, rest = text.partition(mark)
-            end = 0
-            while end < len(rest) and rest[end] != '"':
-                end += 2 if rest[end] == "\\" else 1
-            text = before + json.loads(f'"{rest[:end]}"') + rest[end + 1 :]
-        return text
+        return _MARKED.sub(lambda found: str(json.loads(f'"{found[1]}"')), text)
 
     def _changed(self, value: Any, pool: Pool, depth: int) -> Any:
         """Return *value* with one change somewhere in it."""

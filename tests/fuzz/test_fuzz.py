@@ -6,11 +6,13 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from tests.fuzz.faults import FAULTS
+from tests.fuzz.mutation import RAW, Mutator
 from tests.fuzz.targets import every
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,3 +81,9 @@ def test_a_seed_repeats_a_run(tmp_path: Path) -> None:
         _, summary, _ = fuzzed(tmp_path / folder, "--executions", "1500", "--target", "message", "--target", "stream", "--target", "router")
         told.append({name: (figures["executions"], figures["edges"], figures["corpus"]) for name, figures in summary["targets"].items()})
     assert told[0] == told[1]
+
+
+def test_an_input_with_many_marks_is_written_in_one_pass() -> None:
+    marks = [f"\x00raw:{raw}" for raw in RAW]
+    many = 200_000 // len(RAW)  # a pass for each mark takes an hour
+    assert Mutator(Random(1))._dumped([*marks, "x"] * many) == "[" + ",".join([*RAW, '"x"'] * many) + "]"
