@@ -9,7 +9,7 @@ from sedano.model.packs import LEFT, MemberEnd
 from tests.conformance.tasks import CLAIM, NOW, claimed
 from tests.conformance.worlds import World
 
-GROUP = "7d4f13a2-0d0e-5c3f-8a86-1f2b3c4d5e6f.4"
+GROUP = "7d4f13a2-0d0e-5c3f-8a86-1f2b3c4d5e6f.k4"
 PACK_ID = packs.pack_id(GROUP, 0)
 IDS = [packs.member_id(GROUP, index) for index in range(4)]
 PACK_CLAIM = CLAIM._replace(task_id=PACK_ID, name=PACK)

@@ -328,7 +328,7 @@ def _unfit(crate: Crate) -> dict[str, list[Any]]:
 
 def test_ids_of_packs_are_refused_for_tasks_of_users() -> None:
     crate = Crate()
-    for taken in ("0b9f6b2e-58f6-5a3a-9a50-3f2d1a0c7b11.8", "0b9f6b2e-58f6-5a3a-9a50-3f2d1a0c7b11.8.3"):
+    for taken in ("0b9f6b2e-58f6-5a3a-9a50-3f2d1a0c7b11.k8", "0b9f6b2e-58f6-5a3a-9a50-3f2d1a0c7b11.k8.3"):
         with pytest.raises(OptionError, match="has the form of the ids of groups in packs"):
             Options(task_id=taken)
         with pytest.raises(OptionError, match="has the form of the ids of groups in packs"):

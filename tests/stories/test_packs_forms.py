@@ -53,7 +53,7 @@ def test_a_body_that_ends_in_a_form_of_its_own_runs_once(form: str) -> None:
     assert result.get(timeout=1) == WANTED[form]
     assert crate.bodies == {0: 1, 1: 1, 2: 1, 3: 1, 7: 1}
     assert crate.stage.peek(PARKED) == []
-    assert result.parent[0].id.endswith(".4.0")
+    assert result.parent[0].id.endswith(".k4.0")
 
 
 @pytest.mark.parametrize("form", FORMS)

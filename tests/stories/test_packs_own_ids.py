@@ -1,4 +1,7 @@
-"""Stories of canvases in packs that their user gave an id: a second publication under it is refused, whatever its packs are."""
+"""Stories of canvases in packs that their user gave an id: a second publication under it is refused, whatever its packs are.
+
+A user who derives the ids of tasks from an id and a number never writes one of packs.
+"""
 
 import uuid
 from itertools import product
@@ -8,6 +11,7 @@ import pytest
 
 from sedano import chord, group
 from sedano.errors import DuplicateTask
+from sedano.model import states
 from sedano.model.packs import SIZES
 from tests.stories.packed import Crate
 from tests.stories.taps import Watch, away, tapped
@@ -79,3 +83,20 @@ def test_a_canvas_whose_launch_cannot_be_noted_is_published() -> None:
     assert watch.calls == ["ledger.read", "ledger.reserve", "ledger.reserve"]
     crate.processes.drain()
     crate.assert_whole(result, 16)
+
+
+def test_ids_from_an_order_and_the_number_of_a_line_are_those_of_the_user() -> None:
+    crate, lines = Crate(), range(1, 70)
+    results = [crate.square.apply_async((line,), task_id=f"{OWN}.{line}") for line in lines]
+    crate.processes.drain()
+    assert [result.get(timeout=1) for result in results] == [line * line for line in lines]
+
+
+@pytest.mark.parametrize("own", [f"{OWN}.2", f"{OWN}.8.3", f"{OWN}.64.p0"])
+def test_a_task_with_numbers_after_the_dot_is_revoked_by_its_id(own: str) -> None:
+    crate = Crate()
+    result = crate.square.apply_async((3,), task_id=own)
+    result.revoke()
+    crate.processes.drain()
+    assert (result.state, crate.bodies) == (states.REVOKED, {})
+    assert list(crate.stage.ports.ledger.read([own])) == [own]

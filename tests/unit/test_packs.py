@@ -14,6 +14,7 @@ from sedano.model import pack_ends, packs, states
 from sedano.model.canvas.join import WIDTH, path
 from sedano.model.ledger import outcome_text
 from sedano.model.ledger.records import NO_RETRY, TERMINATE, ErrorRecord, Outcome, Posted, TaskRecord
+from sedano.model.messages.attributes import is_id
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import PACK, BlobRef, Command, JoinMember, Section, TimeLimits
 from sedano.model.packs import LEFT, MemberEnd, PackMember
@@ -26,7 +27,7 @@ errors = st.none() | st.builds(ErrorRecord, st.text(max_size=9), st.text(max_siz
 posted = st.builds(Posted, st.text(max_size=5), st.text(max_size=9), st.integers(0, 900), st.none() | st.just("acme"))
 outcomes = st.builds(
     Outcome,
-    task_id=st.just(f"{G}.4.0"), state=st.sampled_from(sorted({states.RETRY, *states.TERMINAL})), nonce=st.just("n"), fence=st.just(1),
+    task_id=st.just(f"{G}.k4.0"), state=st.sampled_from(sorted({states.RETRY, *states.TERMINAL})), nonce=st.just("n"), fence=st.just(1),
     message_id=st.just("m"), attempt=st.just(0), clock=st.integers(0, 2**60), name=st.just("shop.add"), at=st.just(5.0),
     result=st.none() | st.sampled_from(["null", "5", '"\\u00e9"', "[1, 2]"]), result_ref=refs, error=errors,
     outbox=st.lists(posted, max_size=2).map(tuple), next_attempt=st.just(1), not_before=st.just(0.0) | st.just(9.25),
@@ -45,13 +46,13 @@ def test_the_figures_of_packs_are_those_that_are_described() -> None:
     assert (*of_one, worker_packs.CALL_BYTES) == (3_000, 1_000, 500, 800, 1_000)
 
 
-def message(task_id: str = f"{G}.4.p1", args: Any = ("shop.add", [[[1], {}], [[2], {"b": 3}]], {}), **changes: Any) -> Command:
+def message(task_id: str = f"{G}.k4.p1", args: Any = ("shop.add", [[[1], {}], [[2], {"b": 3}]], {}), **changes: Any) -> Command:
     return Command("m", task_id, PACK, "me", 5.0, 7, args=args, **changes)
 
 
 def record(ends: list[MemberEnd], marks: frozenset[int] = frozenset(), **changes: Any) -> TaskRecord:
     made = TaskRecord(
-        f"{G}.4.p0", states.SUCCESS, fence=1, claims=1, nonce="n", message_id="m", expires=60.0, clock=99, name=PACK, owner="w",
+        f"{G}.k4.p0", states.SUCCESS, fence=1, claims=1, nonce="n", message_id="m", expires=60.0, clock=99, name=PACK, owner="w",
         result=packs.ends_text("shop.add", ends), marks=marks,
     )  # fmt: skip
     return made._replace(**changes)
@@ -72,11 +73,19 @@ def test_each_id_of_packs_is_refused_for_users(group: str, number: int) -> None:
     assert all(map(packs.is_reserved, (group, packs.member_id(group, number), packs.pack_id(group, number))))
 
 
-@pytest.mark.parametrize("free", [G, f"{G}.", f"{G}.3", f"{G}.128", f"{G}.8.", f"{G}.8.01", f"{G}.8.q1", "report.8", "report.8.3", "a.b"])
+@pytest.mark.parametrize("free", [
+    G, f"{G}.", f"{G}.3", *(f"{G}.{size}" for size in packs.SIZES), f"{G}.8.3", f"{G}.8.p0", f"{G}.k", f"{G}.k3", f"{G}.k128", f"{G}.K8",
+    f"{G}.k8.", f"{G}.k8.01", f"{G}.k8.q1", "report.k8", "report.k8.3", "a.b",
+])  # fmt: skip
 def test_other_ids_remain_those_of_users(free: str) -> None:
     assert not packs.is_reserved(free)
     assert packs.member_of(free) is None
     assert packs.size_of(free) == 0
+
+
+@given(group=groups, number=indices)
+def test_each_id_of_packs_is_one_that_a_message_may_have(group: str, number: int) -> None:
+    assert all(map(is_id, (group, packs.member_id(group, number), packs.pack_id(group, number))))
 
 
 @given(base=st.uuids(), index=indices)
@@ -114,24 +123,24 @@ def test_ten_short_results_cost_one_write_unit() -> None:
 
 
 def test_a_message_is_read() -> None:
-    calls = packs.read_calls(message(member=JoinMember(f"{G}.4", 4, 9)))
-    assert (calls.task, calls.group, calls.size, calls.first) == ("shop.add", f"{G}.4", 4, 4)
-    made = packs.member_command(message(member=JoinMember(f"{G}.4", 4, 9), tenant="acme"), calls, 1)
-    assert (made.task_id, made.task, made.args, made.kwargs) == (f"{G}.4.5", "shop.add", [2], {"b": 3})
-    assert (made.member, made.tenant, made.id) == (JoinMember(f"{G}.4", 5, 9), "acme", "m")
+    calls = packs.read_calls(message(member=JoinMember(f"{G}.k4", 4, 9)))
+    assert (calls.task, calls.group, calls.size, calls.first) == ("shop.add", f"{G}.k4", 4, 4)
+    made = packs.member_command(message(member=JoinMember(f"{G}.k4", 4, 9), tenant="acme"), calls, 1)
+    assert (made.task_id, made.task, made.args, made.kwargs) == (f"{G}.k4.5", "shop.add", [2], {"b": 3})
+    assert (made.member, made.tenant, made.id) == (JoinMember(f"{G}.k4", 5, 9), "acme", "m")
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"task_id": f"{G}.4.1"}, {"task_id": "mine"}, {"task_id": G}, {"args": ()}, {"args": (1, [[[], {}]], {})},
+        {"task_id": f"{G}.k4.1"}, {"task_id": "mine"}, {"task_id": G}, {"args": ()}, {"args": (1, [[[], {}]], {})},
         {"args": ("f", [], {})}, {"args": ("f", [[[], {}]] * 5, {})}, {"args": ("f", [[[]]], {})}, {"args": ("f", [[{}, []]], {})},
         {"args": ("f", [[[], {}]], 1)},
         {"args": ("f", [[[], {}]], {"other": 1})}, {"args": ("f", [[[], {}]], {"ignore_result": 1})},
         {"args": ("f", [[[], {}]], {"time_limits": 1})}, {"args": ("f", [[[], {}]], {"time_limits": [0, None]})},
         {"args": ("f", [[[], {}]], {"time_limits": [1.0]})}, {"args": ("f", [[[], {}]], {"time_limits": [None, 1e9]})},
-        {"args": ("f", "x", {})}, {"member": JoinMember(f"{G}.4", 3, 9)},
-        {"member": JoinMember(G, 4, 9)}, {"member": JoinMember(f"{G}.4", 4, 5)},
+        {"args": ("f", "x", {})}, {"member": JoinMember(f"{G}.k4", 3, 9)},
+        {"member": JoinMember(G, 4, 9)}, {"member": JoinMember(f"{G}.k4", 4, 5)},
     ],
 )  # fmt: skip
 def test_a_message_that_is_no_pack_is_refused(wrong: dict[str, Any]) -> None:
@@ -145,14 +154,14 @@ DRAFT = Command("", "", "shop.add", args=(1,), time_limits=TimeLimits(1.0, 2.0),
 
 def drafts(first: int, number: int, **changes: Any) -> list[Command]:
     """Return drafts of consecutive members; *changes* are those of the last."""
-    made = [DRAFT._replace(task_id=f"{G}.4.{n}", args=(n,), member=JoinMember(f"{G}.4", n, 99)) for n in range(first, first + number)]
+    made = [DRAFT._replace(task_id=f"{G}.k4.{n}", args=(n,), member=JoinMember(f"{G}.k4", n, 99)) for n in range(first, first + number)]
     return [*made[:-1], made[-1]._replace(**changes)]
 
 
 def test_a_pack_holds_the_commands_that_it_was_made_of() -> None:
     made = drafts(8, 3)
-    pack = packs.pack_command(made[0], made, f"{G}.4")
-    assert (pack.task_id, pack.task, pack.time_limits, pack.ignore_result) == (f"{G}.4.p2", PACK, None, None)
+    pack = packs.pack_command(made[0], made, f"{G}.k4")
+    assert (pack.task_id, pack.task, pack.time_limits, pack.ignore_result) == (f"{G}.k4.p2", PACK, None, None)
     calls = packs.read_calls(pack)
     wanted = [one._replace(args=list(one.args)) for one in made]
     assert [packs.member_command(pack, calls, place) for place in range(3)] == wanted
@@ -162,11 +171,11 @@ def test_a_pack_holds_the_commands_that_it_was_made_of() -> None:
 def test_members_that_differ_are_no_pack(change: dict[str, Any]) -> None:
     made = drafts(4, 2, **change)
     with pytest.raises(MessageRefused, match="differ"):
-        packs.pack_command(made[0], made, f"{G}.4")
+        packs.pack_command(made[0], made, f"{G}.k4")
 
 
 def test_a_pack_begins_at_a_multiple_of_its_size() -> None:
-    for first, group in ((5, f"{G}.4"), (4, f"{G}.8")):
+    for first, group in ((5, f"{G}.k4"), (4, f"{G}.k8")):
         made = drafts(first, 2)
         with pytest.raises(MessageRefused, match="begin at a multiple"):
             packs.pack_command(made[0], made, group)
@@ -174,7 +183,7 @@ def test_a_pack_begins_at_a_multiple_of_its_size() -> None:
 
 def test_the_call_of_a_failed_member_can_be_left_out() -> None:
     outcome = Outcome(
-        task_id=f"{G}.4.0", state=states.FAILURE, nonce="n", fence=1, message_id="m", attempt=0, clock=3, name="f", at=5.0,
+        task_id=f"{G}.k4.0", state=states.FAILURE, nonce="n", fence=1, message_id="m", attempt=0, clock=3, name="f", at=5.0,
         error=ErrorRecord("ValueError", "no"), call=Posted("commands:default", "{}"),
     )  # fmt: skip
     end = packs.end_of_member(outcome)
@@ -183,7 +192,7 @@ def test_the_call_of_a_failed_member_can_be_left_out() -> None:
 
 
 def spoken(pack: TaskRecord | None, index: int = 1) -> tuple[TaskRecord | None, bool]:
-    return packs.spoken(PackMember(f"{G}.4", 4, index), pack)
+    return packs.spoken(PackMember(f"{G}.k4", 4, index), pack)
 
 
 def test_before_its_pack_begins_a_member_is_unknown_or_revoked() -> None:
@@ -191,7 +200,7 @@ def test_before_its_pack_begins_a_member_is_unknown_or_revoked() -> None:
     for state in (states.PENDING, states.RETRY):
         assert spoken(record([], state=state)) == (None, False)
         assert spoken(record([], frozenset({1}), state=state)) == (
-            TaskRecord(f"{G}.4.1", states.REVOKED, clock=99), False,
+            TaskRecord(f"{G}.k4.1", states.REVOKED, clock=99), False,
         )  # fmt: skip
         assert spoken(record([], frozenset({2}), state=state)) == (None, False)
 
@@ -221,7 +230,7 @@ def test_a_pack_that_ended_otherwise_ends_its_members(state: states.TaskState) -
     error = ErrorRecord("TaskExpired", "late")
     found, left = spoken(record([], state=state, result=None, error=error))
     assert found is not None
-    assert (found.task_id, found.state, found.error, left) == (f"{G}.4.1", state, error, False)
+    assert (found.task_id, found.state, found.error, left) == (f"{G}.k4.1", state, error, False)
 
 
 @given(some=st.lists(ends, min_size=4, max_size=4), forgotten=st.sets(st.integers(0, 3)))
@@ -241,9 +250,9 @@ def test_forgotten_ends_have_no_result_and_the_others_stay(some: list[MemberEnd]
 
 
 def test_a_member_that_left_is_read_from_its_own_record() -> None:
-    own = TaskRecord(f"{G}.4.1", states.SUCCESS, result="7")
+    own = TaskRecord(f"{G}.k4.1", states.SUCCESS, result="7")
     stored = {
-        f"{G}.4.p0": record([MemberEnd(states.SUCCESS, 0, "5"), LEFT, LEFT]), f"{G}.4.1": own, f"{G}.4.0": own, "plain": own,
+        f"{G}.k4.p0": record([MemberEnd(states.SUCCESS, 0, "5"), LEFT, LEFT]), f"{G}.k4.1": own, f"{G}.k4.0": own, "plain": own,
     }  # fmt: skip
     asked: list[list[str]] = []
 
@@ -251,11 +260,11 @@ def test_a_member_that_left_is_read_from_its_own_record() -> None:
         asked.append(list(ids))
         return {one: stored[one] for one in ids if one in stored}
 
-    found = packs.read_with_members(read, [f"{G}.4.0", f"{G}.4.1", f"{G}.4.2", "plain", "unknown"])
-    assert [found[f"{G}.4.{n}"].result for n in range(3)] == ["5", "7", None]
-    assert found[f"{G}.4.2"].state == states.RETRY
-    assert set(found) == {f"{G}.4.0", f"{G}.4.1", f"{G}.4.2", "plain"}
-    assert asked == [["plain", "unknown", f"{G}.4.p0"], [f"{G}.4.1", f"{G}.4.2"]]
+    found = packs.read_with_members(read, [f"{G}.k4.0", f"{G}.k4.1", f"{G}.k4.2", "plain", "unknown"])
+    assert [found[f"{G}.k4.{n}"].result for n in range(3)] == ["5", "7", None]
+    assert found[f"{G}.k4.2"].state == states.RETRY
+    assert set(found) == {f"{G}.k4.0", f"{G}.k4.1", f"{G}.k4.2", "plain"}
+    assert asked == [["plain", "unknown", f"{G}.k4.p0"], [f"{G}.k4.1", f"{G}.k4.2"]]
 
 
 def test_marks_name_places_and_what_is_asked() -> None:
@@ -271,8 +280,8 @@ def test_ends_are_plain_json() -> None:
 
 
 def test_the_record_of_a_member_that_left_outlives_that_of_its_pack() -> None:
-    own = TaskRecord(f"{G}.4.1", states.RETRY, attempt=3)
-    found = packs.read_with_members(lambda ids: {one: own for one in ids if one == own.task_id}, [f"{G}.4.0", f"{G}.4.1"])
+    own = TaskRecord(f"{G}.k4.1", states.RETRY, attempt=3)
+    found = packs.read_with_members(lambda ids: {one: own for one in ids if one == own.task_id}, [f"{G}.k4.0", f"{G}.k4.1"])
     assert found == {own.task_id: own}
 
 
@@ -331,25 +340,25 @@ def test_a_result_that_moved_to_the_blob_store_is_read_from_there() -> None:
     assert (found.state, found.result, found.result_ref, left) == (states.SUCCESS, None, BlobRef("d" * 64, 1), False)
 
 
-def _whole(task_id: str = f"{G}.4.p1", member: JoinMember | None = None, args: Any = ("f", [[[1], {}]], {})) -> Command:
+def _whole(task_id: str = f"{G}.k4.p1", member: JoinMember | None = None, args: Any = ("f", [[[1], {}]], {})) -> Command:
     return packs.pack_command(*_first_and_all())._replace(task_id=task_id, member=member, args=args)
 
 
 def _first_and_all() -> tuple[Command, list[Command], str]:
     made = drafts(4, 2)
-    return made[0], made, f"{G}.4"
+    return made[0], made, f"{G}.k4"
 
 
 def test_the_calls_of_a_pack_are_known_by_its_record_or_its_join() -> None:
-    join = JoinMember(f"{G}.4", 4, 6)
+    join = JoinMember(f"{G}.k4", 4, 6)
     for member, pack, count, name in (
         (join, None, 2, "f"), (None, None, 0, "f"), (None, record([LEFT] * 3), 3, "shop.add"),
         (join, record([], state=states.FAILURE), 2, "f"),
         (join._replace(size=99), None, 4, "f"), (join._replace(size=4), None, 0, "f"),
     ):  # fmt: skip
         found = packs.known_calls(_whole(member=member), pack)
-        assert (len(found.calls), found.task, found.group, found.size, found.first) == (count, name, f"{G}.4", 4, 4)
-    for task_id in (f"{G}.4.1", f"{G}.4", "other"):
+        assert (len(found.calls), found.task, found.group, found.size, found.first) == (count, name, f"{G}.k4", 4, 4)
+    for task_id in (f"{G}.k4.1", f"{G}.k4", "other"):
         with pytest.raises(MessageRefused, match="names its group"):
             packs.known_calls(_whole(task_id), None)
 
@@ -361,7 +370,7 @@ def test_a_call_that_is_no_list_and_object_is_refused(call: Any) -> None:
 
 
 def test_a_pack_whose_id_names_none_or_whose_task_is_another_is_refused() -> None:
-    for command in (_whole(f"{G}.4.1"), _whole("other"), _whole()._replace(task="shop.add")):
+    for command in (_whole(f"{G}.k4.1"), _whole("other"), _whole()._replace(task="shop.add")):
         with pytest.raises(MessageRefused, match="names its group"):
             packs.read_calls(command)
 

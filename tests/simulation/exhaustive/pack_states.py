@@ -15,7 +15,7 @@ from sedano.model.packs import LEFT, MemberEnd, PackMember
 from tests.simulation.exhaustive.inline import weak
 from tests.simulation.exhaustive.search import Triples, remembered, written
 
-GROUP = "0b9f6b2e-58f6-5a3a-9a50-3f2d1a0c7b11.4"
+GROUP = "0b9f6b2e-58f6-5a3a-9a50-3f2d1a0c7b11.k4"
 MOST = 2
 """Claims of one member of these worlds after which it is a poison, where one is."""
 MOST_FENCE = 4

@@ -4,10 +4,11 @@ A pack is a task of its own, `sedano.pack`, whose body runs its members one afte
 member. So the writes CLAIM, STEAL, EXTEND and RECORD (`sedano.aws.expressions.tasks`) apply to it unchanged. MARK is its only write of its
 own: it adds members that were revoked to a set in the pack's record, until the pack has ended.
 
-**Ids.** The group `G` of packs of *k* members has the id `G.k`; its member *i* has `G.k.i`, and its pack *n* has `G.k.pn` and holds the
-members from *n · k* on. So the id of a member names its pack, and no publication computes *k* again: two layouts of one group would be two
-arbiters of a member's end. G is a UUID. A user cannot choose ids of these forms. A power of two divides the width of a join's shard, so
-the members of a pack arrive in one write.
+**Ids.** The group `G` of packs of 8 members has the id `G.k8`; its member *i* has `G.k8.i`, and its pack *n* has `G.k8.pn` and holds the
+members from *8 · n* on. So the id of a member names its pack, and no publication computes the size again: two layouts of one group would
+be two arbiters of a member's end. G is a UUID. A user cannot choose ids of these forms; the letter keeps them apart from those that users
+derive from an id and a number, such as `G.8`. A power of two divides the width of a join's shard, so the members of a pack arrive in one
+write.
 
 **A taken-over pack runs nothing.** If the claim of a pack expired, its bodies may have run, and one of them may have ended the worker. So
 the worker that takes it over fences the old holder out, and records that every member leaves. Each of them then runs alone, and a poison
@@ -83,8 +84,8 @@ Ends = tuple[str, list[MemberEnd]]
 """The name of the task of a pack, and the ends of its members."""
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SIZE = "|".join(map(str, SIZES))
-_GROUP = re.compile(rf"{_UUID}\.({_SIZE})").fullmatch
-_PART = re.compile(rf"({_UUID}\.({_SIZE}))\.(p?)(0|[1-9][0-9]{{0,8}})").fullmatch
+_GROUP = re.compile(rf"{_UUID}\.k({_SIZE})").fullmatch
+_PART = re.compile(rf"({_UUID}\.k({_SIZE}))\.(p?)(0|[1-9][0-9]{{0,8}})").fullmatch
 
 
 class PackMember(NamedTuple):
@@ -129,7 +130,7 @@ class PackedCalls(NamedTuple):
 
 def group_id(task_id: str, size: int) -> str:
     """Return the id of the group *task_id* in packs of *size*; *task_id* itself if it is not packed (0)."""
-    return f"{task_id}.{size}" if size else task_id
+    return f"{task_id}.k{size}" if size else task_id
 
 
 def size_of(group: str) -> int:

@@ -26,7 +26,7 @@ MOST_SECONDS = 250_000_000_000.0
 """Seconds. A time further away than this cannot be written as a date."""
 MAX_DELAY_S = 366 * 86_400.0
 """The longest countdown (s): a year. A timer keeps a message if its delay is longer than a queue allows (900 s)."""
-RESERVED = "task_id: {} has the form of the ids of groups in packs; choose another id, such as one without the number after the dot"
+RESERVED = "task_id: {} has the form of the ids of groups in packs; choose another id, such as one without the k after the dot"
 """Why an id cannot be chosen, in words."""
 
 
