@@ -8,8 +8,9 @@ import pytest
 from sedano.errors import ConfigurationError, EffectRefused, Unavailable
 from sedano.model import states
 from sedano.model.effects import ABSENT, Condition, TableWrite
-from sedano.model.ledger.records import Outcome
-from tests.conformance.tasks import CLAIM, accepted, claimed, granted, in_the_way, rival, stored, success
+from sedano.model.ledger.records import ErrorRecord, Outcome
+from sedano.model.retry import MAX_EXECUTIONS
+from tests.conformance.tasks import CLAIM, accepted, claimed, granted, in_the_way, retry, rival, stored, success
 from tests.conformance.worlds import World
 
 ROW = {"pk": "a-1", "paid": True, "lines": [{"of": "té", "n": 2}], "left": None, "count": -7}
@@ -50,6 +51,17 @@ def test_a_success_and_its_effects_are_recorded_together_and_values_are_read_bac
     assert accepted(write(world, PUT, COUNT))
     assert stored(world.ledger).state == states.SUCCESS
     assert rows(world, ["a-1", "sum", "none"]) == [ROW, {"pk": "sum", "count": 1}, None]
+
+
+def test_a_success_with_effects_after_many_failures_leaves_the_index_of_failures(world: World) -> None:
+    claim = CLAIM._replace(attempt=MAX_EXECUTIONS - 1)
+    error = ErrorRecord("KeyError", "'CHF'", "")
+    assert accepted(world.ledger.record([retry(claim, claimed(world.ledger, claim).fence, error=error)])[0])
+    again = CLAIM._replace(attempt=MAX_EXECUTIONS)
+    outcome = success(again, claimed(world.ledger, again).fence)
+    assert [one.task_id for one in world.ledger.failures("2026-01-01", 9) or ()] == ["task-1"]
+    assert accepted(write(world, PUT, outcome=outcome))
+    assert world.ledger.failures("2026-01-01", 9) == []
 
 
 def test_an_update_sets_adds_and_removes_and_a_delete_deletes(world: World) -> None:

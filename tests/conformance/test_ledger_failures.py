@@ -8,7 +8,7 @@ import pytest
 from sedano.aws.failures import FAILURES
 from sedano.memory import MemoryLedger, VirtualClock
 from sedano.model import states
-from sedano.model.ledger.failures import MOST_KIND, MOST_PLACE, SHARDS, FailedTask, shard_of
+from sedano.model.ledger.failures import MOST_KIND, MOST_PLACE, SHARDS, FailedTask, is_recovered, shard_of
 from sedano.model.ledger.records import RECORD_LIFETIME_S, Claim, ErrorRecord, Outcome, RecordAnswer, copy_of
 from sedano.model.retry import MAX_EXECUTIONS
 from sedano.ports import Ledger
@@ -91,12 +91,24 @@ def test_what_is_claimed_reserved_retried_or_revoked_is_not_found(world: World) 
     assert ids(world) == []
 
 
-def fails_again(ledger: Ledger, attempt: int) -> None:
+def fails_again(ledger: Ledger, attempt: int, task_id: str = "task-1", at: float = NOW + 1.25) -> None:
     """Record a failure in the execution before *attempt*, which is retried."""
-    claim = CLAIM._replace(attempt=attempt - 1)
+    claim = CLAIM._replace(task_id=task_id, attempt=attempt - 1)
     fence = claimed(ledger, claim).fence
-    again = retry(claim, fence, error=ERROR, name="shop.sum", at=NOW + 1.25, next_attempt=attempt)
+    again = retry(claim, fence, error=ERROR, name="shop.sum", at=at, next_attempt=attempt)
     assert accepted(ledger.record([again])[0])
+
+
+def ends_without_a_failure(ledger: Ledger, task_id: str, number: int) -> None:
+    """End a task that failed often, in one of the ways in which it leaves the index."""
+    claim = CLAIM._replace(task_id=task_id, attempt=MAX_EXECUTIONS)
+    if number % 4 == 0:
+        assert ledger.revoke(task_id, 9, NOW + 3) is None
+    elif number % 4 == 1:
+        assert accepted(kept(ledger, success(claim, 0, state=states.EXPIRED, result=None)))
+    else:
+        state = states.SUCCESS if number % 4 == 2 else states.REVOKED
+        assert accepted(ledger.record([success(claim, claimed(ledger, claim).fence, state=state)])[0])
 
 
 def test_a_task_that_failed_in_many_executions_is_found_while_it_is_tried_again(world: World) -> None:
@@ -268,3 +280,23 @@ def test_an_entry_ages_out_with_its_record() -> None:
     assert (ledger.age_out(), ids_of(ledger)) == ([], ["task-1"])
     clock.advance(2)
     assert (ledger.age_out(), ids_of(ledger)) == (["task-1"], [])
+
+
+def test_tasks_that_recovered_leave_room_for_those_that_failed(world: World) -> None:
+    world.ledger.keep([failure(task_id=f"failed-{number}") for number in range(4)])
+    recovered = [f"recovered-{number:02}" for number in range(24)]
+    for task_id in recovered:
+        fails_again(world.ledger, MAX_EXECUTIONS, task_id, NOW + 2)
+    for number, task_id in enumerate(recovered):
+        ends_without_a_failure(world.ledger, task_id, number)
+    assert ids(world, most=4) == [f"failed-{number}" for number in (3, 2, 1, 0)]
+
+
+@pytest.mark.parametrize("state", sorted(states.TERMINAL))
+@pytest.mark.parametrize(("attempt", "had"), [(MAX_EXECUTIONS - 1, False), (MAX_EXECUTIONS, True), (MAX_EXECUTIONS + 1, True)])
+def test_an_end_without_a_failure_takes_a_task_that_may_have_an_entry_out(state: states.TaskState, attempt: int, had: bool) -> None:
+    assert is_recovered(success(state=state, attempt=attempt)) == (had and state not in states.FAILED)
+
+
+def test_a_task_that_is_tried_again_keeps_its_entry() -> None:
+    assert not is_recovered(retry(attempt=MAX_EXECUTIONS))

@@ -18,6 +18,7 @@ WRITES = {
     if isinstance(value, Write)
 }
 CLAIMS = {"CLAIM": tasks.CLAIM, "CLAIM_LEFT": tasks.CLAIM_LEFT, "RECLAIM": tasks.RECLAIM, "STEAL": tasks.STEAL}
+RECOVERED = {"RECORD_RECOVERED", "KEEP_RECOVERED", "REVOKE"}
 TASK_WRITES = {name: value for name, value in vars(tasks).items() if isinstance(value, Write)}
 
 
@@ -75,11 +76,12 @@ def test_only_claims_change_the_fence_and_each_raises_it_by_one() -> None:
 
 def test_nothing_that_carries_a_token_is_deleted_or_loses_an_attribute() -> None:
     for name, write in TASK_WRITES.items():
-        assert not re.search(r"\b(REMOVE|DELETE)\b", write.update), name
+        assert not re.search(r"\b(REMOVE|DELETE)\b", write.update.removesuffix(" REMOVE tri, tat")), name
+        assert write.update.endswith(" REMOVE tri, tat") == (name in RECOVERED), name
 
 
 def test_recording_leaves_fence_nonce_and_message_id_in_place() -> None:
-    for write in (tasks.RECORD, tasks.RECORD_FAILURE):
+    for write in (tasks.RECORD, tasks.RECORD_FAILURE, tasks.RECORD_RECOVERED):
         assert not re.search(r"\b(att|nc|mid|cnt|exp) =", write.update)
     assert not re.search(r"\b(att|nc|mid|cnt|exp|st|try|tri|tat) =", tasks.FORGET.update)
 
@@ -88,6 +90,12 @@ def test_a_failure_is_written_as_any_end_is_and_only_its_entry_is_more() -> None
     for write, plain in ((tasks.RECORD_FAILURE, tasks.RECORD), (tasks.KEEP_FAILURE, tasks.KEEP)):
         assert (write.condition, write.values) == (plain.condition, plain.values)
         assert write.update == f"{plain.update}, tri = :tri, tat = :tat, tid = :tid, ek = :ek, wh = :wh"
+
+
+def test_the_end_of_a_task_that_recovered_is_written_as_any_end_is_and_only_its_entry_is_less() -> None:
+    for write, plain in ((tasks.RECORD_RECOVERED, tasks.RECORD), (tasks.KEEP_RECOVERED, tasks.KEEP)):
+        assert (write.condition, write.values, write.names) == (plain.condition, plain.values, plain.names)
+        assert write.update == f"{plain.update} REMOVE tri, tat"
 
 
 def test_forgetting_is_for_every_terminal_state_and_no_other() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from sedano.aws import failures
 from sedano.aws import ledger_items as items
 from sedano.aws.client import keys
 from sedano.aws.client.error_codes import LATER
@@ -53,8 +54,9 @@ class DynamoEffects:
         too_large = tail.too_large(outcome, text)
         if too_large is not None:
             return too_large
-        write, mark = (tasks.RECORD, {":att": {"N": str(outcome.fence)}}) if claimed else (tasks.KEEP, {":mid": {"S": outcome.message_id}})
-        values = {**write.values, **items.outcome_values(outcome, text), **mark}
+        plain, mark = (tasks.RECORD, {":att": {"N": str(outcome.fence)}}) if claimed else (tasks.KEEP, {":mid": {"S": outcome.message_id}})
+        write, entry = failures.indexed(plain, outcome)
+        values = {**write.values, **items.outcome_values(outcome, text), **mark, **entry}
         key = {"pk": {"S": keys.task(outcome.task_id)}}
         own = {"Update": {"TableName": self._ledger, "Key": key, "ExpressionAttributeValues": values, **write.parameters}}
         parts = [own, *(part(effect, self._name(effect.table)) for effect in effects)]

@@ -2,8 +2,8 @@
 
 The index has the partition key `tri` (a string) and the sort key `tat` (a number), and holds the attributes `ENTRY`. Only records of
 failed tasks, and of tasks that are tried again after many failures, have the keys (X1 of `sedano.aws.expressions.tasks`), so its size
-depends only on the number of failures. A task that succeeds in the end keeps its keys, and is left out by its state. The index is up to
-date within a second.
+depends only on the number of failures, and a query returns as many of them as it asks for. A task that succeeds in the end loses its keys.
+The index is up to date within a second.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from sedano.aws.client.table import Table
 from sedano.aws.expressions import Write, tasks
 from sedano.aws.ledger_items import Item, Values, whole_ms
-from sedano.model.ledger.failures import LISTED, SHARDS, FailedTask, day_of, failed_task, shard_of
+from sedano.model.ledger.failures import SHARDS, FailedTask, day_of, failed_task, is_recovered, shard_of
 from sedano.model.ledger.records import Outcome
 from sedano.model.states import read_state
 
@@ -21,20 +21,21 @@ FAILURES = "failures"
 """The name of the index."""
 ENTRY = ("tid", "st", "nm", "try", "ek", "wh")
 """The attributes of the index in addition to its keys and the table's."""
-WRITES = ((tasks.RECORD, tasks.RECORD_FAILURE), (tasks.KEEP, tasks.KEEP_FAILURE))
-"""The writes that end a task, each with the variant that also writes an entry."""
+WRITES = ((tasks.RECORD, tasks.RECORD_FAILURE, tasks.RECORD_RECOVERED), (tasks.KEEP, tasks.KEEP_FAILURE, tasks.KEEP_RECOVERED))
+"""The writes that end a task, each with the variants that also write an entry, and remove one."""
 
 
 def indexed(write: Write, outcome: Outcome) -> tuple[Write, Values]:
-    """Return *write*, or its variant that also writes the index entry of *outcome* if it has one, and the values of the entry."""
+    """Return *write*, or its variant that also writes the index entry of *outcome* or removes one; and the values of the entry."""
+    _, failed, recovered = next(some for some in WRITES if some[0] is write)
     entry = failed_task(outcome)
     if entry is None:
-        return write, {}
+        return recovered if is_recovered(outcome) else write, {}
     values: Values = {
         ":tri": _partition(day_of(entry.at), shard_of(entry.task_id)), ":tat": {"N": whole_ms(entry.at)}, ":tid": {"S": entry.task_id},
         ":ek": {"S": entry.error}, ":wh": {"S": entry.where},
     }  # fmt: skip
-    return next(more for plain, more in WRITES if plain is write), values
+    return failed, values
 
 
 def shards(day: str) -> list[Mapping[str, str]]:
@@ -45,7 +46,7 @@ def shards(day: str) -> list[Mapping[str, str]]:
 def read(table: Table, key: Mapping[str, str], most: int) -> list[FailedTask] | None:
     """Return at most *most* failed tasks of the partition *key*, the latest first; None: the table has no such index."""
     found = table.newest(FAILURES, {**tasks.FAILURES, "ExpressionAttributeValues": {":tri": key}}, most)
-    return None if found is None else [one for one in map(_failed_task, found) if one.state in LISTED]
+    return None if found is None else [_failed_task(item) for item in found]
 
 
 def _partition(day: str, shard: int) -> Mapping[str, str]:

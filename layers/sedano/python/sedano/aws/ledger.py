@@ -207,7 +207,7 @@ class DynamoLedger:
         refused = tail.too_large(outcome, text)
         if refused is not None:
             return refused
-        if outcome.state != states.SUCCESS:
+        if outcome.state != states.SUCCESS or outcome.attempt:
             from sedano.aws import failures
 
             made, entry = failures.indexed(write, outcome)

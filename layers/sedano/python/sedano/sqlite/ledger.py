@@ -8,6 +8,7 @@ with the same conjuncts in its WHERE; that module has the theory and the invaria
 | `ADD mks :mks` | the union, computed in the same transaction |
 | a refusal brings the item in the way | the row is read in the same transaction |
 | RECORD_FAILURE, KEEP_FAILURE | RECORD, KEEP: four columns more, empty where nothing failed, and a partial index over them |
+| `REMOVE tri, tat` | the columns stay, and the query leaves out the row by its state |
 | ARRIVE: `ADD done :children, failed :fallen` | a row for each child; `failed` only rises |
 
 The own-write rule holds here too: a row with the mark of this call is its own earlier write.

@@ -18,10 +18,11 @@ Invariants (PROTOCOLS §10), which the conformance suite and the random comparis
 * E9: a steal needs fence, nonce and expiry exactly as they were seen. A claim that was extended since is not stolen.
 * I6: an own write is never misread (the own-write rule).
 * J1: ARRIVE adds to sets. Adding twice changes nothing, so redelivery cannot fill a join early or late.
-* X1: a record has the key of the index of failures (`tri`, `tat`) if and only if the task ended with a failure of its own
-  (`sedano.model.ledger.failures`). RECORD_FAILURE and KEEP_FAILURE are RECORD and KEEP that also set the entry, under the same conditions;
-  no other write sets it, and none removes it. By E3 an entry stays correct: a failed task never changes its state. Only failures write to
-  the index, for one more write unit each.
+* X1: a record has the key of the index of failures (`tri`, `tat`) if and only if the task ended with a failure of its own, or failed in
+  many executions and has not ended (`sedano.model.ledger.failures`). RECORD_FAILURE and KEEP_FAILURE are RECORD and KEEP that also set the
+  entry, under the same conditions; no other write sets it. RECORD_RECOVERED, KEEP_RECOVERED and REVOKE remove the key as they end such a
+  task without a failure. By E3 an entry stays correct: a failed task never changes its state. Only failures, and ends of tasks that
+  recovered, write to the index, for one more write unit each.
 
 The marks of the own-write rule (`sedano.aws.expressions`): claim and steal, RUNNING under my nonce; record, the state
 I wrote under my nonce and token; keep, that state under my nonce; reserve, PENDING under my message id. Therefore
@@ -74,6 +75,7 @@ _ZERO = {":zero": {"N": "0"}}
 _HOLD = "st = :running, nc = :nc, mid = :mid, exp = :exp, clk = :clk, nm = :nm, own = :own, #ttl = :ttl"
 _END = "st = :st, try = :try, clk = :clk, nm = :nm, res = :res, tail = :tail, #ttl = :ttl"
 _FAILED = "tri = :tri, tat = :tat, tid = :tid, ek = :ek, wh = :wh"
+_RECOVERED = "REMOVE tri, tat"
 _KNOWN = "st = if_not_exists(st, :pending), try = if_not_exists(try, :zero), mid = if_not_exists(mid, :none)"
 _WAITING = "st IN (:pending, :retry) AND try = :try AND attribute_not_exists(rvk)"
 
@@ -119,6 +121,9 @@ stolen.
 RECORD_FAILURE = Write(condition=RECORD.condition, update=f"{RECORD.update}, {_FAILED}", names=TTL, values=RECORD.values)
 """RECORD of a failure, with its entry in the index of failures."""
 
+RECORD_RECOVERED = Write(condition=RECORD.condition, update=f"{RECORD.update} {_RECOVERED}", names=TTL, values=RECORD.values)
+"""RECORD of an end without a failure after many failed executions: the task leaves the index of failures."""
+
 KEEP = Write(
     condition="attribute_not_exists(pk) OR st = :pending OR (st = :retry AND try = :try)",
     update=f"SET {_END}, nc = :nc, mid = :mid",
@@ -129,6 +134,9 @@ KEEP = Write(
 
 KEEP_FAILURE = Write(condition=KEEP.condition, update=f"{KEEP.update}, {_FAILED}", names=TTL, values=KEEP.values)
 """KEEP of a failure, with its entry in the index of failures."""
+
+KEEP_RECOVERED = Write(condition=KEEP.condition, update=f"{KEEP.update} {_RECOVERED}", names=TTL, values=KEEP.values)
+"""KEEP of an end without a failure after many failed executions: the task leaves the index of failures."""
 
 FAILURES = {"KeyConditionExpression": "tri = :tri"}
 """The failures of one shard of a day, for a query of their index."""
@@ -143,11 +151,13 @@ RESERVE = Write(
 
 REVOKE = Write(
     condition="attribute_not_exists(pk) OR st IN (:pending, :retry)",
-    update="SET st = :revoked, try = if_not_exists(try, :zero), mid = :none, clk = :clk, res = :none, tail = :none, #ttl = :ttl",
+    update="SET st = :revoked, try = if_not_exists(try, :zero), mid = :none, clk = :clk, res = :none, tail = :none, #ttl = :ttl "
+    f"{_RECOVERED}",
     names=TTL,
     values={**_PENDING, **_RETRY, **_ZERO, ":revoked": {"S": states.REVOKED}, ":none": {"S": ""}},
 )
-"""End a task without a holder. No message ended it (`mid` is empty), so each of its messages is responsible for the follow-ups."""
+"""End a task without a holder. No message ended it (`mid` is empty), so each of its messages is responsible for the follow-ups. A task
+that failed in many executions leaves the index of failures."""
 
 ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rvk)", update="SET rvk = :rvk", values=_RUNNING)
 """Mark a running task as revoked. The mark stays: the next claim meets it. A request is never taken back."""

@@ -5,8 +5,8 @@ because its code did not fail; the copy of an end under the id that a join reads
 (`ErrorRecord.cause`), such as the body of a chord whose member failed.
 
 A task that failed in `MAX_EXECUTIONS` executions and is tried again is in the index too, because a policy without a limit of retries would
-hide its failures for ever. Its entry has its last failed attempt. It leaves the index when it succeeds or is revoked: a store may keep the
-entry, and leaves it out by the state of the task (`LISTED`).
+hide its failures for ever. Its entry has its last failed attempt. It leaves the index when it succeeds, expires or is revoked
+(`is_recovered`): many tasks that recovered never hide those that failed.
 
 A day is divided into shards by the id of the task, so that a burst of failures is spread over several partitions of the index. DynamoDB
 throttles the writes to a table if its index cannot keep up.
@@ -63,6 +63,11 @@ def failed_task(outcome: Outcome) -> FailedTask | None:
     if error is None:
         return entry
     return entry._replace(error=_text(error.type_name, MOST_KIND), where=_text(tracebacks.origin(error.traceback), MOST_PLACE))
+
+
+def is_recovered(outcome: Outcome) -> bool:
+    """Return whether *outcome* is an end without a failure of a task that may have an entry, which its record then loses."""
+    return outcome.state not in LISTED and outcome.attempt >= MAX_EXECUTIONS
 
 
 def day_of(at: float) -> str:
