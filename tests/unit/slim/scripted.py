@@ -195,7 +195,7 @@ def slim(
     """A slim client of *service* at *url*, which makes no pauses and is closed at the end."""
     session = session or source()
     botocores, counts, pauses = client_of(session, service, url, **config), Counter[str](), list[float]()
-    form = learned(botocores, service, session.get_credentials(), None)
+    form = learned(botocores, service, session.get_credentials())
     options = {} if clock is None else {"clock": clock}
 
     def count(event: str) -> None:

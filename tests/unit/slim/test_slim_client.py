@@ -130,9 +130,10 @@ def test_a_session_whose_events_something_observes_is_left_to_botocore(event: st
 
 
 def test_certificates_that_are_no_file_are_left_to_botocore() -> None:
-    client = client_of(source(), "sqs", "https://127.0.0.1:9")
-    with pytest.raises(Declined, match="certificates"):
-        learned(client, "sqs", source().get_credentials(), "/no/such/file.pem")
+    for trusted in ("/no/such/file.pem", False):
+        client = source().create_client("sqs", verify=trusted)
+        with pytest.raises(Declined, match="certificates"):
+            learned(client, "sqs", source().get_credentials())
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_certificates_that_are_no_file_are_left_to_botocore() -> None:
 )
 def test_credentials_that_no_header_holds_are_left_to_botocore(credentials: Any) -> None:
     with pytest.raises(Declined, match="credentials"):
-        learned(client_of(source(), "sqs", "http://127.0.0.1:9"), "sqs", credentials, None)
+        learned(client_of(source(), "sqs", "http://127.0.0.1:9"), "sqs", credentials)
 
 
 def test_what_is_learned_of_one_call_holds_for_all_calls_of_its_service() -> None:
@@ -157,7 +158,7 @@ def test_what_is_learned_of_one_call_holds_for_all_calls_of_its_service() -> Non
 )
 def test_the_endpoint_is_the_one_that_botocores_rules_choose(options: Mapping[str, Any], host: str) -> None:
     config = Config(**{"retries": {"mode": "standard", "total_max_attempts": 3}, **options})
-    form = learned(source().create_client("dynamodb", config=config), "dynamodb", source().get_credentials(), None)
+    form = learned(source().create_client("dynamodb", config=config), "dynamodb", source().get_credentials())
     assert (form.host, form.address.host, form.address.port, form.address.is_secure) == (host, host, 443, True)
 
 
@@ -258,7 +259,7 @@ class Rotating:
 def test_each_call_is_signed_with_the_present_credentials() -> None:
     with Scripted() as server:
         client = client_of(source(token="token"), "dynamodb", server.url)
-        form = learned(client, "dynamodb", source(token="token").get_credentials(), None)
+        form = learned(client, "dynamodb", source(token="token").get_credentials())
         made = SlimClient(client, "dynamodb", form, Rotating(), lambda _: None)
         for _ in range(3):
             made.update_item(**CALLS["update_item"][0])
@@ -320,7 +321,7 @@ def test_a_client_without_credentials_raises_what_botocore_raises() -> None:
     with Scripted() as server:
         session = source("AKIDGONE")
         client = client_of(session, "dynamodb", server.url)
-        form = learned(client, "dynamodb", session.get_credentials(), None)
+        form = learned(client, "dynamodb", session.get_credentials())
         client._request_signer._credentials = None  # as after the credentials of a process are gone
         made = SlimClient(client, "dynamodb", form, None, lambda _: None)
         with pytest.raises(NoCredentialsError):

@@ -125,7 +125,7 @@ def test_a_client_one_of_whose_operations_is_traced_is_left_to_botocore(name: st
     client = client_of(source(), "dynamodb", "http://127.0.0.1:9")
     setattr(type(client) if of_the_class else client, name, wrap(getattr(type(client), name), []))
     with pytest.raises(Declined, match=f"{name} of the client is traced or replaced"):
-        learned(client, "dynamodb", source().get_credentials(), None)
+        learned(client, "dynamodb", source().get_credentials())
 
 
 def test_the_functions_of_botocore_as_it_is_are_known() -> None:
@@ -136,4 +136,4 @@ def test_the_functions_of_botocore_as_it_is_are_known() -> None:
 @pytest.mark.parametrize("token", ["a  b", " a", "a ", "a    b "])
 def test_a_session_token_with_spaces_that_botocore_would_not_sign_as_they_are_is_left_to_it(token: str) -> None:
     with pytest.raises(Declined, match="a session token with spaces"):
-        learned(client_of(source(), "sqs", "http://127.0.0.1:9"), "sqs", Credentials("AKID", "secret", token), None)
+        learned(client_of(source(), "sqs", "http://127.0.0.1:9"), "sqs", Credentials("AKID", "secret", token))

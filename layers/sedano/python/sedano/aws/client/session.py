@@ -88,19 +88,19 @@ class Session:
 
     def identity(self) -> tuple[Any, str, str | bool]:
         """Return the credentials with which this session signs, its Region ("" without one), and the certificates that it trusts: a file,
-        or True for those of this machine.
+        or True for those of botocore.
 
         Raises:
-            ConfigurationError: it finds no credentials.
+            ConfigurationError: it finds no credentials, or the name of the file of certificates is empty.
         """
         with self._lock:
             if self._session is None:
                 self._session = self._begun()
             found = self._session.get_credentials()
-            region, trusted = map(self._session.get_config_variable, ("region", "ca_bundle"))
+            region, file = map(self._session.get_config_variable, ("region", "ca_bundle"))
         if found is None:
             raise fault(NoCredentialsError(), "the credentials of this program")
-        return found.get_frozen_credentials(), region or "", trusted or True
+        return found.get_frozen_credentials(), region or "", _trusted(file)
 
     def later(self, service: str) -> LateClient:
         """Return a placeholder that makes the client of *service* when it is first used."""
@@ -132,7 +132,7 @@ class Session:
 
         credentials = self._session.get_credentials()
         try:
-            form = learned(client, service, credentials, self._session.get_config_variable("ca_bundle"))
+            form = learned(client, service, credentials)
         except Declined as reason:
             _LOG.debug("calls of %s are made by botocore: %s", service, reason)
             return _unchanged
@@ -173,6 +173,14 @@ def is_slim(environment: Mapping[str, str], unless_set: str = "botocore") -> boo
     if chosen not in ("botocore", "slim"):
         raise ConfigurationError(f"{CLIENT_SETTING}: {chosen!r} is not an AWS client; write botocore or slim")
     return chosen == "slim"
+
+
+def _trusted(file: str | None) -> str | bool:
+    """Return what botocore's clients trust: *file*, that of the session's configuration, else the one that REQUESTS_CA_BUNDLE names."""
+    named = os.environ.get("REQUESTS_CA_BUNDLE") if file is None else file
+    if named is not None and not named.strip():
+        raise ConfigurationError("AWS_CA_BUNDLE or REQUESTS_CA_BUNDLE is empty; write the path of a file of certificates, or unset it")
+    return named or True
 
 
 def _unchanged(client: Any) -> Any:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+import socket
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -115,26 +116,30 @@ def is_botocores(function: Any) -> bool:
     return type(function) is FunctionType and str(function.__globals__.get("__name__", "")).startswith("botocore.")
 
 
-def learned(client: Any, service: str, credentials: Any, trusted: Any) -> RequestForm:
+def learned(client: Any, service: str, credentials: Any) -> RequestForm:
     """Return the form of the requests of a botocore *client*, whose events nothing of sedano observes yet.
 
     Args:
         client: the client, just made.
         service: its service, one of `PROBES`.
         credentials: botocore's credentials of the client.
-        trusted: the file of certificates that the session trusts, if its configuration names one.
 
     Raises:
         Declined: the client has something that only botocore can honour; the message says what.
     """
-    for reason in _obstacles(client, service, trusted):
+    try:
+        http = client._endpoint.http_session  # noqa: SLF001 - only the session knows what it trusts, and the options of its sockets
+        trusted, options = http._verify, http._socket_options  # noqa: SLF001
+    except AttributeError:
+        raise Declined("its HTTP session is of a botocore of another kind") from None
+    for reason in _obstacles(client, service, trusted, options):
         raise Declined(reason)
     identity = identity_of(credentials)
-    return _form(_prepared(client, service), identity, trusted or True)
+    return _form(_prepared(client, service), identity, trusted)
 
 
-def _obstacles(client: Any, service: str, trusted: Any) -> Iterator[str]:
-    """Yield what of the client's configuration only botocore honours."""
+def _obstacles(client: Any, service: str, trusted: Any, options: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    """Yield what of the client's configuration only botocore honours; *trusted*, *options*: those of its HTTP session."""
     config, url = client.meta.config, client.meta.endpoint_url
     yield from (f"{module} observes {event}" for event, module in _observers(client, service))
     if not all(map(is_botocores, (*way_of_calls(), vars(ClientCreator).get("_create_api_method")))):
@@ -142,13 +147,13 @@ def _obstacles(client: Any, service: str, trusted: Any) -> Iterator[str]:
     yield from (f"{name} of the client is traced or replaced" for name in _replaced(client))
     if config.proxies or get_environ_proxies(url):
         yield "a proxy is configured"
-    if config.client_cert or not (trusted is None or Path(trusted).is_file()):
+    if config.client_cert or not (trusted is True or (isinstance(trusted, str) and Path(trusted).is_file())):
         yield "certificates are configured that are not one file of trusted ones"
     if config.retries is None or config.retries.get("mode") != "standard" or "total_max_attempts" not in config.retries:
         yield "retries are not in the standard mode"
     if not all(isinstance(one, int | float) for one in (config.connect_timeout, config.read_timeout)):
         yield "a timeout is not a number of seconds"
-    if config.tcp_keepalive or config.signature_version not in ("v4", None):
+    if (socket.SOL_SOCKET, socket.SO_KEEPALIVE) in [option[:2] for option in options] or config.signature_version not in ("v4", None):
         yield "TCP keep-alive or another signature is configured"
 
 
