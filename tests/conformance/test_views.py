@@ -15,7 +15,7 @@ from sedano.aws.schedules import DynamoSchedules
 from sedano.changes.plan import note, person
 from sedano.engine.history.recorder import Recorder
 from sedano.engine.worker.pipeline import Worker, WorkerSettings
-from sedano.errors import NotAllowed
+from sedano.errors import NotAllowed, SedanoError, Unavailable
 from sedano.model import circuits as breaker
 from sedano.model.elections import Election, closed
 from sedano.model.history.run_rows import Host
@@ -233,13 +233,14 @@ def test_a_queue_that_is_old_needs_a_person(app: Sedano) -> None:
         assert seen.notes == now.now(app, days=0).notes == ()
 
 
-def test_an_age_that_may_not_be_read_is_unknown_and_the_right_is_named(app: Sedano) -> None:
+@pytest.mark.parametrize("error", [NotAllowed("the reason", "cloudwatch:GetMetricData"), Unavailable("the reason")])
+def test_an_age_that_may_not_or_cannot_be_read_is_unknown_and_the_reason_is_named(app: Sedano, error: SedanoError) -> None:
     ports = app.outlet.ports
-    refused: Any = OldQueues(ports.consumers, NotAllowed("not allowed", "cloudwatch:GetMetricData"))
+    refused: Any = OldQueues(ports.consumers, error)
     app.attach(replace(ports, consumers=refused))
     view = queues.queues(app)
     assert [one.age for one in view.rows] == [None]
-    assert now.now(app, days=0).notes == view.notes == ("The ages of queues are unknown: not allowed",)
+    assert now.now(app, days=0).notes == view.notes == ("The ages of queues are unknown: the reason",)
 
 
 class OldQueues:

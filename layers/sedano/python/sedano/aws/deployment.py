@@ -56,6 +56,8 @@ NEEDED = {
 }  # fmt: skip
 """The services that a component always calls: a client is made while a function starts, not while a message waits. A component that is
 not named here makes each client at its first use."""
+METRICS_S = 2.0
+"""How long a view waits for CloudWatch's connection, and for its answer."""
 BY_THE_STORE = ("scheduler", "controller")
 """Components that decide for all workers what is due: they use the table's clock if the clock of their machine is wrong."""
 COMPONENT: ContextVar[tuple[str, Session | None]] = ContextVar("sedano_component", default=("client", None))
@@ -109,7 +111,7 @@ def ports_of(
         flow_runs=_when_used(lambda: _flow_runs(dynamodb, settings)),
         memos=_when_used(lambda: _memos(dynamodb, settings)),
         limits=_when_used(lambda: _limits(dynamodb, settings)),
-        consumers=_when_used(lambda: _consumers(client("sqs"), client("lambda"), settings, (session.later("cloudwatch"), own))),
+        consumers=_when_used(lambda: _consumers(client("sqs"), client("lambda"), settings, (_metrics(session), own))),
         timers=_when_used(lambda: _timers(client("scheduler"), settings)),
         schedules=_when_used(lambda: _schedules(dynamodb, settings, service)),
         effects=_when_used(lambda: _effects(dynamodb, settings)),
@@ -138,6 +140,11 @@ def _queues(session: Session, own: SqsQueues, settings: DeploymentSettings, comp
     from sedano.aws.brokers import over_brokers
 
     return over_brokers(session, own, settings, BROKERS.get(), telemetry, patience() if component in ("client", "publisher") else None)
+
+
+def _metrics(session: Session) -> Any:
+    """Return CloudWatch's client for the ages of queues, which a view can do without: one attempt for each call, and a short wait."""
+    return _when_used(lambda: session.single("cloudwatch", METRICS_S, connect_timeout=METRICS_S))
 
 
 def _receiver(session: Session, visibility: int | None) -> Any:

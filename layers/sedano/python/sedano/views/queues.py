@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sedano.app import Sedano
-from sedano.errors import NotAllowed
+from sedano.errors import SedanoError
 from sedano.model import pauses
 from sedano.model.cluster.control_record import ControlRecord
 from sedano.model.history.tenant_loads import TenantLoad, tenant_loads
@@ -100,11 +100,11 @@ def old(found: Sequence[QueueRow]) -> list[QueueRow]:
 
 
 def _ages(reader: Reader, waiting: Sequence[str]) -> tuple[Mapping[str, float | None], tuple[str, ...]]:
-    """Return the ages of the queues *waiting* by name: all unknown, with a note, where they may not be read."""
+    """Return the ages of the queues *waiting* by name: all unknown, with a note, where they may not or cannot be read."""
     if not waiting:
         return {}, ()
     try:
         found = reader.ports.consumers.ages([command_queue(name) for name in waiting])
-    except NotAllowed as refused:
-        return dict.fromkeys(waiting), (f"The ages of queues are unknown: {refused}",)
+    except SedanoError as error:
+        return dict.fromkeys(waiting), (f"The ages of queues are unknown: {error}",)
     return {name: found[command_queue(name)] for name in waiting}, ()
