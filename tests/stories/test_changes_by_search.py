@@ -69,7 +69,19 @@ def test_a_search_finds_the_tasks_that_failed_and_with_a_state_also_those_that_w
     assert (len(few.ids), few.found, "the latest 3 are part of this change" in few.sentence) == (3, 4, True)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "key:acme", "x:1"])
+def test_a_key_finds_what_is_older_than_the_days_and_the_sentence_says_so(world: testing.World) -> None:
+    BROKEN.add("shop")
+    keyed = charge.apply_async((1,), dedup_key="order-7")
+    world.drain()
+    BROKEN.clear()
+    world.clock.advance(20 * 86_400.0)
+    found = to_retry(app, "key:order-7", 1)
+    assert (found.ids, found.found, found.kept) == ((keyed.id,), 1, 1)
+    assert found.sentence == "found 0 tasks since 2026-01-21, and 1 kept in the ledger alone, which may be older: 1 FAILURE"
+    assert to_retry(app, "name:search.charge", 1).sentence == "found 0 tasks since 2026-01-21: none"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "key:acme*", "x:1"])
 def test_a_search_without_a_condition_or_with_an_unknown_one_means_nothing(text: str, world: testing.World) -> None:
     for find in (to_retry, to_revoke):
         with pytest.raises(OptionError, match="query: "):

@@ -106,7 +106,7 @@ def by_search(command: F) -> F:
     for option in (
         click.option("--limit", "most", type=whole(1), default=20_000, metavar="N", help="--query: at most N tasks; default: 20000."),
         click.option("--days", type=whole(1), default=2, metavar="N", help="--query: search N days, today included; default: 2."),
-        click.option("--query", metavar="QUERY", help="The tasks that `sedano list QUERY` finds."),
+        click.option("--query", metavar="QUERY", help="The tasks that `sedano list QUERY` finds; key:KEY also finds older ones."),
     ):
         command = option(command)
     return command

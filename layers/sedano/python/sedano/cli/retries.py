@@ -60,7 +60,7 @@ def _json(option: str, text: str | None, kind: type[T]) -> T | None:
 
 
 def retry_search(app: Sedano, query: str, days: int, most: int, consent: Consent) -> Exit:
-    """Run again at most *most* failed tasks that *query* finds in the history of the last *days*."""
+    """Run again at most *most* failed tasks that *query* finds in the history of the last *days*; a key finds older ones too."""
     found = to_retry(app, query, days, most)
     done = made(app, retry_found(app, query, FoundTasks(found.ids, found.sentence)), consent)
     app.close()

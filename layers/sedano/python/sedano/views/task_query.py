@@ -74,7 +74,10 @@ def _part(word: str) -> Criterion:
         known = ", ".join(f"{one}:" for one in _FIELDS if one != ANY)
         raise OptionError(f"query: {word[:60]!r} is not a condition; write one of {known} followed by a value, such as state:FAILURE")
     if field == KEY and not is_literal(pattern):
-        raise OptionError(f"query: {word[:60]!r}: a key is found as a whole, not by a pattern, because only its digest is kept")
+        raise OptionError(
+            f"query: {word[:60]!r}: a key is found as a whole, not by a pattern, because only its digest is kept; "
+            "search a key that has *, ? or [ by the id of its task"
+        )
     if field == KEY and not is_text(pattern):
         raise OptionError(f"query: {word[:60]!a}: this key has half a surrogate pair, which is not text; write the key as it was published")
     return Criterion(field, pattern)
