@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sedano.aws.failures import FAILURES
+from sedano.errors import EffectRefused
 from sedano.memory import MemoryLedger, VirtualClock
 from sedano.model import states
 from sedano.model.ledger.failures import MOST_KIND, MOST_PLACE, SHARDS, FailedTask, is_recovered, shard_of
@@ -89,6 +90,18 @@ def test_what_is_claimed_reserved_retried_or_revoked_is_not_found(world: World) 
     world.ledger.revoke("task-3", 1, NOW)
     world.ledger.claim([CLAIM._replace(task_id="task-4")])
     assert ids(world) == []
+
+
+def test_a_failure_whose_effects_are_refused_leaves_the_index_of_a_ledger_in_memory_as_it_was() -> None:
+    ledger = MemoryLedger(VirtualClock(NOW))
+    refused = EffectRefused(0, "orders", "order-7", "exists")
+    assert ledger.record_with(failure(fence=0), False, lambda: refused) is refused
+    assert ids_of(ledger) == []
+    fails_again(ledger, MAX_EXECUTIONS)
+    fence = claimed(ledger, CLAIM._replace(attempt=MAX_EXECUTIONS)).fence
+    ended = failure(CLAIM._replace(attempt=MAX_EXECUTIONS), fence, error=ErrorRecord("ValueError", "no", ""))
+    assert ledger.record_with(ended, True, lambda: refused) is refused
+    assert [(one.state, one.error) for one in ledger.failures(TODAY, 10)] == [(states.RUNNING, "KeyError")]
 
 
 def fails_again(ledger: Ledger, attempt: int, task_id: str = "task-1", at: float = NOW + 1.25) -> None:

@@ -24,7 +24,7 @@ def revoke(app: Sedano, ids: Sequence[str], terminate: bool, consent: Consent) -
 
 
 def revoke_search(app: Sedano, query: str, days: int, most: int, terminate: bool, consent: Consent) -> Exit:
-    """Revoke at most *most* tasks that *query* finds in the history of the last *days* and that have not ended; a key finds older ones too."""
+    """Revoke at most *most* tasks that *query* finds in the history of the last *days* and that have not ended; a key finds older ones."""
     found = to_revoke(app, query, days, most)
     done = made(app, revoke_found(app, query, FoundTasks(found.ids, found.sentence), terminate=terminate), consent)
     app.close()

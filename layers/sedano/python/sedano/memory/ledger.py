@@ -82,6 +82,7 @@ class MemoryLedger:
         """Record or keep *outcome*; if that wrote it now, call *more*, and record nothing if *more* refuses."""
         with self._lock:
             before, until = self._records.get(outcome.task_id), self._until.get(outcome.task_id)
+            failed = self._failed.get(outcome.task_id)
             answer = self._record(outcome) if claimed else self._keep(outcome)
             refused = more() if self._records.get(outcome.task_id) is not before else None
             if refused is None:
@@ -90,6 +91,10 @@ class MemoryLedger:
                 del self._records[outcome.task_id], self._until[outcome.task_id]
             else:
                 self._records[outcome.task_id], self._until[outcome.task_id] = before, until
+            if failed is None:
+                self._failed.pop(outcome.task_id, None)
+            else:
+                self._failed[outcome.task_id] = failed
             return refused
 
     def reserve(self, task_id: str, message_id: str, now: float, until: float) -> TaskRecord | None:
