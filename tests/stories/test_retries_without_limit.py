@@ -131,7 +131,36 @@ def test_a_replacement_of_a_replacement_is_limited_as_its_policy_says() -> None:
     with world(app) as one:
         result = again.delay()
         one.drain()
-        assert result.record().error.message == f"replace: task {result.id} was attempted and replaced 20 times; the limit is 20"
+        assert result.record().error.message == (
+            f"replace: task {result.id} was attempted and replaced 20 times; the limit is 20; a task that replaces itself more often has "
+            "retry=Retry(max_retries=None)"
+        )
+
+
+@pytest.mark.parametrize(("policy", "state"), [(Retry(max_retries=3, **ALWAYS), states.FAILURE), (Retry(max_retries=None), states.SUCCESS)])
+def test_the_replacement_of_a_task_in_a_late_attempt_replaces_itself_if_its_own_policy_allows_it(policy: Retry, state: str) -> None:
+    app = Sedano("shop")
+
+    @app.task(name="last", retry=False)
+    def last() -> int:
+        return 7
+
+    @app.task(bind=True, name="between", retry=policy)
+    def between(self: Any) -> int:
+        raise self.replace(last.s())
+
+    @app.task(bind=True, name="first", retry=Retry(max_retries=None, **ALWAYS))
+    def first(self: Any) -> int:
+        if current().attempt < MAX_EXECUTIONS + 4:
+            raise ConnectionError("the bank does not answer")
+        raise self.replace(between.s())
+
+    with world(app) as one:
+        result = first.delay()
+        one.drain()
+        assert result.state == state
+        if state == states.FAILURE:
+            assert "retry=Retry(max_retries=None)" in result.record().error.message
 
 
 @pytest.mark.parametrize("most", [None, MAX_EXECUTIONS])

@@ -18,7 +18,7 @@ from sedano.model.canvas.tree import normal
 from sedano.model.messages.lineage import derived_id
 from sedano.model.messages.message import JoinMember
 from sedano.model.order import unordered
-from sedano.model.retry import NEVER
+from sedano.model.retry import MOST_EXECUTIONS, NEVER
 from sedano.result import AsyncResult
 
 
@@ -30,7 +30,8 @@ def replace(form: object, app: Publishes) -> NoReturn:
     Raises:
         Replaced: always, to leave the body; do not catch it.
         CanvasError: *form* is not a form.
-        HopLimit: the task was attempted and replaced too often.
+        HopLimit: the task was attempted and replaced 20 times, attempts before earlier replacements included, or as often as its own
+            policy allows.
         OptionError: the task runs in order (``serial_key=``), and its replacement would not do so.
         SedanoError: no task is running here.
     """
@@ -44,7 +45,8 @@ def replace(form: object, app: Publishes) -> NoReturn:
     attempt = context.command.attempt + 1
     most = (NEVER if own_task is None else own_task.retry).most_executions
     if attempt >= most:
-        raise HopLimit(f"replace: task {context.id} was attempted and replaced {attempt} times; the limit is {most}")
+        more = "; a task that replaces itself more often has retry=Retry(max_retries=None)" if most < MOST_EXECUTIONS else ""
+        raise HopLimit(f"replace: task {context.id} was attempted and replaced {attempt} times; the limit is {most}{more}")
     own = context.command.lineage
     extra = resuming(attempt, context.command.place, own.hops, own.budget)
     instead = packed(outlet, normal(tree_of(form), joined=True), None)
