@@ -292,7 +292,8 @@ def test_a_task_publishes_into_its_outbox_as_much_as_its_lineage_allows() -> Non
     with running(lineage=Lineage("root", "p", MAX_HOPS - 1, 3)) as context:
         program.outlet.post(drafts(2))
         program.outlet.post(drafts(1))
-        with pytest.raises(BudgetExhausted, match="this task may cause 3 more messages and publishes 4"):
+        said = "this task may cause 3 more messages and publishes 4 with its error callbacks; .* most_budget"
+        with pytest.raises(BudgetExhausted, match=said):
             program.outlet.post(drafts(1))
         assert len(context.outbox) == 3
     with running(lineage=Lineage("root", "p", MAX_HOPS, 3)) as context:

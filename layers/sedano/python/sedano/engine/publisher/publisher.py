@@ -210,7 +210,10 @@ class Outlet:
             raise HopLimit(f"hops: {lineage.hops} dynamic spawns since the root {context.root_id}; the limit is {MAX_HOPS}")
         weight = weight_of([*context.outbox, *drafts])
         if weight > lineage.budget:
-            raise BudgetExhausted(f"budget: this task may cause {lineage.budget} more messages and publishes {weight}")
+            more = "start its first task with .set(budget=…), at most most_budget of the stage"
+            raise BudgetExhausted(
+                f"budget: this task may cause {lineage.budget} more messages and publishes {weight} with its error callbacks; {more}"
+            )
         unknown = next((d.queue for d in drafts if isinstance(d, CommandDraft) and d.queue not in self.queues), None)
         if unknown is not None:  # told now, while the body can hear it: the outbox is sent when it has ended
             raise UnknownQueue(f"queue: {unknown!r} is not one of this app's queues {tuple(self.queues)}; add it to Sedano(queues=…)")
