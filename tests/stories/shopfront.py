@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from sedano import Breaker, Sedano, every, group, testing
 from sedano.web.changes import Changes
 from sedano.web.frame import SiteName
-from sedano.web.markup import VOID
+from sedano.web.markup import UNCLOSED, VOID
 from sedano.web.respond import Response, Site, respond
 from sedano.web.server import site
 from sedano.web.visitors import FORM, PageRequest, Visitors
@@ -143,6 +143,7 @@ class Elements(HTMLParser):
         assert len({name for name, _ in attrs}) == len(attrs), (tag, attrs)
         self.found.append((tag, dict(attrs)))
         assert tag not in VOID, tag
+        self._end(tag in UNCLOSED)
         self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -152,7 +153,13 @@ class Elements(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """Close the element that was opened last."""
+        self._end(tag == "tr")
         assert self.open.pop() == tag
+
+    def _end(self, may: bool) -> None:
+        """Close the cell that ends where the next one begins or where its row ends."""
+        if may and self.open[-1] in UNCLOSED:
+            self.open.pop()
 
     def handle_data(self, data: str) -> None:
         """Note text."""

@@ -207,7 +207,7 @@ def test_a_page_of_the_most_rows_is_small_and_takes_few_calls() -> None:
         asked = ScreenQuery("tasks", query="state:SUCCESS")
         screen = shop.site.read(asked)
     assert len(screen.tables[0].rows) == ROWS
-    assert len(answer.body) <= 72 * KB
+    assert len(answer.body) <= 60 * KB
     assert len(gzip.compress(answer.body)) <= 12 * KB
     assert _calls(asked, screen) <= ROWS * CALLS_A_ROW
 

@@ -17,6 +17,8 @@ from sedano.views.terminal_text import line
 DOCTYPE = "<!doctype html>"
 VOID = frozenset({"input", "link", "meta", "rect"})
 """The elements without children. `rect` is an SVG element, so it must be closed."""
+UNCLOSED = frozenset({"td"})
+"""The elements that HTML ends where the next one begins. Their closing tags would be an eighth of a page of 200 rows."""
 _PLAIN = re.compile(r"[ !#-%(-;=?-~]*").fullmatch
 """Matches printable ASCII without HTML characters, as most texts are."""
 _CONSOLE = re.compile(r"https://[a-z0-9-]+\.console\.aws\.amazon\.com/cloudwatch/home\?region=[a-z0-9-]+#[!-~]*").fullmatch
@@ -56,7 +58,9 @@ def el(name: str, /, *children: object, **attributes: str | int | bool | None) -
         raise ValueError(f"{name}: text in it is not escaped as HTML; serve it as an asset")
     given = "".join([_attribute(one, value) for one, value in attributes.items() if value is not None and value is not False])
     inside = "".join([one if isinstance(one, Markup) else _safe(str(one)) for one in children])
-    return Markup(f"<{name}{given}/>" if name in VOID else f"<{name}{given}>{inside}</{name}>")
+    if name in VOID:
+        return Markup(f"<{name}{given}/>")
+    return Markup(f"<{name}{given}>{inside}" if name in UNCLOSED else f"<{name}{given}>{inside}</{name}>")
 
 
 def outside(text: str, there: str) -> Markup:
