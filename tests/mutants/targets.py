@@ -14,7 +14,7 @@ __all__ = ["BY_NAME", "PLANTED", "ROOMS", "ROOT", "TARGETS", "Target"]
 ROOMS = ("model", "engine", "memory")
 """The rooms whose modules all have a target: the rules, the steps, and the twins that the adapters are compared with."""
 
-PACKS = ("", "_crash", "_given_back", "_controls", "_lost", "_bounds", "_reports", "_taken_over", "_hung", "_forms")
+PACKS = ("", "_crash", "_given_back", "_controls", "_lost", "_bounds", "_reports", "_taken_over", "_hung", "_forms", "_redriven")
 _PARTS = ("claims", "records", "reservations", "revocations", "joins", "failures", "custom_states", "packs")
 _LEDGER = conformance(*map("ledger_{}".format, _PARTS))
 _LEASES = conformance("leases")
@@ -304,7 +304,7 @@ TARGETS: Sequence[Target] = (
     Target(
         "parked",
         each("engine.parked", "parking redrive"), (*unit("engine/parking", "engine/redriving"), *conformance("parked_command"),
-        *stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions", "reruns")),
+        *stories("parked_foreign", "bad_messages", "streams_parked", "in_order", "executions", "reruns", "packs_redriven")),
     ),
     Target(
         "program",

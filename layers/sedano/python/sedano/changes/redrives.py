@@ -42,14 +42,14 @@ def redrive(app: Sedano, queue: str | None, why: str | None, most: int = MOST) -
 def counts(going: Sequence[Going]) -> tuple[str, ...]:
     """Return how many messages can be sent, a line for each task and queue."""
     able = [one for one in going if one.error is None]
-    counted = Counter((one.one.name or "unreadable", one.queue, one.rerun is not None) for one in able)
+    counted = Counter((one.one.name or "unreadable", one.queue, bool(one.reruns)) for one in able)
     return tuple(f"{n} of {name} to {queue}{NEW_IDS if ended else ''}" for (name, queue, ended), n in sorted(counted.items()))
 
 
 def sent(app: Sedano, going: Sequence[Going]) -> AppliedChange:
     """Send the messages in *going* that are not refused; the others stay parked."""
     answers = send(app.outlet.ports, going, answering(app).again, reading(app).again, lambda name, text: repoll(app, name, text))
-    effects = tuple(_effect(one) for one, error in zip(going, answers, strict=True) if error is None)
+    effects = tuple(effect for one, error in zip(going, answers, strict=True) if error is None for effect in _effects(one))
     return AppliedChange(effects, staying(going, answers))
 
 
@@ -66,8 +66,7 @@ def rerun_effect(rerun: Rerun) -> Effect:
     return Effect(text, {"id": rerun.ended_id, "queue": rerun.queue, "rerun": new})
 
 
-def _effect(going: Going) -> Effect:
-    if going.rerun is not None:
-        return rerun_effect(going.rerun)
+def _effects(going: Going) -> list[Effect]:
     named = going.one.task_id or going.one.message_id
-    return Effect(f"{named} sent to {going.queue}", {"id": named, "queue": going.queue})
+    plain = Effect(f"{named} sent to {going.queue}", {"id": named, "queue": going.queue})
+    return list(map(rerun_effect, going.reruns)) or [plain]

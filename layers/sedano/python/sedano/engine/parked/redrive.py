@@ -9,6 +9,7 @@ An unreadable message does not end the listing; it is skipped, with its reason.
 
 If the task of a message has ended without success, the record would prevent another run and the message would be acknowledged. So the task
 runs again as a new task (`sedano.engine.reruns`). A message that was parked before its follow-ups were sent is also sent again unchanged.
+So is the message of an ended pack: each of its members that this message ended without a run runs again as a new task.
 
 Listing receives messages without deleting them: each is given back at once, or when its visibility timeout ends. A message is sent again
 before it is deleted: a crash in between leaves two copies of one message, which their claim absorbs.
@@ -25,10 +26,11 @@ from sedano.engine.parked.parking import SEAL, proof
 from sedano.engine.registry import Registry
 from sedano.engine.reruns import Rerun, is_ended_by, publish, rerun_of
 from sedano.errors import ConfigurationError, MessageRefused, SedanoError, UnknownQueue
-from sedano.model import refusals
+from sedano.model import refusals, states
 from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages import codec
-from sedano.model.messages.message import TIMER_OPENING, BlobRef, Command, Document
+from sedano.model.messages.message import PACK, TIMER_OPENING, BlobRef, Command, Document
+from sedano.model.packs import asked_of, ends_of, known_calls, member_command, read_calls, spoken
 from sedano.model.queues import COMMANDS
 from sedano.model.sources.polls import QUEUE as POLL
 from sedano.model.sources.streams import QUEUE as STREAM
@@ -74,12 +76,19 @@ class Parked(NamedTuple):
 
 
 class Going(NamedTuple):
-    """A parked message and its target *queue*; *error*: why it stays instead. *rerun*: the new run of its ended task."""
+    """A parked message and its target *queue*; *error*: why it stays instead. *rerun*: the new run of its ended task; *members*: those
+    of the members of its pack that it ended."""
 
     one: Parked
     queue: str
     error: SedanoError | None = None
     rerun: Rerun | None = None
+    members: Sequence[Rerun] = ()
+
+    @property
+    def reruns(self) -> Sequence[Rerun]:
+        """All new runs of tasks that the message ended."""
+        return self.members if self.rerun is None else (self.rerun,)
 
     @property
     def task_id(self) -> str:
@@ -144,13 +153,49 @@ def _command(ports: Ports, going: Going) -> Command | None:
 
 
 def _again(ports: Ports, going: Going, command: Command | None, records: Mapping[str, TaskRecord]) -> Going:
-    """Return *going* with the next run of its task, if this message has ended the task."""
-    if command is None or command.task in BUILT_IN or going.one.reason in AS_IT_IS:
+    """Return *going* with the next run of its task, if this message has ended the task; of a pack, with those of its members."""
+    if command is None or going.one.reason in AS_IT_IS:
+        return going
+    if command.task == PACK:
+        return _unpacked(ports, going, command, records.get(command.task_id))
+    if command.task in BUILT_IN:
         return going
     if not is_ended_by(records.get(command.task_id), command):
         return going
     key = going.one.delivery.attributes.get("serial_key")
     return going._replace(rerun=rerun_of(command, going.queue, key, ports.most_budget))
+
+
+def _unpacked(ports: Ports, going: Going, command: Command, pack: TaskRecord | None) -> Going:
+    """Return *going* with the next run of each member of the ended *pack* that its message *command* has ended without a run.
+
+    It stays parked if their arguments cannot be read.
+    """
+    if pack is None or pack.state not in states.TERMINAL or pack.message_id != command.id:
+        return going
+    try:
+        left = _ended_alone(ports, command, pack)
+        if left == []:
+            return going
+        args = command.args if command.data_ref is None else codec.decode_data(ports.blobs.get(command.data_ref))[0]
+        calls = read_calls(command._replace(args=args))
+    except SedanoError as error:
+        return going._replace(error=error)
+    places = [place for place in range(len(calls.calls)) if not asked_of(pack.marks, place)] if left is None else left
+    runs = [rerun_of(member_command(command, calls, place), going.queue, None, ports.most_budget) for place in places]
+    return going._replace(members=tuple(runs))
+
+
+def _ended_alone(ports: Ports, command: Command, pack: TaskRecord) -> list[int] | None:
+    """Return the places of the members that left the ended *pack* and that its message *command* ended, because their arguments were lost;
+    None: the pack ended as a whole, with all its members."""
+    if is_ended_by(pack, command):
+        return None
+    known, ended = known_calls(command, pack), ends_of(pack)
+    members = [known.member(place) for place in range(len(known.calls))]
+    left = [one for one in members if spoken(one, pack, ended)[1]]
+    records = ports.ledger.read([one.task_id for one in left]) if left else {}
+    return [one.place for one in left if is_ended_by(records.get(one.task_id), command)]
 
 
 def redrive(
@@ -254,11 +299,8 @@ def _gone(ports: Ports, going: Going, sources: Sequence[tuple[str, Reread | None
     key = one.delivery.attributes.get("serial_key")
     # A FIFO queue discards copies for five minutes: a new deduplication id sends this one once more.
     again = Outgoing(body, tenant=tenant_of(body), serial_key=key, once=one.delivery.message_id)
-    if going.rerun is None:
-        (error,) = ports.queues.send(going.queue, [again])
-        return error
-    (error,) = publish(ports, [going.rerun])
-    if error is None and one.reason == refusals.EXECUTIONS:
+    error = next(filter(None, publish(ports, going.reruns)), None) if going.reruns else None
+    if error is None and (not going.rerun or one.reason == refusals.EXECUTIONS):  # neighbours in its pack may lack their follow-ups
         (error,) = ports.queues.send(going.queue, [again])
     return error
 
