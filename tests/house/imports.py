@@ -104,6 +104,7 @@ LATE = {
         "engine/worker/gate_order.py": "a worker loads the gates that its app's tasks need",
         "engine/worker/pipeline.py": "only a worker that defers a message loads deferrals",
         "engine/worker/time_limits.py": "only a worker with several threads loads ctypes",
+        "engine/worker/pack_follow_ups.py": "only a pack that ended without a run leaves the calls of its members behind",
         "engine/worker/verdicts.py": "only a task that ended without success leaves its call behind",
         "engine/boxes/child.py": "only Linux and macOS have the module of limits",
         "errors/__init__.py": "only an error about an unknown option loads the words that say what to write instead",

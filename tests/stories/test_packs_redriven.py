@@ -8,6 +8,7 @@ import pytest
 
 from sedano import group, retry
 from sedano.changes import redrives
+from sedano.engine import reruns
 from sedano.engine.parked.redrive import parked, planned, redrive
 from sedano.errors import SedanoError
 from sedano.model import states
@@ -110,6 +111,37 @@ def test_a_process_that_dies_while_it_sends_a_pack_again_loses_no_member_and_run
         if not watch.fired:
             return
     raise AssertionError("more calls than expected")
+
+
+@pytest.mark.parametrize("state", WHOLE)
+def test_the_members_of_a_pack_that_ended_before_it_began_keep_their_names_and_calls(state: str) -> None:
+    crate, members = _ended(state)
+    ports = crate.stage.ports
+    records = ports.ledger.read([one.id for one in members])
+    assert [(one.name, one.state) for one in records.values()] == [("squared", state)] * 4
+    assert [reruns.arguments_of(one) for one in records.values()] == [((n,), {}) for n in range(4)]
+    assert crate.shop.app.control.explain(members[1].id).evidence["name"] == "squared"
+    (again,) = reruns.planned(ports, [members[1].id])
+    assert isinstance(again, reruns.Rerun)
+    assert reruns.publish(ports, [again]) == [None]
+    assert _sent_again(crate) == [None]
+    crate.processes.drain()
+    assert crate.bodies == dict.fromkeys(range(4), 1), "the id of a new run is derived"
+
+
+def test_members_whose_task_keeps_no_arguments_keep_their_names_alone() -> None:
+    crate = Crate(expires=5.0, keep_arguments=False)
+    result: Any = crate.group(4)
+    crate.processes.deliver()
+    _expired(crate)
+    records = crate.stage.ports.ledger.read([one.id for one in result])
+    assert [(one.name, one.call) for one in records.values()] == [("squared", None)] * 4
+
+
+def test_the_call_of_a_member_that_is_forgotten_is_gone() -> None:
+    crate, members = _ended(states.EXPIRED)
+    members[1].forget()
+    assert [one.call is None for one in crate.stage.ports.ledger.read([one.id for one in members]).values()] == [False, True, False, False]
 
 
 class Lost:

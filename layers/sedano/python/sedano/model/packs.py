@@ -26,7 +26,7 @@ worker's memory, because a mark may have arrived while the pack ran. After the e
 | SUCCESS | terminal | ended so |
 | SUCCESS | RETRY, marked | REVOKED |
 | SUCCESS | RETRY | left: its own record decides |
-| another terminal state | | ended in that state, as its pack did |
+| another terminal state | | ended in that state, as its pack did; its name and its call are in its own record |
 
 **Fences.** Every body in a pack has fence 1, also when the pack was claimed anew because no body had begun. The first claim of a member
 that left has fence 2 (`LEFT_FENCE`), so a resource of the user refuses the pack's late bodies. That claim needs no earlier record, also for
@@ -348,7 +348,15 @@ def read_with_members(read: Callable[[Sequence[str]], Mapping[str, TaskRecord]],
             records.pop(pack, None)
     left = [task_id for task_id, (_, has_left) in said.items() if has_left or members[task_id].pack_id not in kept]
     records |= {task_id: record for task_id, (record, _) in said.items() if record is not None}
+    unnamed = [task_id for task_id in members if task_id in records and _is_unnamed(records[task_id])]
+    kept_with = dict(read(unnamed)) if unnamed else {}
+    records |= {task_id: records[task_id]._replace(name=own.name, call=own.call) for task_id, own in kept_with.items()}
     return records | (dict(read(left)) if left else {})
+
+
+def _is_unnamed(member: TaskRecord) -> bool:
+    """Return whether *member* ended with its whole pack, whose record has neither its name nor its call: its own record has them."""
+    return member.state in states.UNSUCCESSFUL and not member.name
 
 
 def packed(task_ids: Iterable[str]) -> dict[str, list[int]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sedano.engine.batch import Batch, Job, Judged, Parking
+from sedano.engine.batch import Batch, Held, Job, Judged, Parking, Ran
 from sedano.engine.canvas.continuation import Conducting, Consequences
 from sedano.engine.canvas.map_tasks import built_in
 from sedano.engine.drafts import Addressed, CommandDraft, Composer
@@ -20,9 +20,10 @@ from sedano.engine.unexpected_errors import is_early
 from sedano.engine.worker.end_hooks import EndHooks
 from sedano.errors import MessageRefused, Reject, SedanoError, Unavailable
 from sedano.model import refusals, states
-from sedano.model.ledger.records import ErrorRecord, Outcome, TaskRecord, end_of
+from sedano.model.ledger.outcome import Run
+from sedano.model.ledger.records import ErrorRecord, Outcome, Posted, TaskRecord, end_of
 from sedano.model.messages.lamport import LamportClock
-from sedano.model.messages.message import Command
+from sedano.model.messages.message import PACK, Command
 from sedano.model.packs import PackedCalls, ends_of, known_calls, member_command, read_calls, spoken
 from sedano.model.queues import queue_of
 from sedano.ports import PARKED, Ports
@@ -42,8 +43,8 @@ class PackFollowUps:
         """Return the follow-ups of the ended pack of *job*, and report its members; *ran*: the verdicts on those that ran here now.
 
         *hooks*: those of the app, called for members that this worker has just recorded as revoked without a run; None: it has not.
-        Its arguments are read for members that left or were rejected, and for no other: if they are lost, members that left end, and the
-        others are followed.
+        Its arguments are read for members that left or were rejected, or ended with the whole pack, and for no other: if they are lost,
+        members that left end, and the others are followed.
 
         Raises:
             Unavailable: its record cannot be read now.
@@ -52,7 +53,7 @@ class PackFollowUps:
         record, found = self.ports.ledger.read([job.command.task_id]).get(job.command.task_id), Consequences()
         calls, lost, ended = known_calls(job.command, record), None, ends_of(record)
         said = [spoken(calls.member(place), record, ended) for place in range(len(calls.calls))]
-        if not said or any(left or _is_rejected(end) for end, left in said):
+        if ended is None or any(left or _is_rejected(end) for end, left in said):
             calls, lost = self._loaded(job, calls)
             said = [spoken(calls.member(place), record, ended) for place in range(len(calls.calls))]
         judged = {one.ran.held.job.command.task_id: one for one in ran}
@@ -69,8 +70,8 @@ class PackFollowUps:
                 self._leaves(job, own, end, found, batch)
             else:
                 self._ended(own, end, lost, found, batch)
-                failed += [(own, end)] if end.state in states.FAILED else []
-        self._list(failed)
+                failed += [(own, end)] if end.state in states.FAILED or not end.name else []
+        self._list(failed, lost)
         return found
 
     def _calls(self, job: Job) -> PackedCalls:
@@ -177,13 +178,25 @@ class PackFollowUps:
         """Return the whole seconds until the next attempt of a member with this *end*."""
         return -int(-max(0.0, end.not_before - self.ports.clock.now()) // 1) if end.not_before else 0
 
-    def _list(self, failed: Sequence[tuple[Job, TaskRecord]]) -> None:
-        """Put an end into the own record of each failed member too: the index of failures holds such records. Readers use the pack's."""
-        now = self.ports.clock.now()
-        ends = [end_of(end, own.command.id, now)._replace(fence=0, call=end.call) for own, end in failed]
+    def _list(self, failed: Sequence[tuple[Job, TaskRecord]], lost: MessageRefused | None) -> None:
+        """Put an end into the own record of each failed member too: the index of failures holds such records. Readers use the pack's, but
+        for the name and the call of a member that ended with its whole pack; *lost*: why its arguments cannot be kept."""
+        ends = [self._own(own, end, lost) for own, end in failed]
         for answer in self.ports.ledger.keep(ends) if ends else ():
             if isinstance(answer, SedanoError):
                 raise answer
+
+    def _own(self, own: Job, end: TaskRecord, lost: MessageRefused | None) -> Outcome:
+        kept = end_of(end, own.command.id, self.ports.clock.now())._replace(fence=0, call=end.call)
+        if end.name or own.command.task == PACK:  # a lost message does not even name its task
+            return kept
+        return kept._replace(name=own.command.task, call=self._call(own) if lost is None else None)
+
+    def _call(self, own: Job) -> Posted | None:
+        from sedano.engine.reruns import call_of
+
+        unrun = Ran(held=Held(own, None), run=Run(), result=None, drafts=(), started=0.0, started_clock=0, ended=0.0)
+        return call_of(unrun, self.ports)
 
 
 def _is_rejected(end: TaskRecord | None) -> bool:
