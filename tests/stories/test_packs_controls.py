@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from sedano.errors import OptionError
 from sedano.memory import MemoryLedger
 from sedano.model import packs, states
 from sedano.model.ledger.records import RECORD_LIFETIME_S
@@ -192,3 +193,25 @@ def test_a_member_whose_pack_is_deleted_is_revoked_in_its_own_record() -> None:
     assert ledger.read([packs.pack_id(str(result.id), 0)]) == {}
     crate.processes.drain()
     assert crate.bodies[1] == 2
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_the_id_of_a_pack_cannot_be_revoked(begun: bool) -> None:
+    crate = Crate()
+    result = crate.group(4)
+    crate.processes.deliver()
+    control, pack, refusals = crate.shop.app.control, packs.pack_id(str(result.id), 0), list[str]()
+
+    def revoke(number: int) -> None:
+        if number == 1:
+            with pytest.raises(OptionError, match=r"is a pack.*ids of its members") as refused:
+                control.revoke([result[3].id, pack])
+            refusals.append(str(refused.value))
+
+    if begun:
+        crate.during = revoke
+    else:
+        revoke(1)
+    crate.processes.drain()
+    assert len(refusals) == 1
+    assert [one.state for one in result] == ["SUCCESS"] * 4, "the other ids are not revoked either"

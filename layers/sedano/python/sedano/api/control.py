@@ -38,6 +38,7 @@ from sedano.model.cluster.control_record import ControlRecord, pair, with_pauses
 from sedano.model.cluster.members import STALE_S, Member
 from sedano.model.elections import TIMEOUT_S, Mode
 from sedano.model.messages.stamps import HEADERS
+from sedano.model.packs import is_pack
 from sedano.ports import Ports
 from sedano.ports.absent import has
 from sedano.result import AsyncResult
@@ -69,7 +70,7 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
             the current state of each task by id: REVOKED, RUNNING (marked), or the state in which it had ended.
 
         Raises:
-            OptionError: the id is missing, for example because the task was never published.
+            OptionError: the id is missing, for example because the task was never published; or it is the id of a pack.
             Unavailable: the ledger or the timers did not answer; revoking again is safe.
         """
         outlet = self._app.outlet
@@ -77,6 +78,8 @@ class Control(LimitControl, InboxControl, ConfigurationControl, ScaleControl, Hi
         ids = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
         if not all(isinstance(one, str) and one for one in ids):
             raise OptionError(f"task_id: {task_id!r} is not an id; give a task's (result.id), or several in a list")
+        if pack := next(filter(is_pack, ids), None):
+            raise OptionError(f"task_id: {pack!r} is a pack, whose members end apart; give the ids of its members, or revoke the group")
         return [withdraw(outlet.ports, outlet.lamport, one, terminate=terminate) for one in ids]
 
     def retry(

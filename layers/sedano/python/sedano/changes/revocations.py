@@ -32,7 +32,7 @@ def revoke_by_header(app: Sedano, header: str, value: str, *, restore: bool = Fa
 
 
 def _revoked(app: Sedano, ids: Sequence[str], terminate: bool) -> AppliedChange:
-    after = dict(zip(ids, app.control.revoke(ids, terminate=terminate), strict=True))
+    after = dict(zip(ids, valid(app.control.revoke, ids, terminate=terminate), strict=True))
     late = [one for one, state in after.items() if state in states.TERMINAL and state != states.REVOKED]
     effects = tuple(Effect(f"{one} {state}", {"id": one, "state": str(state)}) for one, state in after.items())
     return AppliedChange(effects, (f"{len(late)} of {len(ids)} tasks had ended before",) if late else ())

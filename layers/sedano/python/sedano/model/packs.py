@@ -165,6 +165,12 @@ def is_reserved(task_id: str) -> bool:
     return "." in task_id and bool(_GROUP(task_id) or _PART(task_id))
 
 
+def is_pack(task_id: str) -> bool:
+    """Return whether *task_id* is the id of a pack."""
+    found = _PART(task_id) if "." in task_id else None
+    return found is not None and bool(found[3])
+
+
 def chosen_size(arguments: Sequence[int], limit: float | None) -> int:
     """Return how many members a pack holds: the most that the bounds of this module allow; 0: the group is not packed.
 
