@@ -36,6 +36,7 @@ from sedano.host.acknowledger import Acknowledger
 from sedano.host.engine_process import FAULT_S, EngineProcess, ProcessSettings
 from sedano.host.gathered_calls import GatheredCalls
 from sedano.host.message_buffer import WAKE_S, MessageBuffer, Unit
+from sedano.host.process_end import each, release
 from sedano.host.process_memory import used_memory
 from sedano.host.record_batches import RecordBatches
 from sedano.host.scaling import Scaling
@@ -111,8 +112,7 @@ class WorkerProcess(EngineProcess):
         self.boot.end()
         now = self._ports.clock.monotonic
         _ended(self._threads, now() + CUT_S, now)
-        for lane in self._lanes:
-            lane.worker.leave()
+        each(lambda lane: lane.worker.leave(), self._lanes)
         if self._loop_of_bodies is not None and not self.running():
             self._loop_of_bodies.close()
             self.pulses.end(EVENT_LOOP)
@@ -252,7 +252,7 @@ class WorkerProcess(EngineProcess):
         until, left = now() + self._own.drain, self._buffer.close()
         polled = now() + self._own.poll
         log("info", "the worker stops", running=len(self.running()), given_back=len(left), drain=self._own.drain)
-        self._give_back(left)
+        each(lambda delivery: self._give_back([delivery]), left)
         self._thread(self._report_drain)
         _ended(lanes, until - CUT_S, now)
         if self._loop_of_bodies is not None and self.running():
@@ -271,12 +271,8 @@ class WorkerProcess(EngineProcess):
     def _cut(self, deliveries: Sequence[Delivery]) -> None:
         """Let other processes run the tasks that still run here: at once if the claim is released, else when it has expired."""
         self._is_cut = True
-        for lane in self._lanes:
-            try:
-                lane.worker.cut()
-            except SedanoError as error:
-                self._ports.telemetry.log("warning", "claims were not released; they expire", error=str(error))
-        self._give_back(deliveries)
+        release(self._workers(), self._ports)
+        each(lambda delivery: self._give_back([delivery]), deliveries)
 
     def _receive(self, queue: str, source: str) -> None:
         """Receive the messages of *queue* by the key *source* for the lanes until the process stops."""

@@ -38,8 +38,11 @@ from typing import NamedTuple
 from sedano.engine.batch import NOT_EXTENDED, Batch, Held
 from sedano.engine.task_context import TaskContext
 from sedano.errors import OptionError, SedanoError
-from sedano.model.ledger.records import Extension, TaskRecord
-from sedano.ports import Delivery, Ports
+from sedano.model.ledger.records import Extension, Outcome, Recorded, TaskRecord
+from sedano.ports import Delivery, Ledger, Ports
+
+GivenUp = tuple[Delivery, Outcome]
+"""A message whose body does not end, and the outcome that releases its claim."""
 
 GUARD_S = 1.0
 """How much (s) the clocks of two workers may differ; a message stays invisible for twice that after its claim."""
@@ -296,3 +299,13 @@ class Extending:
         if not ended:
             self._ports.telemetry.log("warning", "a claim cannot be extended: the task was taken over", task_id=mine.task_id)
         return ended
+
+
+def released(ledger: Ledger, given_up: Sequence[GivenUp]) -> list[Delivery]:
+    """Record *given_up* in *ledger*, and return the messages whose claims were released; no later result of their bodies is recorded.
+
+    Raises:
+        Unavailable: the ledger did not answer; the claims expire.
+    """
+    answers = ledger.record([outcome for _, outcome in given_up]) if given_up else []
+    return [message for (message, _), answer in zip(given_up, answers, strict=True) if isinstance(answer, Recorded) and answer.accepted]

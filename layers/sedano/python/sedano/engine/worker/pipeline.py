@@ -49,7 +49,7 @@ from sedano.engine.worker.admission import Admission, GateEntry, Workplace
 from sedano.engine.worker.body_concurrency import pool, turns
 from sedano.engine.worker.body_preparation import Preparation
 from sedano.engine.worker.body_results import Endings
-from sedano.engine.worker.claim_extension import Extending, Ticker, threaded
+from sedano.engine.worker.claim_extension import Extending, GivenUp, Ticker, released, threaded
 from sedano.engine.worker.claims import Claiming
 from sedano.engine.worker.end_reports import Listener
 from sedano.engine.worker.execution import DRAINED, Execution, RunLoop, hooks_of, of_revocations
@@ -69,7 +69,7 @@ from sedano.errors import MessageRefused, SedanoError
 from sedano.model import states
 from sedano.model.history.run_rows import Chronicle, Host
 from sedano.model.ledger.recent_ids import Window
-from sedano.model.ledger.records import Recorded, TaskRecord
+from sedano.model.ledger.records import TaskRecord
 from sedano.model.messages.lamport import LamportClock
 from sedano.model.messages.message import PACK
 from sedano.ports import Delivery, Ports
@@ -195,18 +195,18 @@ class Worker:
         self._draining.set()
 
     def cut(self) -> list[Delivery]:
-        """Release the claims of bodies that still run, because the process ends before they do. May be called by any thread.
+        """Release the claims of bodies that still run: another worker may run them at once; of a pack, its members that have not ended.
 
-        Another worker may run them at once; of a pack, its members that have not ended. Later results are not recorded. This does not count
-        as an attempt that killed its worker. Returns the messages; a body without a claim keeps its message while it is hidden.
-
+        Later results are not recorded, and no attempt is counted. A body without a claim keeps its message. Any thread may call it.
         Raises:
             Unavailable: the ledger did not answer; the claims expire.
         """
+        return released(self.ports.ledger, self.give_up())
+
+    def give_up(self) -> list[GivenUp]:
+        """Extend no claim any longer, and return the messages of bodies that still run with the outcomes that release their claims."""
         claimed = [(one.delivery, self._packs.given_up(one.record)) for one in self._extending.let_go() if one.record is not None]
-        kept = [(delivery, outcome) for delivery, outcome in claimed if outcome is not None]
-        answers = self.ports.ledger.record([outcome for _, outcome in kept]) if kept else []
-        return [message for (message, _), answer in zip(kept, answers, strict=True) if isinstance(answer, Recorded) and answer.accepted]
+        return [(delivery, outcome) for delivery, outcome in claimed if outcome is not None]
 
     def join(self) -> None:
         """Report to the cluster that this worker works, before it has received anything."""
