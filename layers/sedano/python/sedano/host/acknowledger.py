@@ -1,8 +1,8 @@
 """Acknowledges the messages of many lanes: while one lane deletes messages, the others hand theirs over to it and continue.
 
-When a call returns, the same lane deletes the messages that were collected meanwhile, and under load it first waits a moment for more
-(`sedano.host.gathered_calls`). So a busy process deletes ten messages with one call, and an idle process deletes a message at once. The
-lane that deletes ends after the last of them, so when all lanes have ended, all finished messages are deleted. When more than
+When a call returns, the same lane deletes the messages that were collected meanwhile, and while calls are short it first waits a moment for
+more (`sedano.host.gathered_calls`). So a busy process deletes ten messages with one call, and an idle process deletes a message at once.
+The lane that deletes ends after the last of them, so when all lanes have ended, all finished messages are deleted. When more than
 `MOST_GATHERED` messages wait, the lanes wait too.
 
 A message is handed over after its outcome is recorded. If the process dies before it is deleted, it is delivered again, and the worker then
@@ -57,7 +57,8 @@ class Acknowledger:
             taken, self._gathered = self._gathered, {}
         for finished in taken.values():
             try:
-                self._ports.queues.delete(finished)
+                with self._calls.timed():
+                    self._ports.queues.delete(finished)
             except SedanoError as error:
                 words = "finished messages were not deleted; they are delivered again"
                 self._ports.telemetry.log("warning", words, messages=len(finished), error=str(error))

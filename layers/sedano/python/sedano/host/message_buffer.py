@@ -38,9 +38,12 @@ def units(deliveries: Iterable[Delivery]) -> list[Unit]:
 class MessageBuffer:
     """The messages of one process that wait for a lane, for *concurrency* lanes and queues that return *at_once* messages at most."""
 
-    def __init__(self, concurrency: int, at_once: int, wait: Wait = threading.Condition.wait) -> None:
-        """Begin empty. *wait* waits for more bodies to end, at most for so many seconds."""
-        self._concurrency, self._at_once, self._wait = concurrency, at_once, wait
+    def __init__(
+        self, concurrency: int, at_once: int, wait: Wait = threading.Condition.wait, are_short: Callable[[], bool] = _always
+    ) -> None:
+        """Begin empty. *wait* waits for more bodies to end, at most for so many seconds; *are_short*: whether calls take less than that."""
+        self._concurrency, self._at_once, self._wait, self._are_short = concurrency, at_once, wait, are_short
+        self._pays, self._ended, self._working = False, 0, 0
         self._waiting: deque[Unit] = deque()
         self._held = self._asked = 0
         self._most: Mapping[str, int] = {}
@@ -53,23 +56,29 @@ class MessageBuffer:
         """Wait until a body of *queue* could begin, and return how many messages to request; 0: the process stops. *beat* is called while
         it waits.
 
-        While other bodies run, it waits up to `GATHER_S` for more of them to end, so that one call receives for several lanes.
+        While calls are short and other lanes work, it waits up to `GATHER_S` for more of them to end, so that one call is for several.
+        It does so only if several have ended since the last request, and after a wait only if more ended during that one.
         """
         with self._freed:
-            gathered = False
+            before, waited = 1, False
             while self._is_open:
                 found = self._due(queue)
-                if found and (gathered or not waits(self._held, found, self._at_once)):
+                if found and (waited or not self._waits(found)):
+                    self._pays, self._ended = self._ended > before if self._ended else self._pays, 0
                     self._asked += found
                     self._of_queue[queue] += found
                     return found
-                gathered = found > 0
-                if gathered:
+                waited = found > 0
+                if waited:
+                    before = self._ended
                     self._wait(self._enough, GATHER_S)
                 else:
                     beat()
                     self._freed.wait(WAKE_S)
         return 0
+
+    def _waits(self, found: int) -> bool:
+        return self._pays and self._ended > 0 and self._are_short() and waits(self._working, found, self._at_once)
 
     def _due(self, queue: str) -> int:
         """Return how many messages of *queue* may be requested now. The caller has the lock."""
@@ -110,21 +119,25 @@ class MessageBuffer:
             while self._is_open and not self._waiting and stays():
                 beat()
                 self._filled.wait(WAKE_S)
-            return self._waiting.popleft() if self._waiting and stays() else None
+            if not self._waiting or not stays():
+                return None
+            self._working += 1
+            return self._waiting.popleft()
 
     def done(self, unit: Unit, queue: str = "") -> None:
         """Note that *unit* of *queue*, which a lane took, is finished or has gone back."""
         with self._freed:
             self._held -= len(unit)
             self._of_queue[queue] -= len(unit)
+            self._working, self._ended = self._working - 1, self._ended + 1
             self._freed.notify_all()
-            if not waits(self._held, self._concurrency - self._held, self._at_once):
+            if not waits(self._working, self._concurrency - self._held, self._at_once):
                 self._enough.notify_all()
 
     @property
-    def is_shared(self) -> bool:
-        """Whether several messages are not finished, so that several lanes may work."""
-        return self._held > 1
+    def is_taken_soon(self) -> bool:
+        """Whether a message waits that a free lane is about to take."""
+        return bool(self._waiting) and self._working < self._concurrency
 
     def waiting(self) -> list[Delivery]:
         """Return the messages that wait for a lane."""

@@ -1,6 +1,6 @@
 """The lines of the history of many lanes, sent together: a lane that finds another one at it adds its messages to the next call.
 
-While one call is under way, the messages of the others gather, and under load the next call waits a moment for more
+While one call is under way, the messages of the others gather, and while calls are short the next one waits a moment for more
 (`sedano.host.gathered_calls`). Each lane goes on when its own messages have their answers, so nothing is acknowledged before its history is
 sent, and nothing is left to send when the lanes have ended.
 """
@@ -68,7 +68,8 @@ class RecordBatches:
             self._calls.gather()
             taken, self._gathered = self._gathered, []
         try:
-            answers = self._queues.send(RECORDS, [message for handed in taken for message in handed.messages])
+            with self._calls.timed():
+                answers = self._queues.send(RECORDS, [message for handed in taken for message in handed.messages])
         except Exception as error:  # noqa: BLE001 - each lane that handed messages over raises it again
             for handed in taken:
                 handed.error = error

@@ -76,11 +76,12 @@ class WorkerProcess(EngineProcess):
             OptionError: boot steps cannot be ordered.
         """
         self._sources = sources(ports.queues, settings.queues or app.queues)
-        ports = replace(ports, queues=RecordBatches(ports.queues, self._shared_calls()))
+        self._histories, self._deletions = (GatheredCalls(lambda: self._buffer.is_taken_soon) for _ in range(2))
+        ports = replace(ports, queues=RecordBatches(ports.queues, self._histories))
         super().__init__(app, ports, settings)
         self._own, self._visibility = lanes, settings.visibility or settings.seconds
-        self._buffer = MessageBuffer(lanes.concurrency, self._at_once(lanes.concurrency))
-        self._acknowledger = Acknowledger(ports, self._shared_calls())
+        self._buffer = MessageBuffer(lanes.concurrency, self._at_once(lanes.concurrency), are_short=lambda: self._deletions.are_short)
+        self._acknowledger = Acknowledger(ports, self._deletions)
         self._loop_of_bodies: Any = None
         if self._run_loop is not None:
             from sedano.engine.worker.standing_loop import StandingLoop
@@ -124,9 +125,6 @@ class WorkerProcess(EngineProcess):
         for lane in self._lanes:
             lane.worker.drain()
         super().stop()
-
-    def _shared_calls(self) -> GatheredCalls:
-        return GatheredCalls(lambda: self._buffer.is_shared)
 
     def _lane(self) -> Lane:
         """Return a new lane, with a worker of its own."""
@@ -314,6 +312,8 @@ class WorkerProcess(EngineProcess):
                 continue
             pulse.beat(allowed.lane)
             lane.units.append(unit)
+            self._histories.expect()
+            self._deletions.expect()
             try:
                 self._configured(lane, unit)
             except BaseException as error:  # noqa: BLE001 - a body ended its thread (SystemExit), or there is a fault in the engine
@@ -323,6 +323,8 @@ class WorkerProcess(EngineProcess):
                 self.stop()
                 return
             finally:
+                self._histories.forget()
+                self._deletions.forget()
                 with self._changing:
                     lane.units.clear()
                     if not lane.is_cut:

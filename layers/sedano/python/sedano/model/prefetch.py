@@ -28,12 +28,12 @@ def asks(concurrency: int, held: int, asked: int, at_once: int) -> int:
     return max(0, min(at_once, free, free + AHEAD - asked))
 
 
-def waits(held: int, found: int, at_once: int) -> bool:
+def waits(working: int, found: int, at_once: int) -> bool:
     """Return whether a receiver that may request *found* messages waits a moment for more bodies to end, so that it requests more at once.
 
-    It does not when no body runs (*held*: messages that are not finished), or when the queue returns no more than that (*at_once*).
+    It does not when no lane works (*working*: how many do), or when the queue returns no more than that (*at_once*).
     """
-    return 0 < found < at_once and held > 0
+    return 0 < found < at_once and working > 0
 
 
 def share(concurrency: int, receivers: int, at_once: int) -> int:
