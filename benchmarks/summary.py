@@ -17,13 +17,14 @@ STAGE = Stage((), batch=10, records=100, memory_gb=0.5)
 CHAIN = 10
 PACK = 32
 """The pack that `pack=True` makes of short tasks."""
+HANDLERS = {
+    "claimed": handler_loopback.SLIM, "claimed_grouped": handler_loopback.SLIM_GROUPED, "claimed_botocore": handler_loopback.OURS,
+}  # fmt: skip
+"""The handlers whose CPU has short names: as a stage has it, with group commit, and with botocore instead of the slim client."""
 NAMES = {
-    "claimed_us": handler_loopback.OURS,
-    "claimed_slim_us": handler_loopback.SLIM,
-    "claimed_over_powertools": f"{handler_loopback.OURS}, {handler_loopback.OF[handler_loopback.PEER]}",
-    "claimed_slim_over_powertools": f"{handler_loopback.SLIM}, {handler_loopback.OF[handler_loopback.PEER]}",
-    "claimed_over_plain_put": f"{handler_loopback.OURS}, {handler_loopback.OF[handler_loopback.PUT]}",
-    "claimed_slim_over_plain_put": f"{handler_loopback.SLIM}, {handler_loopback.OF[handler_loopback.PUT]}",
+    **{f"{short}_us": name for short, name in HANDLERS.items()},
+    **{f"{short}_over_powertools": f"{name}, {handler_loopback.OF[handler_loopback.PEER]}" for short, name in HANDLERS.items()},
+    **{f"{short}_over_plain_put": f"{name}, {handler_loopback.OF[handler_loopback.PUT]}" for short, name in HANDLERS.items()},
     "publisher_over_by_hand": publishing.RELATIVE,
     "cold_over_boto3": cold.RELATIVE,
 }
