@@ -87,8 +87,8 @@ def test_pages_of_pages_are_all_launched_once(g: Guide) -> None:
     """With pages of one member each, three levels of launches come to a group of a few hundred."""
     texts = [f'{{"task":"same","queue":"default","args":[{n}]}}' for n in range(700)]
     made = plan.PageWriter(g.app.outlet.drafting.entry, g.stage.ports.blobs.put)
-    pages: list[list[object]] = [[made._named(plan._page(f'{{"group":[{text}]}}', ()), inline=False), 1] for text in texts]
-    item = f'{{"item":{{"chain":[{{"group":700,"pages":{made._index(pages)}}}]}}}}'
+    pages: list[list[object]] = [[made._named(plan._page(f'{{"group":[{text}]}}', ()), 1, inline=False), 1] for text in texts]
+    item = f'{{"item":{{"chain":[{{"group":700,"pages":{made._index(pages, 0)}}}]}}}}'
     name = plan.refer(g.stage.ports.blobs.put(item.encode()))
     g.app.outlet.post([CommandDraft("default", Command("", "whole", LAUNCH, place=Place("whole", "0", name)))])
     g.processes.drain()
