@@ -18,7 +18,7 @@ from sedano.sqlite.deployment import connect
 from sedano.views.throughput import throughput
 
 CORE = {"ledger", "queues", "blobs", "clock", "entropy", "telemetry"}
-VALUES = {"most_budget", "store_time", "looks"}
+VALUES = {"most_budget", "store_time", "looks", "group_commit"}
 """The fields that are not ports."""
 OPTIONAL = sorted(one.name for one in fields(Ports) if one.name not in CORE and one.name not in VALUES)
 Call = Callable[[Sedano], Any]

@@ -195,16 +195,18 @@ def test_a_loop_that_is_stuck_is_named_and_the_watchdog_is_not_fed(
 def test_an_async_body_that_blocks_the_event_loop_is_named_by_it(
     app: Sedano, ports: Ports, listens: socket.socket, telemetry: MemoryTelemetry
 ) -> None:
-    go = threading.Event()
+    began, go = threading.Event(), threading.Event()
 
     @app.task(name="blocks")
     async def blocks() -> None:
+        began.set()
         go.wait(SECONDS)
 
     guarded = Guarded(app, ports, listens, telemetry)
     try:
         assert guarded.look_for(4 * PERIOD_S) >= 4
         app.send_task("blocks")
+        assert began.wait(SECONDS), "a loop that waits for the processor before the body is not named by it"
         guarded.look_until(lambda: guarded.watchdog.stuck == ["event loop"])
         assert guarded.look_for(3 * PERIOD_S) == 0
         assert " blocks" in guarded.named()[0][1], "the log says in which body"
