@@ -14,7 +14,7 @@ from sedano.ports import command_queue
 
 LAYER = Path(__file__).resolve().parent.parent / "layers" / "sedano" / "python"
 MESSAGE_TARGET = 420
-LAYER_TARGET = 1_050_000
+LAYER_TARGET = 1_070_000
 
 
 def message() -> str:

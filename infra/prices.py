@@ -14,6 +14,8 @@ class Prices(NamedTuple):
     """Prices in dollars; requests are priced by the million."""
 
     sqs_request: float = 0.40
+    #: A million metrics whose latest figures are read.
+    metric_read: float = 10.00
     lambda_request: float = 0.20
     #: A million GB-seconds on arm64.
     lambda_gb_s: float = 13.3334

@@ -32,6 +32,12 @@ def ended(world: World, ends: list[MemberEnd] | None = None) -> None:
     assert answer == type(answer)(True)
 
 
+def test_a_mark_does_not_reserve_an_id(world: World) -> None:
+    world.ledger.mark(PACK_ID, {1}, NOW)
+    assert world.ledger.reserve(PACK_ID, "m1", NOW, NOW + 60) is None
+    assert (record(world).message_id, record(world).marks) == ("m1", frozenset({1}))
+
+
 def test_a_mark_comes_before_its_pack_and_the_claim_brings_it(world: World) -> None:
     before = world.ledger.mark(PACK_ID, {1}, NOW)
     assert before == TaskRecord(PACK_ID, states.PENDING, marks=frozenset({1}))

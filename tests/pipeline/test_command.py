@@ -76,7 +76,7 @@ def test_who_installed_the_wheel_builds_a_history_in_a_folder_that_has_requireme
     (["build", "--source", "notes.txt", "--target", "h"], 1, "names end in .jsonl or .jsonl.gz"),
     (["build", "--source", ".", "--target", "notes.txt"], 1, "notes.txt is a file; a history needs a folder"),
     (["build", "--source", ".", "--target", "h", "--rebild"], 2, "there is no --rebild"),
-    (["compact", "--target", "h"], 1, "run `history build` first"),
+    (["compact", "--target", "h"], 1, "run `sedano history build` first"),
     (["compact", "--target", "h", "--keep-days", "-1"], 2, "'-1' is not a number of days"),
     (["query", "SELECT 1", "--target", "h", "--limit", "0"], 2, "'0' is not a whole number from 1 on"),
     (["query", "DROP TABLE tasks", "--target", "h"], 1, "it begins with 'DROP'"),
@@ -143,5 +143,5 @@ def test_a_run_that_meets_another_says_whose_and_until_when(tmp_path):
 
 
 def test_a_history_that_holds_nothing_says_what_to_do(spark, tmp_path):
-    with pytest.raises(ConfigurationError, match="run `history build` first"):
+    with pytest.raises(ConfigurationError, match="run `sedano history build` first"):
         job.tables(spark, open_history(str(tmp_path)))

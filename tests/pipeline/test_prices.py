@@ -4,7 +4,7 @@ import pytest
 
 from infra.prices import LIST
 from sedano.model.history import invocation_prices as cost
-from sedano.views.reads import DOLLARS_A_MILLION, READ_UNIT
+from sedano.views.reads import DOLLARS_A_MILLION, METRIC, READ_UNIT
 from tests.examples.charges import DOLLARS
 
 WRITE, READ = LIST.dynamodb_write, LIST.dynamodb_read
@@ -13,7 +13,7 @@ OF_CALLS = {
     "dynamodb.TransactWriteItems": 4 * WRITE,  # two items, and two units for each
     "dynamodb.GetItem": READ, "dynamodb.BatchGetItem": READ, "dynamodb.Query": READ, READ_UNIT: READ,
     "s3.PutObject": LIST.s3_put, "s3.ListObjectsV2": LIST.s3_put, "s3.GetObject": LIST.s3_get,
-    "scheduler.CreateSchedule": LIST.scheduler_invocation,
+    "scheduler.CreateSchedule": LIST.scheduler_invocation, METRIC: LIST.metric_read,
 }  # fmt: skip
 """The price of each call by the list; a request of SQS costs the same whatever it does."""
 

@@ -9,6 +9,7 @@ from sedano.model import states
 from sedano.model.messages import codec
 from sedano.model.messages.lineage import MAX_HOPS, Lineage
 from sedano.model.messages.message import LAUNCH, BlobRef, Event, Place
+from sedano.model.retry import MOST_EXECUTIONS
 from sedano.ports import EVENTS, PARKED, RECORDS, Outgoing
 from tests.stories.kept import assert_kept, lines, succeeded
 from tests.stories.processes import COMMANDS, Processes
@@ -52,7 +53,7 @@ REFUSED = [
     ("more in its data", text(data={"args": [], "more": 1}), "schema", "data"),
     ("a document", text(type="sedano.document.v1", state="SUCCESS", data=None), "schema", "type"),
     ("too many hops", text(hops=MAX_HOPS + 1), "hop-limit", "hops"),
-    ("an attempt beyond all", text(attempt=999), "schema", "attempt"),
+    ("an attempt beyond all", text(attempt=MOST_EXECUTIONS + 1), "schema", "attempt"),
     ("a clock far ahead", text(clock=str(int(1.8e9) * 1_000_000)), "clock-ahead", "clock"),
     ("a result where arguments stand", text(data="5"), "schema", "data"),
 ]  # fmt: skip

@@ -133,7 +133,7 @@ def test_a_failure_whose_outcome_is_not_recorded_is_a_warning_and_is_not_lost() 
     app, charge = charging(lambda: ValueError("out of stock"), retry=False)
     with testing.world(app) as world:
         charge.delay(SECRET)
-        world.worker.ports = replace(world.ports, ledger=Away(world.ports.ledger))
+        world.worker.recording._ports = replace(world.ports, ledger=Away(world.ports.ledger))
         world.step()
     (line,) = failures(world)
     assert (line.level, line.message, line.fields["error"]) == ("warning", UNDECIDED, "out of stock")

@@ -112,8 +112,8 @@ def test_ctrl_c_gives_the_terminal_back(terminal: Terminal) -> None:
 
 def test_a_wrong_search_is_said_in_the_last_line_and_the_picture_stays(terminal: Terminal) -> None:
     terminal.until("Needs you")
-    terminal.press("/key:acme\r")
-    terminal.until("the history does not hold keys")
+    terminal.press("/colour:red\r")
+    terminal.until("is not a condition")
     terminal.press("n")
     terminal.until("Needs you")
     terminal.press("q")

@@ -164,7 +164,7 @@ ASK = Write(condition="st = :running AND (attribute_not_exists(rvk) OR rvk < :rv
 
 MARK = Write(
     condition="attribute_not_exists(pk) OR st IN (:pending, :retry, :running)",
-    update=f"SET {_KNOWN}, #ttl = :ttl ADD mks :mks",
+    update=f"SET {_KNOWN}, rsv = if_not_exists(rsv, :zero), #ttl = :ttl ADD mks :mks",
     names=TTL,
     values={**_PENDING, **_RETRY, **_RUNNING, **_ZERO, ":none": {"S": ""}},
 )
