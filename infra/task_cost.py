@@ -9,6 +9,8 @@ from .prices import LIST, MILLION
 #: Ledger writes per task, by how it is delivered; a batch sends its history in one message.
 WRITES: Mapping[str, int] = {"claimed": 2, "record_once": 1, "at_least_once": 0}
 SENDS_A_BATCH = 1
+#: Measured: the bytes of the history of one short task. SQS counts each 64 KB of a message as a request.
+EVENT_BYTES, SQS_CHUNK = 480, 65_536
 #: Assumed, not measured: for how many seconds an invocation waits for AWS beside the user's own code.
 WAIT = 0.025
 #: Assumed of the worker: the seconds of a full core that an invocation needs, and each task in it; Lambda gives a full core at 1 769 MB.
@@ -113,6 +115,7 @@ def members(stage: Stage, pack: int) -> list[Item]:
     batches = (packs + pages) / stage.batch
     record = math.ceil((PACK_BYTES + pack * END_BYTES) / 1024)
     seconds = WAIT + (CORE_INVOCATION + stage.batch * pack * CORE_TASK) / min(1.0, stage.memory_gb / FULL_CORE_GB)
+    beyond = max(0.0, stage.batch * pack * EVENT_BYTES / SQS_CHUNK - 1)
     return priced(
         ("published", pages * (1 + math.ceil(PAGE_MEMBERS / pack / A_CALL)), LIST.sqs_request / MILLION),
         ("received and deleted", 2 * taken(packs + pages, stage.batch), LIST.sqs_request / MILLION),
@@ -122,6 +125,7 @@ def members(stage: Stage, pack: int) -> list[Item]:
         ("records of packs read", packs, LIST.dynamodb_read / MILLION),
         ("pages in S3", pages, (LIST.s3_put + LIST.s3_get) / MILLION),
         *history(stage, batches * SENDS_A_BATCH, stage.records),
+        ("history events beyond 64 KB, sent and received", 2 * batches * beyond, LIST.sqs_request / MILLION),
         ("metrics logged, GB", batches * LOGGED / 1e9, LIST.log_gb),
     )
 
