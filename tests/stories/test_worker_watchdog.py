@@ -195,21 +195,20 @@ def test_a_loop_that_is_stuck_is_named_and_the_watchdog_is_not_fed(
 def test_an_async_body_that_blocks_the_event_loop_is_named_by_it(
     app: Sedano, ports: Ports, listens: socket.socket, telemetry: MemoryTelemetry
 ) -> None:
-    began, go = threading.Event(), threading.Event()
+    go = threading.Event()
 
     @app.task(name="blocks")
     async def blocks() -> None:
-        began.set()
         go.wait(SECONDS)
 
     guarded = Guarded(app, ports, listens, telemetry)
     try:
         assert guarded.look_for(4 * PERIOD_S) >= 4
         app.send_task("blocks")
-        assert began.wait(SECONDS), "a loop that waits for the processor before the body is not named by it"
-        guarded.look_until(lambda: guarded.watchdog.stuck == ["event loop"])
+        guarded.look_until(lambda: any(" blocks" in at for _, at in guarded.named()))  # a busy machine names idle loops before
+        assert guarded.watchdog.stuck == ["event loop"]
         assert guarded.look_for(3 * PERIOD_S) == 0
-        assert " blocks" in guarded.named()[0][1], "the log says in which body"
+        assert guarded.named()[-1][0] == "event loop"
     finally:
         go.set()
         guarded.one.end()
